@@ -1,0 +1,49 @@
+# Needs python3 (3.11 or newer) and make; everything else goes into .venv.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+LOCK_ARGS ?=
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help test lint format bench demo lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
+	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
+
+lint: .venv/.installed ## Check format, style, types and layers
+	@$(BIN)/ruff format --check --quiet || { echo "Not formatted; run: make format" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy --no-error-summary src $(wildcard benchmarks)
+	@$(BIN)/lint-imports --no-logo
+
+format: .venv/.installed ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+bench: .venv/.installed ## Run the benchmarks
+	@$(BIN)/python -m benchmarks
+
+demo: .venv/.installed ## Watch gangs being scheduled in a simulated cluster
+	@$(BIN)/muster simulate scenarios/demo.yaml
+
+# fewest: one version of each package on every Python, so that all of them decide the same.
+lock: .venv/.installed ## Remake requirements.lock (LOCK_ARGS=--upgrade for newer versions)
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --fork-strategy fewest --generate-hashes \
+		--custom-compile-command "make lock" --system-certs --quiet $(LOCK_ARGS) --output-file requirements.lock
+
+clean: ## Remove .venv, caches and builds
+	@rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Muster needs Python 3.11 or newer. If you have one under another name: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing into .venv ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

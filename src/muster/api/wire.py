@@ -1,0 +1,218 @@
+"""Kubernetes objects as Muster reads them: narrow, frozen, decoded once at the edge.
+
+Decoded JSON is a tree, so the structs opt out of the garbage collector (``gc=False``): a full
+collection over 100,000 pods then takes 10 ms instead of half a second.  Nothing may store a back
+reference in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from muster.base.errors import ObjectError
+from muster.base.selectors import NodeSelector, NodeSelectorTerm
+
+Amount = str | int | float
+"""A quantity as the wire spells it; numbers may come unquoted."""
+
+
+class Wire(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
+    """What all wire structs share: camelCase outside, snake_case inside, defaults left out."""
+
+
+class Metadata(Wire, frozen=True):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    generation: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class Condition(Wire, frozen=True):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: int | None = None
+
+
+# --- pods -------------------------------------------------------------------------------------
+
+
+class Resources(Wire, frozen=True):
+    requests: dict[str, Amount] = {}
+    limits: dict[str, Amount] = {}
+
+
+NO_RESOURCES = Resources()
+
+
+class ContainerPort(Wire, frozen=True):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Wire, frozen=True):
+    resources: Resources = NO_RESOURCES
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str | None = None
+
+
+class Toleration(Wire, frozen=True):
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class PreferredNodes(Wire, frozen=True):
+    weight: int
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Wire, frozen=True):
+    required: NodeSelector | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[PreferredNodes, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Wire, frozen=True):
+    node_affinity: NodeAffinity | None = None
+
+
+class SchedulingGate(Wire, frozen=True):
+    name: str
+
+
+class SchedulingGroup(Wire, frozen=True):
+    pod_group_name: str | None = None
+
+
+class PodSpec(Wire, frozen=True):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: dict[str, Amount] = {}
+    resources: Resources | None = None
+    node_name: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    priority: int | None = None
+    priority_class_name: str = ""
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduling_group: SchedulingGroup | None = None
+
+
+class PodStatus(Wire, frozen=True):
+    phase: str = "Pending"
+    conditions: tuple[Condition, ...] = ()
+    nominated_node_name: str = ""
+
+
+class Pod(Wire, frozen=True):
+    metadata: Metadata
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+# --- nodes ------------------------------------------------------------------------------------
+
+
+class Taint(Wire, frozen=True):
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+class NodeSpec(Wire, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeStatus(Wire, frozen=True):
+    allocatable: dict[str, Amount] = {}
+
+
+class Node(Wire, frozen=True):
+    metadata: Metadata
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+# --- scheduling.k8s.io ------------------------------------------------------------------------
+
+
+class GangPolicy(Wire, frozen=True):
+    min_count: int
+
+
+class Empty(Wire, frozen=True):
+    """A union member without fields: ``basic: {}``."""
+
+
+class SchedulingPolicy(Wire, frozen=True):
+    basic: Empty | None = None
+    gang: GangPolicy | None = None
+
+
+class DisruptionMode(Wire, frozen=True):
+    single: Empty | None = None
+    all: Empty | None = None
+
+
+class PodGroupSpec(Wire, frozen=True):
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    disruption_mode: DisruptionMode | None = None
+    priority: int | None = None
+    priority_class_name: str = ""
+
+
+class PodGroupStatus(Wire, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class PodGroup(Wire, frozen=True):
+    metadata: Metadata
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+
+class PriorityClass(Wire, frozen=True):
+    metadata: Metadata
+    value: int = 0
+    global_default: bool = False
+
+
+_Object = TypeVar("_Object", bound=Wire)
+
+
+def read(kind: type[_Object], data: bytes | dict[str, Any]) -> _Object:
+    """One object of `kind` from its JSON or from what a YAML parser gave; ObjectError says what is off."""
+    try:
+        if isinstance(data, bytes):
+            return msgspec.json.decode(data, type=kind)
+        return msgspec.convert(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise ObjectError(f"{kind.__name__} cannot be read: {error}") from error
+    except msgspec.DecodeError as error:
+        raise ObjectError(f"{kind.__name__} is not JSON: {error}") from error
+
+
+def condition(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
+    """The condition of type `kind`, if there is one."""
+    for found in conditions:
+        if found.type == kind:
+            return found
+    return None

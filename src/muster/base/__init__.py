@@ -1,0 +1,1 @@
+"""No project imports: quantities, selectors, backoff, the error tree."""

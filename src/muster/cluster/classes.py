@@ -1,0 +1,153 @@
+"""Pod classes: pods that are equal in everything that matters to scheduling share one, interned.
+
+Of a pod's labels only the keys that some live selector reads would belong to its class.  No plugin reads pod
+labels yet, so none do: a thousand pods of an Indexed Job, each labelled with its index, are one class.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.api.requests import Requests, effective_requests
+from muster.api.wire import Pod, PreferredNodes, Toleration
+from muster.base.selectors import NodeSelector
+from muster.cluster.resources import CPU, MEMORY, PODS, ResourceNames
+
+
+class NodeRules(msgspec.Struct, frozen=True, gc=False):
+    """What a pod asks of a node's own facts; placements on the node never change the answer."""
+
+    node_name: str = ""
+    selector: tuple[tuple[str, str], ...] = ()
+    required: NodeSelector | None = None
+    preferred: tuple[PreferredNodes, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):
+    protocol: str
+    port: int
+    ip: str
+
+
+class PodClass:
+    """One set of scheduling needs.  Equal needs are the same object, so identity compares and hashes.
+
+    `order` sorts classes the same way in every process: larger pods first, since they are harder to place.
+    """
+
+    __slots__ = (
+        "best_effort",
+        "need",
+        "need_rows",
+        "order",
+        "ports",
+        "requests",
+        "room",
+        "rules",
+        "scored",
+        "unnamed",
+        "used",
+    )
+
+    def __init__(
+        self, rules: NodeRules, requests: Requests, *, ports: tuple[HostPort, ...], names: ResourceNames
+    ) -> None:
+        self.rules = rules
+        self.requests = requests
+        self.ports = ports
+        amounts = {name: count for name, count in requests.amounts if name != "pods"}
+        by_row = {PODS: 1} | {names.row(name): count for name, count in amounts.items()}
+        self.room = tuple(sorted(by_row.items()))
+        """(resource row, amount) that one copy takes."""
+        self.need_rows: NDArray[np.intp] = np.array([row for row, _ in self.room], np.intp)
+        self.need = _column([count for _, count in self.room])
+        """The amounts of `room` as a column, to broadcast over nodes."""
+        self.used = _column([by_row.get(CPU, 0), by_row.get(MEMORY, 0)])
+        """cpu and memory really requested."""
+        self.scored = _column([requests.scored_cpu_milli, requests.scored_memory_bytes])
+        """cpu and memory as scores count them."""
+        self.unnamed = (
+            requests.scored_cpu_milli - by_row.get(CPU, 0),
+            requests.scored_memory_bytes - by_row.get(MEMORY, 0),
+        )
+        """What scores count above `used`, for containers that name no request."""
+        self.best_effort = not amounts
+        extended = sum(count for name, count in amounts.items() if name not in ("cpu", "memory"))
+        self.order = (
+            (-extended, -by_row.get(CPU, 0), -by_row.get(MEMORY, 0)),
+            msgspec.json.encode((requests, ports, rules)),
+        )
+
+
+def _column(values: list[int]) -> NDArray[np.int64]:
+    return np.array(values, np.int64)[:, None]
+
+
+# Bounds the memory of `_by_wire`, which sees every spelling of a class; a spelling costs about 0.5 KB
+_SPELLINGS = 50_000
+
+
+class ClassTable:
+    """Interns pod classes, from the wire's spelling first: a repeated spelling costs one encoding and one look-up."""
+
+    def __init__(self, names: ResourceNames) -> None:
+        self._names = names
+        self._encoder = msgspec.msgpack.Encoder()
+        self._by_wire: dict[bytes, PodClass] = {}
+        self._by_needs: dict[tuple[NodeRules, Requests, tuple[HostPort, ...]], PodClass] = {}
+        self._rules: dict[bytes, NodeRules] = {}
+
+    def of(self, pod: Pod) -> PodClass:
+        spec = pod.spec
+        spelling = self._encoder.encode(
+            (
+                spec.containers,
+                spec.init_containers,
+                spec.overhead,
+                spec.resources,
+                spec.node_selector,
+                spec.affinity,
+                spec.tolerations,
+            )
+        )
+        found = self._by_wire.get(spelling)
+        if found is None:
+            if len(self._by_wire) >= _SPELLINGS:
+                self._by_wire.clear()
+            found = self._by_wire[spelling] = self._intern(pod)
+        return found
+
+    def _intern(self, pod: Pod) -> PodClass:
+        rules = self._intern_rules(pod)
+        needs = rules, effective_requests(pod.spec), _host_ports(pod)
+        found = self._by_needs.get(needs)
+        if found is None:
+            found = self._by_needs[needs] = PodClass(rules, needs[1], ports=needs[2], names=self._names)
+        return found
+
+    def _intern_rules(self, pod: Pod) -> NodeRules:
+        spec = pod.spec
+        nodes = spec.affinity.node_affinity if spec.affinity else None
+        rules = NodeRules(
+            selector=tuple(sorted(spec.node_selector.items())),
+            required=nodes.required if nodes else None,
+            preferred=nodes.preferred if nodes else (),
+            tolerations=tuple(sorted(set(spec.tolerations), key=msgspec.json.encode)),
+        )
+        return self._rules.setdefault(msgspec.json.encode(rules), rules)
+
+
+def _host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    spec = pod.spec
+    sidecars = tuple(c for c in spec.init_containers if c.restart_policy == "Always")
+    return tuple(
+        sorted(
+            HostPort(port.protocol, port.host_port, port.host_ip or "0.0.0.0")
+            for container in (*spec.containers, *sidecars)
+            for port in container.ports
+            if port.host_port > 0
+        )
+    )

@@ -1,0 +1,170 @@
+"""A gang as the engine keeps it: its declaration, its members, and counters that make arrivals O(1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from muster.cluster.classes import PodClass
+from muster.cluster.pods import PodState, Stage
+from muster.gangs.model import Gang, Policy
+
+
+class SubsetCount:
+    """How many members of one subset there are.  Members that leave or failed count nowhere."""
+
+    __slots__ = ("binding", "bound", "present")
+
+    def __init__(self) -> None:
+        self.present = 0
+        """All of them, wherever they are in their life; those that succeeded included."""
+        self.binding = 0
+        """Decided, not acknowledged."""
+        self.bound = 0
+        """Bound or succeeded."""
+
+
+class GangState:
+    """Members are counted when they come and uncounted before they change; nothing is ever recounted.
+
+    `members` has every pod that names the gang, `candidates` those that may be placed (gated ones too).
+    """
+
+    __slots__ = (
+        "_counts",
+        "_first_bound",
+        "_priorities",
+        "candidates",
+        "classes",
+        "declared",
+        "gated",
+        "key",
+        "members",
+        "said",
+    )
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.declared: Gang | None = None
+        self.members: dict[str, PodState] = {}
+        self.candidates: dict[str, PodState] = {}
+        self.classes: Counter[PodClass] = Counter()
+        """How many ungated candidates there are of each class."""
+        self.gated = 0
+        self.said: tuple[bool, str, str] | None = None
+        """Whether it started, reason and message, as last written on its object."""
+        self._counts: dict[str, SubsetCount] = {}
+        self._priorities: Counter[int] = Counter()
+        self._first_bound: float | None = None
+
+    def add(self, pod: PodState) -> None:
+        self.members[pod.uid] = pod
+        self.count(pod)
+
+    def remove(self, pod: PodState) -> None:
+        del self.members[pod.uid]
+        self.uncount(pod)
+
+    def count(self, pod: PodState) -> None:
+        self._count(pod, 1)
+        if pod.candidate:
+            self.candidates[pod.uid] = pod
+            if pod.gates:
+                self.gated += 1
+            else:
+                self.classes[pod.pod_class] += 1
+
+    def uncount(self, pod: PodState) -> None:
+        """Call before a member's stage, gates or leaving change, `count` after."""
+        self._count(pod, -1)
+        if self.candidates.pop(pod.uid, None) is None:
+            return
+        if pod.gates:
+            self.gated -= 1
+        elif self.classes[pod.pod_class] > 1:
+            self.classes[pod.pod_class] -= 1
+        else:
+            del self.classes[pod.pod_class]
+
+    def _count(self, pod: PodState, by: int) -> None:
+        if pod.leaving or pod.stage is Stage.FAILED:
+            return
+        counts = self._counts.get(pod.subset)
+        if counts is None:
+            counts = self._counts[pod.subset] = SubsetCount()
+        counts.present += by
+        self._priorities[pod.priority] += by
+        if pod.stage is Stage.BINDING:
+            counts.binding += by
+        elif pod.stage is not Stage.PENDING:
+            counts.bound += by
+            # one that comes can only be the earliest; one that goes may have been it
+            if by < 0:
+                self._first_bound = None
+            elif self._first_bound is not None and pod.bound_at is not None:
+                self._first_bound = min(self._first_bound, pod.bound_at)
+
+    def of(self, subset: str) -> SubsetCount:
+        return self._counts.get(subset) or SubsetCount()
+
+    @property
+    def bound(self) -> int:
+        return sum(counts.bound for counts in self._counts.values())
+
+    @property
+    def binding(self) -> int:
+        return sum(counts.binding for counts in self._counts.values())
+
+    @property
+    def present(self) -> int:
+        return sum(counts.present for counts in self._counts.values())
+
+    @property
+    def missing(self) -> int:
+        """Members that must still be created before the gang can be decided; 0 for a basic group."""
+        gang = self.declared
+        assert gang is not None
+        if gang.policy is Policy.BASIC:
+            return 0
+        return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
+
+    @property
+    def unbound(self) -> int:
+        """Members that the minimum still lacks among the bound ones."""
+        gang = self.declared
+        assert gang is not None
+        return sum(max(0, s.minimum - self.of(s.name).bound) for s in gang.subsets)
+
+    @property
+    def started(self) -> bool:
+        """Its object says so, or its minimum is bound now."""
+        return self.declared is not None and (self.declared.started or self.unbound == 0)
+
+    @property
+    def partial(self) -> bool:
+        """Some members are bound, fewer than the minimum, and it never started: to be repaired or undone."""
+        return self.declared is not None and self.bound > 0 and not self.started
+
+    @property
+    def first_bound(self) -> float | None:
+        """When the earliest of the bound members was bound: the time-out runs from there."""
+        if self._first_bound is None:
+            self._first_bound = min(
+                (p.bound_at for p in self.members.values() if p.bound_at is not None and _counts_as_bound(p)),
+                default=None,
+            )
+        return self._first_bound
+
+    @property
+    def priority(self) -> int:
+        """What its object says; else the lowest among its members."""
+        if self.declared is not None and self.declared.priority is not None:
+            return self.declared.priority
+        return min((priority for priority, count in self._priorities.items() if count), default=0)
+
+    @property
+    def empty(self) -> bool:
+        return self.declared is None and not self.members
+
+
+def _counts_as_bound(pod: PodState) -> bool:
+    return not pod.leaving and pod.stage in (Stage.BOUND, Stage.SUCCEEDED)

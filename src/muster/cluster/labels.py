@@ -1,0 +1,55 @@
+"""Node labels as columns, kept only for the keys that some selector reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+MISSING = 0
+
+
+class LabelColumn:
+    """One label key over all nodes: each row holds the id of its value, 0 where the label is missing."""
+
+    __slots__ = ("ids", "values")
+
+    def __init__(self, capacity: int) -> None:
+        self.ids: NDArray[np.int32] = np.zeros(capacity, np.int32)
+        self.values: dict[str, int] = {}
+
+    def put(self, row: int, value: str | None) -> None:
+        self.ids[row] = MISSING if value is None else self.values.setdefault(value, len(self.values) + 1)
+
+
+class LabelColumns:
+    """The columns of all keys read so far; a key not read yet is built from the nodes' labels when asked for."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, LabelColumn] = {}
+        self._labels: dict[int, Mapping[str, str]] = {}
+        self._capacity = 0
+
+    def column(self, key: str) -> LabelColumn:
+        found = self._columns.get(key)
+        if found is None:
+            found = self._columns[key] = LabelColumn(self._capacity)
+            for row, labels in self._labels.items():
+                found.put(row, labels.get(key))
+        return found
+
+    def put(self, row: int, labels: Mapping[str, str]) -> None:
+        self._labels[row] = labels
+        for key, column in self._columns.items():
+            column.put(row, labels.get(key))
+
+    def remove(self, row: int) -> None:
+        del self._labels[row]
+        for column in self._columns.values():
+            column.put(row, None)
+
+    def grow(self, capacity: int) -> None:
+        self._capacity = capacity
+        for column in self._columns.values():
+            column.ids = np.pad(column.ids, (0, capacity - len(column.ids)))

@@ -1,0 +1,143 @@
+"""The nodes: one row each, one numpy column per fact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.api.wire import Node, Taint
+from muster.base.quantity import amount
+from muster.cluster.changelog import ChangeLog
+from muster.cluster.labels import LabelColumns
+from muster.cluster.resources import CPU, MEMORY, ResourceNames
+from muster.cluster.usage import Ints, RowState, Usage
+
+Rows = NDArray[np.intp]
+"""Row numbers; functions over rows also take None, which means all of them."""
+
+
+class NodeTable:
+    """Facts of every node in columns, and in `usage` the room that placements leave.
+
+    A change to one node touches one row.  Row numbers are reused and mean nothing: order among nodes is by
+    name (`precedence`).  `described` logs rows whose own facts changed; their usage log has them too.
+    """
+
+    def __init__(self, names: ResourceNames, *, states: Mapping[str, RowState]) -> None:
+        self.resources = names
+        self.rows: dict[str, int] = {}
+        self.nodes: list[Node | None] = []
+        self.allocatable: Ints = np.zeros((len(names), 0), np.int64)
+        self.divisor: Ints = self.allocatable.copy()
+        """allocatable, at least 1."""
+        self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
+        self.labels = LabelColumns()
+        self.usage = Usage(self.allocatable, self.allocatable.copy(), states=states)
+        self.described = ChangeLog()
+        self._vacant: list[int] = []
+        self._lacking: set[int] = set()
+        self._precedence: Ints | None = None
+        self.order_epoch = 0
+        """Changes when the set of names, and with it everybody's precedence, does."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def capacity(self) -> int:
+        """Length of every column; some rows may be vacant."""
+        return len(self.nodes)
+
+    def put(self, node: Node) -> int:
+        """Adds or changes one node; its room is then as if it were empty, so the caller counts its pods again."""
+        name = node.metadata.name
+        row = self.rows.get(name)
+        if row is None:
+            if not self._vacant:
+                self._grow()
+            row = self.rows[name] = self._vacant.pop()
+            self._names_changed()
+        self.nodes[row] = node
+        for resource in node.status.allocatable:
+            self.resources.row(resource)
+        self.fit_resources()
+        room = self._room(node)
+        self.allocatable[:, row] = room
+        self.divisor[:, row] = np.maximum(room, 1)
+        self._lacking.discard(row)
+        if not (room[CPU] and room[MEMORY]):
+            self._lacking.add(row)
+        self.unschedulable[row] = node.spec.unschedulable
+        self.taint_set[row] = self.taint_sets.setdefault(node.spec.taints, len(self.taint_sets))
+        self.labels.put(row, node.metadata.labels)
+        self.usage.reset(row, room)
+        self.described.mark(row)
+        return row
+
+    def remove(self, name: str) -> None:
+        row = self.rows.pop(name)
+        self.nodes[row] = None
+        self.allocatable[:, row] = 0
+        self.divisor[:, row] = 1
+        self._lacking.discard(row)
+        self.unschedulable[row] = False
+        self.taint_set[row] = 0
+        self.labels.remove(row)
+        self.usage.reset(row, np.zeros(len(self.allocatable), np.int64))
+        self.described.mark(row)
+        self._vacant.append(row)
+        self._names_changed()
+
+    def fit_resources(self) -> None:
+        """Makes room for resource names that were added since; nodes have none of them."""
+        missing = len(self.resources) - self.allocatable.shape[0]
+        if missing:
+            self.allocatable = np.pad(self.allocatable, ((0, missing), (0, 0)))
+            self.divisor = np.pad(self.divisor, ((0, missing), (0, 0)), constant_values=1)
+            self.usage.grow(len(self.resources), self.capacity)
+
+    @property
+    def precedence(self) -> Ints:
+        """By which equal scores are told apart: unique, larger for names that sort first; 0 on vacant rows."""
+        if self._precedence is None:
+            self._precedence = np.zeros(self.capacity, np.int64)
+            ordered = [self.rows[name] for name in sorted(self.rows)]
+            self._precedence[ordered] = np.arange(len(ordered), 0, -1)
+        return self._precedence
+
+    @property
+    def some_lack_cpu_or_memory(self) -> bool:
+        """Some node has no cpu, or no memory, to give: scores then leave that resource out."""
+        return bool(self._lacking)
+
+    def name(self, row: int) -> str:
+        node = self.nodes[row]
+        assert node is not None, f"row {row} is vacant"
+        return node.metadata.name
+
+    def _room(self, node: Node) -> Ints:
+        room = np.zeros(len(self.resources), np.int64)
+        for resource, text in node.status.allocatable.items():
+            room[self.resources.row(resource)] = max(0, amount(resource, text))
+        return room
+
+    def _names_changed(self) -> None:
+        self._precedence = None
+        self.order_epoch += 1
+
+    def _grow(self) -> None:
+        # by a quarter, in steps of 64: vacant rows cost as much to score as real ones
+        before, after = self.capacity, -(-(self.capacity * 5 // 4 + 64) // 64) * 64
+        more = after - before
+        self.nodes.extend([None] * more)
+        self.allocatable = np.pad(self.allocatable, ((0, 0), (0, more)))
+        self.divisor = np.pad(self.divisor, ((0, 0), (0, more)), constant_values=1)
+        self.unschedulable = np.pad(self.unschedulable, (0, more))
+        self.taint_set = np.pad(self.taint_set, (0, more))
+        self.labels.grow(after)
+        self.usage.grow(len(self.resources), after)
+        self._vacant.extend(range(after - 1, before - 1, -1))

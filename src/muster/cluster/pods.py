@@ -1,0 +1,58 @@
+"""One pod as the engine keeps it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+from muster.cluster.classes import PodClass
+
+
+class Stage(IntEnum):
+    """Where a pod is in its life.
+
+    PENDING → BINDING → BOUND → SUCCEEDED | FAILED; a refused bind leads from BINDING back to PENDING, and
+    another scheduler's bind from PENDING straight to BOUND.  BINDING and BOUND pods take room on `node`.
+    """
+
+    PENDING = 0
+    BINDING = 1
+    BOUND = 2
+    SUCCEEDED = 3
+    FAILED = 4
+
+
+class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
+    """A pod's facts, and what the engine decided for it.  Equal only to itself."""
+
+    uid: str
+    key: str
+    """namespace/name"""
+    created: float
+    priority: int
+    pod_class: PodClass
+    gang: str | None
+    """Key of its gang; None for a lone pod."""
+    subset: str
+    ours: bool
+    """Names this scheduler; others are only counted where they run."""
+    gates: tuple[str, ...]
+    leaving: bool
+    """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
+    stage: Stage
+    node: str
+    """Where it takes room; "" while pending or ended."""
+    bound_at: float | None
+    said: tuple[str, str] | None
+    """Reason and message of its PodScheduled condition, while that is False."""
+    bind_failures: int = 0
+
+    @property
+    def candidate(self) -> bool:
+        """May be placed: ours, pending, not on its way out."""
+        return self.stage is Stage.PENDING and self.ours and not self.leaving
+
+    @property
+    def takes_room(self) -> bool:
+        return self.stage is Stage.BINDING or self.stage is Stage.BOUND

@@ -1,0 +1,135 @@
+"""What placements change: the room left on every node.  A trial is a copy of this and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.cluster.changelog import ChangeLog
+from muster.cluster.classes import PodClass
+from muster.cluster.resources import CPU, MEMORY
+
+Ints = NDArray[np.int64]
+
+
+class RowState(Protocol):
+    """State of a plugin's own that placements change (ports, counters, claims); copied with every trial."""
+
+    def add(self, row: int, pod_class: PodClass) -> None:
+        """One copy of the class was placed on the row."""
+
+    def remove(self, row: int, pod_class: PodClass) -> None:
+        """One copy of the class left the row."""
+
+    def clear(self, row: int) -> None:
+        """The row is empty: its node came, went or is counted anew."""
+
+    def copy(self) -> Self:
+        """A state that changes on its own."""
+
+
+class Usage:
+    """Room on every node: `free` as filters count it, `scored` as scores count it.
+
+    Both are (resources × rows).  Absent rows have no room at all, so no filter needs to ask whether a row is
+    in use.  `log` names changed rows.  `freed` holds rows whose room has grown since somebody last took
+    notice (`take_freed`), with the least room that was there in between: what a waiting unit saw at worst.
+    """
+
+    __slots__ = ("free", "freed", "log", "scored", "states")
+
+    def __init__(
+        self,
+        free: Ints,
+        scored: Ints,
+        *,
+        states: Mapping[str, RowState],
+    ) -> None:
+        self.free = free
+        self.scored = scored
+        self.states = dict(states)
+        self.log = ChangeLog()
+        self.freed: dict[int, Ints] = {}
+
+    def copy(self) -> Usage:
+        """A trial: placements on it change nothing else."""
+        return Usage(
+            self.free.copy(),
+            self.scored.copy(),
+            states={name: state.copy() for name, state in self.states.items()},
+        )
+
+    def add(self, row: int, pod_class: PodClass) -> None:
+        """One copy of the class takes its room on the row."""
+        self._change(row, pod_class, -1)
+        if self.freed and row in self.freed:
+            np.minimum(self.freed[row], self.free[:, row], out=self.freed[row])
+        for state in self.states.values():
+            state.add(row, pod_class)
+
+    def remove(self, row: int, pod_class: PodClass) -> None:
+        """One copy of the class gives its room back."""
+        if row not in self.freed:
+            self.freed[row] = self.free[:, row].copy()
+        self._change(row, pod_class, 1)
+        for state in self.states.values():
+            state.remove(row, pod_class)
+
+    def _change(self, row: int, pod_class: PodClass, sign: int) -> None:
+        free, scored, requests = self.free, self.scored, pod_class.room
+        for resource, amount in requests:
+            free[resource, row] += sign * amount
+            scored[resource, row] += sign * amount
+        # where containers name no request, scores count more than filters do
+        extra_cpu, extra_memory = pod_class.unnamed
+        if extra_cpu:
+            scored[CPU, row] += sign * extra_cpu
+        if extra_memory:
+            scored[MEMORY, row] += sign * extra_memory
+        self.log.mark(row)
+
+    def add_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
+        """One copy of the class on each of `rows`, in which a row may stand several times."""
+        if len(rows) == 1:
+            self.add(int(rows[0]), pod_class)
+            return
+        distinct, copies = np.unique(rows, return_counts=True)
+        for resource, amount in pod_class.room:
+            self.free[resource, distinct] -= amount * copies
+            self.scored[resource, distinct] -= amount * copies
+        for resource, extra in zip((CPU, MEMORY), pod_class.unnamed, strict=True):
+            if extra:
+                self.scored[resource, distinct] -= extra * copies
+        self.log.mark_all(distinct.tolist())
+        if self.freed:
+            for row in distinct.tolist():
+                if row in self.freed:
+                    np.minimum(self.freed[row], self.free[:, row], out=self.freed[row])
+        for state in self.states.values():
+            for row in rows.tolist():
+                state.add(row, pod_class)
+
+    def reset(self, row: int, allocatable: Ints) -> None:
+        """The row is an empty node with this much room, or no node at all (zeros)."""
+        if row not in self.freed:
+            self.freed[row] = self.free[:, row].copy()
+        self.free[:, row] = allocatable
+        self.scored[:, row] = allocatable
+        for state in self.states.values():
+            state.clear(row)
+        self.log.mark(row)
+
+    def grow(self, resources: int, rows: int) -> None:
+        """More resources or more rows, all without room."""
+        pad = ((0, resources - self.free.shape[0]), (0, rows - self.free.shape[1]))
+        self.free = np.pad(self.free, pad)
+        self.scored = np.pad(self.scored, pad)
+        self.freed = {row: np.pad(free, pad[0]) for row, free in self.freed.items()}
+
+    def take_freed(self) -> dict[int, Ints]:
+        """Rows whose room may have grown since the last call, with the least room they had in between."""
+        freed, self.freed = self.freed, {}
+        return freed

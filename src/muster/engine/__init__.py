@@ -1,0 +1,1 @@
+"""Changes in, decisions out: queue, gang cycle, binding, explanations, journal.  No I/O, no clock, no chance."""

@@ -1,0 +1,32 @@
+"""The last attempts, as data: what was tried when, what came of it and why."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import msgspec
+
+from muster.engine.verdicts import Verdict
+
+
+class Attempt(msgspec.Struct, frozen=True, gc=False):
+    at: float
+    verdict: Verdict
+
+
+class Audit:
+    """A ring of attempts; the oldest are forgotten."""
+
+    def __init__(self, size: int = 10_000) -> None:
+        self._ring: deque[Attempt] = deque(maxlen=size)
+
+    def record(self, attempt: Attempt) -> None:
+        self._ring.append(attempt)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self._ring)
+
+    def story(self, unit: str) -> list[Attempt]:
+        """What happened to one unit, oldest first, as far as the ring reaches back."""
+        return [attempt for attempt in self._ring if attempt.verdict.unit == unit]

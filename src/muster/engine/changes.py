@@ -1,0 +1,71 @@
+"""What the engine is told: an object appeared, changed or went; a bind succeeded or failed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from muster.api.wire import Node, Pod, PodGroup
+
+
+class _Change(msgspec.Struct, frozen=True, gc=False, tag_field="change", omit_defaults=True):
+    pass
+
+
+class PodSeen(_Change, frozen=True, tag="pod"):
+    """A pod as it is now, new or changed."""
+
+    pod: Pod
+
+
+class PodGone(_Change, frozen=True, tag="pod-gone"):
+    uid: str
+
+
+class NodeSeen(_Change, frozen=True, tag="node"):
+    node: Node
+
+
+class NodeGone(_Change, frozen=True, tag="node-gone"):
+    name: str
+
+
+class GroupSeen(_Change, frozen=True, tag="group"):
+    """An object that declares a gang, as it is now."""
+
+    group: PodGroup
+
+
+class GroupGone(_Change, frozen=True, tag="group-gone"):
+    key: str
+    """namespace/name"""
+
+
+class Bound(_Change, frozen=True, tag="bound"):
+    """A bind was acknowledged at `at`."""
+
+    uid: str
+    node: str
+    at: float
+
+
+class Failure(StrEnum):
+    """Why a bind failed, by what there is to do about it."""
+
+    TRANSIENT = "transient"
+    """The server did not answer or was busy: the same bind may succeed later."""
+    REJECTED = "rejected"
+    """Not on this node (node gone, room taken, denied): another place is needed."""
+    POD_GONE = "pod-gone"
+    """The pod was deleted, or replaced by one with another UID."""
+
+
+class BindFailed(_Change, frozen=True, tag="bind-failed"):
+    uid: str
+    node: str
+    failure: Failure
+    message: str = ""
+
+
+Change = PodSeen | PodGone | NodeSeen | NodeGone | GroupSeen | GroupGone | Bound | BindFailed

@@ -1,0 +1,310 @@
+"""The engine: changes in, decisions out.
+
+    engine.apply(changes)         cheap; nothing is decided
+    engine.decide(now, budget)    decides unit by unit, best first, until none is ready or the budget is spent
+    engine.next_decide_at         when there is something to decide even if nothing changes
+
+No sockets, no clock, no chance: the same changes and the same times give the same decisions, in any process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from muster.base.backoff import backoff_seconds
+from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
+from muster.cluster.pods import PodState, Stage
+from muster.engine.audit import Attempt, Audit
+from muster.engine.binding import DEADLINE, RETRY, Binding
+from muster.engine.changes import Change
+from muster.engine.cycle import GangCycle, Trial
+from muster.engine.decisions import Decision
+from muster.engine.explain import Explainer
+from muster.engine.intake import Intake
+from muster.engine.queue import Order, Queue, Timer, Timers, Unit, Where
+from muster.engine.status import Status
+from muster.engine.verdicts import Outcome, Verdict
+from muster.engine.waiting import WaitingRoom
+from muster.framework.profile import Profile
+from muster.framework.views import Views
+
+# Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
+WORK = 20_000
+_WORK_PER_ATTEMPT = 25
+_WORK_PER_POD = 2
+_WORK_PER_REFUSAL = 200
+_NODES_PER_WORK = 50
+_BOOKINGS_PER_DECIDE = 300_000
+
+# a unit that waits is tried again after so long even if nothing seems to help it, as upstream does
+_FLUSH_SECONDS = 300.0
+# members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
+_QUIET_SECONDS = 2.0
+
+_UNIT = "unit"
+_TELL = "tell"
+
+
+class Engine:
+    """One profile's scheduler for one cluster."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.cluster = Cluster(states={plugin.name: plugin.new_state() for plugin in profile.stateful})
+        self.audit = Audit()
+        self._profile = profile
+        self._views = Views(profile, self.cluster.nodes)
+        self._intake = Intake(self.cluster, profile.scheduler_names)
+        self._cycle = GangCycle(self.cluster, profile, self._views)
+        self._explainer = Explainer(self.cluster, profile, self._views)
+        self._units: dict[str, Unit] = {}
+        """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
+        self._queue = Queue()
+        self._timers = Timers()
+        self._waiting = WaitingRoom(self._views, self.cluster.nodes)
+        self._decisions: list[Decision] = []
+        self._status = Status(self._decisions)
+        self._binding = Binding(
+            self._intake, timers=self._timers, status=self._status, decisions=self._decisions
+        )
+        self._now = 0.0
+        self._unbooked = 0
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Takes changes in; `decide` acts on them."""
+        self._intake.take(changes)
+
+    def decide(self, now: float, budget: int = WORK) -> list[Decision]:
+        """Decides what can be decided, best unit first; `budget` bounds the work, never cutting a unit short."""
+        self._now = now
+        self._settle()
+        self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
+        self._wake()
+        work = budget
+        while work > 0:
+            unit = self._queue.pop()
+            if unit is not None:
+                work -= self._attempt(unit)
+            elif not self._wake():
+                break
+        decisions = self._decisions.copy()
+        self._decisions.clear()
+        return decisions
+
+    @property
+    def next_decide_at(self) -> float | None:
+        """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
+        if len(self._queue) or self._unbooked:
+            return self._now
+        return self._timers.next
+
+    # --- what changed ---
+
+    def _settle(self) -> None:
+        """Puts every unit of which something changed where it belongs."""
+        for timer in self._timers.due(self._now):
+            self._ring(timer)
+        while (noted := self._intake.noted()).any:
+            for pod in noted.bound:
+                self._status.bound(pod)
+            for pod, failure in noted.failed:
+                if self._binding.failed(pod, failure, self._now):
+                    self._rejected(pod)
+            for pod in noted.pods:
+                self._consider_pod(pod)
+            for key in noted.gangs:
+                self._consider_gang(key)
+
+    def _consider_pod(self, pod: PodState) -> None:
+        unit = self._units.get(pod.uid)
+        if not pod.candidate:
+            self._drop(pod.uid)
+            return
+        if unit is None:
+            order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
+            unit = self._units[pod.uid] = Unit(pod.uid, None, pod, (1, *order))
+            unit.failures, unit.tried_at = pod.bind_failures, self._now
+        if any(gate.holds(pod) for gate in self._profile.gates):
+            self._hold(unit)
+        elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
+            self._enqueue(unit)
+
+    def _consider_gang(self, key: str) -> None:
+        gang = self.cluster.gangs.get(key)
+        if gang is None:
+            self._drop(key)
+            return
+        self._binding.look_at(gang, self._now)
+        unit = self._units.get(key)
+        if unit is None:
+            unit = self._units[key] = Unit(key, gang, None, self._order(gang))
+        if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
+            self._hold(unit)
+            self._timers.set(self._now + _QUIET_SECONDS, _TELL, key=key, ticket=unit.ticket)
+        elif not gang.classes:
+            self._waiting.leave(key)
+            self._queue.move(unit, Where.NOWHERE)
+        else:
+            self._reconsider(unit, gang)
+
+    def _reconsider(self, unit: Unit, gang: GangState) -> None:
+        """The gang may be decided: it is ready, unless it waits for something that has not changed."""
+        order = self._order(gang)
+        if unit.where is Where.WAITING:
+            parked = self._waiting.parked(unit.key)
+            assert parked is not None
+            needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
+            if needed >= parked.needed and gang.classes.keys() <= parked.wants.keys() and unit.order == order:
+                return
+            self._waiting.leave(unit.key)
+        elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
+            return
+        unit.order = order
+        self._enqueue(unit)
+
+    def _order(self, gang: GangState) -> Order:
+        assert gang.declared is not None or not gang.partial
+        created, uid = (gang.declared.created, gang.declared.uid) if gang.declared else (0.0, gang.key)
+        key = self._profile.order.key(priority=gang.priority, created=created, uid=uid)
+        return (0 if gang.partial else 1, *key)
+
+    def _rejected(self, pod: PodState) -> None:
+        """A bind was refused for good: the unit is tried again, at once for the first time."""
+        unit = self._units.get(pod.gang or pod.uid)
+        if unit is not None:
+            unit.failures += 1
+            unit.tried_at = self._now
+
+    # --- moving units ---
+
+    def _enqueue(self, unit: Unit) -> None:
+        """Ready now, or when its backoff is over."""
+        size = len(unit.gang.candidates) if unit.gang else 1
+        ready_at = unit.tried_at + backoff_seconds(unit.failures - 1, size=size)
+        if unit.failures > 1 and ready_at > self._now:
+            self._queue.move(unit, Where.BACKOFF)
+            self._timers.set(ready_at, _UNIT, key=unit.key, ticket=unit.ticket)
+        else:
+            self._queue.push(unit)
+
+    def _hold(self, unit: Unit) -> None:
+        self._waiting.leave(unit.key)
+        self._queue.move(unit, Where.HELD)
+
+    def _drop(self, key: str) -> None:
+        unit = self._units.pop(key, None)
+        if unit is not None:
+            self._waiting.leave(key)
+            self._queue.move(unit, Where.NOWHERE)
+
+    def _wake(self) -> bool:
+        """Readies the units that freed room can help; whether there were any."""
+        woken = self._waiting.offer()
+        for unit in woken:
+            self._enqueue(unit)
+        return bool(woken)
+
+    def _ring(self, timer: Timer) -> None:
+        unit = self._units.get(timer.key)
+        valid = unit is not None and unit.ticket == timer.ticket
+        if timer.purpose == _UNIT and unit is not None and valid:
+            self._waiting.leave(unit.key)
+            self._queue.push(unit)
+        elif timer.purpose == _TELL and unit is not None and valid and unit.gang is not None:
+            self._status.gang_held(unit.gang)
+        elif timer.purpose == RETRY:
+            pod = self.cluster.pods.get(timer.key)
+            if pod is not None and pod.stage is Stage.BINDING and pod.bind_failures == timer.ticket:
+                self._binding.retry([pod])
+        elif timer.purpose == DEADLINE:
+            self._deadline(timer.key)
+
+    def _deadline(self, key: str) -> None:
+        gang = self.cluster.gangs.get(key)
+        if gang is None or gang.declared is None or not gang.partial:
+            return
+        if self._binding.deadline(gang, self._now) > self._now:
+            return
+        placed = gang.bound
+        self._binding.release(gang)
+        unit = self._units[key]
+        unit.failures += 2
+        unit.tried_at = self._now
+        self._record(
+            Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
+        )
+
+    # --- deciding ---
+
+    def _attempt(self, unit: Unit) -> int:
+        """Tries one unit; returns the work it took."""
+        unit.tried_at = self._now
+        if unit.pod is not None:
+            return self._attempt_pod(unit, unit.pod)
+        assert unit.gang is not None
+        return self._attempt_gang(unit, unit.gang)
+
+    def _attempt_pod(self, unit: Unit, pod: PodState) -> int:
+        row = self._cycle.best_row(pod.pod_class)
+        if row is None:
+            trial = self._cycle.try_pod(pod)
+            verdict = self._explainer.verdict(pod.key, trial, held=0)
+            self._status.pod_refused(pod, verdict)
+            return self._refused(unit, trial, verdict)
+        node = self.cluster.nodes.name(row)
+        pod.stage = Stage.BINDING
+        self.cluster.note(pod, node)
+        self.cluster.nodes.usage.add(row, pod.pod_class)
+        self._binding.bind(pod.key, ((pod, node),))
+        self._record(Verdict(unit=pod.key, outcome=Outcome.PLACED, placed=1, needed=1))
+        del self._units[pod.uid]
+        return _WORK_PER_ATTEMPT + _WORK_PER_POD
+
+    def _attempt_gang(self, unit: Unit, gang: GangState) -> int:
+        trial = self._cycle.try_gang(gang)
+        if trial.lacking:
+            held = gang.bound + gang.binding
+            verdict = self._explainer.verdict(gang.key, trial, held=held)
+            self._status.gang_refused(gang, trial, verdict)
+            return self._refused(unit, trial, verdict)
+        self._commit(gang, trial)
+        placed = trial.placed
+        self._record(Verdict(unit=gang.key, outcome=Outcome.PLACED, placed=placed, needed=trial.needed))
+        unit.failures = 0
+        if gang.classes:
+            # the rest is told why it waits, in an attempt of its own
+            self._queue.push(unit)
+        return _WORK_PER_ATTEMPT + _WORK_PER_POD * placed + self._work_per_class() * len(trial.batches)
+
+    def _commit(self, gang: GangState, trial: Trial) -> None:
+        """The trial becomes real: room is taken, members are on their way."""
+        nodes = self.cluster.nodes
+        placements: list[tuple[PodState, str]] = []
+        for batch in trial.batches:
+            if not batch.rows:
+                continue
+            nodes.usage.add_copies(batch.row_array, batch.pod_class)
+            for pod, row in zip(batch.pods, batch.rows, strict=False):
+                node = nodes.name(row)
+                gang.uncount(pod)
+                pod.stage = Stage.BINDING
+                self.cluster.note(pod, node)
+                gang.count(pod)
+                placements.append((pod, node))
+        self._binding.bind(gang.key, placements)
+
+    def _refused(self, unit: Unit, trial: Trial, verdict: Verdict) -> int:
+        self._record(verdict)
+        if verdict.outcome is Outcome.NOT_FOUND:
+            unit.failures += 1
+        wants = trial.wants()
+        self._queue.move(unit, Where.WAITING)
+        self._waiting.park(unit, wants, trial.needed)
+        self._timers.set(self._now + _FLUSH_SECONDS, _UNIT, key=unit.key, ticket=unit.ticket)
+        return _WORK_PER_REFUSAL + self._work_per_class() * len(wants)
+
+    def _work_per_class(self) -> int:
+        return self.cluster.nodes.capacity // _NODES_PER_WORK
+
+    def _record(self, verdict: Verdict) -> None:
+        self.audit.record(Attempt(self._now, verdict))

@@ -1,0 +1,254 @@
+"""Takes changes in: cheap, in batches, without deciding anything.
+
+What a change may mean for the queue is only noted here (`Noted`); the next `decide` acts on it.  So a gang
+of thousands that arrives member by member is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from muster.api.times import seconds
+from muster.api.wire import Pod, condition
+from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
+from muster.cluster.pods import PodState, Stage
+from muster.engine.changes import (
+    BindFailed,
+    Bound,
+    Change,
+    GroupGone,
+    GroupSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+)
+from muster.gangs.dialects import declare, membership
+
+POD_SCHEDULED = "PodScheduled"
+
+
+class Noted:
+    """What happened since the last `decide`."""
+
+    __slots__ = ("bound", "failed", "gangs", "pods")
+
+    def __init__(self) -> None:
+        self.gangs: dict[str, None] = {}
+        """Gangs of which anything changed."""
+        self.pods: list[PodState] = []
+        """Lone pods of ours that came, changed or went."""
+        self.bound: list[PodState] = []
+        """Pods whose bind was acknowledged."""
+        self.failed: list[tuple[PodState, BindFailed]] = []
+
+    @property
+    def any(self) -> bool:
+        return bool(self.gangs or self.pods or self.bound or self.failed)
+
+
+class Intake:
+    """Keeps the cluster's state in step with the changes.  Objects may come in any order."""
+
+    def __init__(self, cluster: Cluster, scheduler_names: frozenset[str]) -> None:
+        self._cluster = cluster
+        self._names = scheduler_names
+        self._noted = Noted()
+        self._handlers: dict[type, Callable[..., None]] = {
+            PodSeen: self._pod_seen,
+            PodGone: self._pod_gone,
+            NodeSeen: self._node_seen,
+            NodeGone: self._node_gone,
+            GroupSeen: self._group_seen,
+            GroupGone: self._group_gone,
+            Bound: self._bound,
+            BindFailed: self._bind_failed,
+        }
+
+    def take(self, changes: Iterable[Change]) -> None:
+        handlers = self._handlers
+        for change in changes:
+            handlers[type(change)](change)
+
+    def noted(self) -> Noted:
+        """Everything noted since the last call."""
+        noted, self._noted = self._noted, Noted()
+        return noted
+
+    # --- nodes and gangs ---
+
+    def _node_seen(self, change: NodeSeen) -> None:
+        self._cluster.put_node(change.node)
+
+    def _node_gone(self, change: NodeGone) -> None:
+        self._cluster.remove_node(change.name)
+
+    def _group_seen(self, change: GroupSeen) -> None:
+        declared = declare(change.group)
+        gang = self._cluster.gang(declared.key)
+        if gang.declared is None or gang.declared.uid != declared.uid:
+            gang.said = None
+        if declared.said is not None:
+            gang.said = (declared.started, *declared.said)
+        gang.declared = declared
+        self._noted.gangs[gang.key] = None
+
+    def _group_gone(self, change: GroupGone) -> None:
+        gang = self._cluster.gangs.get(change.key)
+        if gang is not None:
+            gang.declared = None
+            self._noted.gangs[gang.key] = None
+            self._cluster.forget_if_empty(gang)
+
+    # --- pods ---
+
+    def _pod_seen(self, change: PodSeen) -> None:
+        known = self._cluster.pods.get(change.pod.metadata.uid)
+        if known is None:
+            self._pod_came(change.pod)
+        else:
+            self._pod_changed(known, change.pod)
+
+    def _pod_came(self, pod: Pod) -> None:
+        meta, spec, status = pod.metadata, pod.spec, pod.status
+        member = membership(pod)
+        ours = spec.scheduler_name in self._names
+        stage = _stage(pod, Stage.PENDING)
+        state = PodState(
+            uid=meta.uid,
+            key=f"{meta.namespace}/{meta.name}",
+            created=seconds(meta.creation_timestamp),
+            priority=spec.priority or 0,
+            pod_class=self._cluster.class_of(pod),
+            gang=member.gang if member else None,
+            subset=member.subset if member else "",
+            ours=ours,
+            gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
+            leaving=meta.deletion_timestamp is not None,
+            stage=stage,
+            node="",
+            bound_at=_bound_at(pod) if status.conditions else None,
+            said=_said(pod) if status.conditions else None,
+        )
+        self._cluster.pods[state.uid] = state
+        if stage is Stage.BOUND:
+            self._cluster.occupy(state, spec.node_name)
+        if member is not None:
+            self._cluster.gang(member.gang).add(state)
+            self._noted.gangs[member.gang] = None
+        elif ours:
+            self._noted.pods.append(state)
+
+    def _pod_changed(self, state: PodState, pod: Pod) -> None:
+        gang = self._gang_of(state)
+        if gang is not None:
+            gang.uncount(state)
+        spec = pod.spec
+        state.gates = tuple(gate.name for gate in spec.scheduling_gates)
+        state.leaving = state.leaving or pod.metadata.deletion_timestamp is not None
+        state.priority = spec.priority or 0
+        state.said = _said(pod) or state.said
+        state.bound_at = _bound_at(pod) or state.bound_at
+        stage = _stage(pod, state.stage)
+        pod_class = self._cluster.class_of(pod)
+        if stage is Stage.BOUND and (state.node != spec.node_name or pod_class is not state.pod_class):
+            # first news of a bind, another scheduler's included; or the pod was resized
+            if state.takes_room:
+                self._cluster.vacate(state)
+            state.pod_class = pod_class
+            self._cluster.occupy(state, spec.node_name)
+        elif stage > Stage.BOUND and state.takes_room:
+            self._cluster.vacate(state)
+        elif stage is Stage.PENDING:
+            state.pod_class = pod_class
+        state.stage = stage
+        self._note(state, gang)
+        if gang is not None:
+            gang.count(state)
+
+    def _pod_gone(self, change: PodGone) -> None:
+        state = self._cluster.pods.pop(change.uid, None)
+        if state is None:
+            return
+        if state.takes_room:
+            self._cluster.vacate(state)
+        gang = self._gang_of(state)
+        if gang is not None:
+            gang.remove(state)
+            self._cluster.forget_if_empty(gang)
+        state.leaving = True
+        self._note(state, gang)
+
+    # --- results of binds ---
+
+    def _bound(self, change: Bound) -> None:
+        state = self._cluster.pods.get(change.uid)
+        if state is None or state.stage is not Stage.BINDING or state.node != change.node:
+            # the watch was faster, or the pod is gone
+            return
+        self.move(state, Stage.BOUND, bound_at=change.at)
+        self._noted.bound.append(state)
+
+    def _bind_failed(self, change: BindFailed) -> None:
+        state = self._cluster.pods.get(change.uid)
+        if state is not None and state.stage is Stage.BINDING and state.node == change.node:
+            self._noted.failed.append((state, change))
+
+    # --- what the engine itself changes ---
+
+    def move(
+        self,
+        pod: PodState,
+        stage: Stage,
+        *,
+        bound_at: float | None = None,
+        leaving: bool = False,
+    ) -> None:
+        """A pod's stage changes by our own doing; its room is given back if it goes back to pending."""
+        gang = self._gang_of(pod)
+        if gang is not None:
+            gang.uncount(pod)
+        if stage is Stage.PENDING and pod.takes_room:
+            self._cluster.vacate(pod)
+        pod.stage = stage
+        pod.leaving = pod.leaving or leaving
+        pod.bound_at = bound_at if bound_at is not None else pod.bound_at
+        if gang is not None:
+            gang.count(pod)
+        self._note(pod, gang)
+
+    def _gang_of(self, pod: PodState) -> GangState | None:
+        return None if pod.gang is None else self._cluster.gangs.get(pod.gang)
+
+    def _note(self, pod: PodState, gang: GangState | None) -> None:
+        if gang is not None:
+            self._noted.gangs[gang.key] = None
+        elif pod.ours:
+            self._noted.pods.append(pod)
+
+
+def _stage(pod: Pod, now: Stage) -> Stage:
+    """What the object says; where it says less than we know (a bind it does not show yet), what we know."""
+    phase = pod.status.phase
+    if phase == "Succeeded":
+        return Stage.SUCCEEDED
+    if phase == "Failed":
+        return Stage.FAILED
+    if pod.spec.node_name:
+        return Stage.BOUND
+    return now
+
+
+def _bound_at(pod: Pod) -> float | None:
+    scheduled = condition(pod.status.conditions, POD_SCHEDULED)
+    if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
+        return None
+    return seconds(scheduled.last_transition_time)
+
+
+def _said(pod: Pod) -> tuple[str, str] | None:
+    scheduled = condition(pod.status.conditions, POD_SCHEDULED)
+    if scheduled is None or scheduled.status != "False":
+        return None
+    return scheduled.reason, scheduled.message

@@ -1,0 +1,108 @@
+"""Units waiting to be decided, best first; and the timers that bring some of them back."""
+
+from __future__ import annotations
+
+import heapq
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+from muster.cluster.gangs import GangState
+from muster.cluster.pods import PodState
+
+Order = tuple[int, int, float, str]
+"""Half-bound gangs first, then what the profile's QueueOrder says."""
+
+
+class Where(IntEnum):
+    """Where a unit is.  It is in one place only.
+
+    HELD → READY → (decided) → NOWHERE | WAITING | BACKOFF;  WAITING → READY when a change can help;
+    BACKOFF → READY when its time is over.
+    """
+
+    NOWHERE = 0
+    """Nothing to decide: all members are bound or on their way."""
+    HELD = 1
+    """Incomplete or gated."""
+    READY = 2
+    BACKOFF = 3
+    """Not before its time, whatever changes."""
+    WAITING = 4
+    """Until something changes that can help."""
+
+
+class Unit(msgspec.Struct, gc=False, eq=False):
+    """A gang or a lone pod, as the queue sees it."""
+
+    key: str
+    gang: GangState | None
+    pod: PodState | None
+    order: Order
+    where: Where = Where.NOWHERE
+    failures: int = 0
+    """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
+    tried_at: float = 0.0
+    ticket: int = 0
+    """Changes whenever the unit moves, so that old heap entries and timers for it are void."""
+
+
+class Queue:
+    """The ready units, in order.  Entries of units that moved away are skipped when they surface."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[Order, int, Unit]] = []
+        self._ready = 0
+
+    def __len__(self) -> int:
+        return self._ready
+
+    def push(self, unit: Unit) -> None:
+        self.move(unit, Where.READY)
+        heapq.heappush(self._heap, (unit.order, unit.ticket, unit))
+
+    def pop(self) -> Unit | None:
+        """The best ready unit; it is nowhere until it is put somewhere."""
+        while self._heap:
+            _, ticket, unit = heapq.heappop(self._heap)
+            if unit.ticket == ticket and unit.where is Where.READY:
+                self.move(unit, Where.NOWHERE)
+                return unit
+        return None
+
+    def move(self, unit: Unit, where: Where) -> None:
+        self._ready += (where is Where.READY) - (unit.where is Where.READY)
+        unit.where = where
+        unit.ticket += 1
+
+
+class Timer(NamedTuple):
+    at: float
+    number: int
+    """Orders timers of the same instant as they were set."""
+    purpose: str
+    key: str
+    ticket: int
+
+
+class Timers:
+    """What is to be looked at again later, soonest first."""
+
+    def __init__(self) -> None:
+        self._heap: list[Timer] = []
+        self._count = 0
+
+    def set(self, at: float, purpose: str, *, key: str, ticket: int = 0) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, Timer(at, self._count, purpose, key, ticket))
+
+    def due(self, now: float) -> list[Timer]:
+        found = []
+        while self._heap and self._heap[0].at <= now:
+            found.append(heapq.heappop(self._heap))
+        return found
+
+    @property
+    def next(self) -> float | None:
+        return self._heap[0].at if self._heap else None

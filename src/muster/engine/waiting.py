@@ -1,0 +1,323 @@
+"""Units that wait for room, and which of them a change can help.
+
+For every class that somebody waits with, `total` says how many copies the cluster takes.  It is repaired one
+node at a time, for all waiting classes at once, so thousands of waiting gangs cost little while other work
+comes and goes.  Room that shrinks may be booked late: `total` is never too low, so nobody who fits is
+overlooked, and before a unit is woken its classes are counted exactly.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.cluster.classes import NodeRules, PodClass
+from muster.cluster.nodes import NodeTable
+from muster.cluster.usage import Ints
+from muster.engine.queue import Order, Unit
+from muster.framework.contract import Bools
+from muster.framework.views import Views
+
+Floats = NDArray[np.float64]
+
+# finite, so that vacant slots can be added and subtracted like all others
+_PLENTY = 1e12
+
+
+class Parked:
+    """One unit that waits: how many members of each class it has, and how many of them all it needs."""
+
+    __slots__ = ("needed", "ticket", "tried", "unit", "wants")
+
+    def __init__(self, unit: Unit, wants: dict[PodClass, int], needed: int) -> None:
+        self.unit = unit
+        self.ticket = unit.ticket
+        self.wants = wants
+        self.needed = needed
+        self.tried: dict[PodClass, int] = {}
+        """For each class, how often its room had grown when the unit was refused."""
+
+
+class _Want:
+    """A class that somebody waits with; its numbers stand in the columns at `slot`."""
+
+    __slots__ = ("parked", "slot")
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+        self.parked: list[tuple[Order, int, Parked]] = []
+
+
+class WaitingRoom:
+    """Units waiting for room, by the classes they wait with; best unit first."""
+
+    def __init__(self, views: Views, nodes: NodeTable) -> None:
+        self._views = views
+        self._nodes = nodes
+        self._units: dict[str, Parked] = {}
+        self._wants: dict[PodClass, _Want] = {}
+        self._hot: dict[PodClass, None] = {}
+        """Classes whose room has grown so that it may help somebody; to be offered."""
+        self._columns = _WantColumns()
+        self._vacant: list[int] = []
+        self._by_slot: list[PodClass | None] = []
+        self._ledger = _Ledger(nodes, views)
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def parked(self, key: str) -> Parked | None:
+        return self._units.get(key)
+
+    # --- coming and going ---
+
+    def park(self, unit: Unit, wants: dict[PodClass, int], needed: int) -> None:
+        """The unit waits until the cluster takes `needed` of its members, `wants` by class."""
+        if not self._wants:
+            self._ledger.start_over()
+        parked = self._units[unit.key] = Parked(unit, wants, needed)
+        for pod_class in wants:
+            want = self._wants.get(pod_class) or self._add_class(pod_class)
+            parked.tried[pod_class] = int(self._columns.growth[want.slot])
+            insort(want.parked, (unit.order, parked.ticket, parked), key=_place)
+            self._columns.least[want.slot] = min(self._columns.least[want.slot], _least(parked))
+
+    def leave(self, key: str) -> None:
+        parked = self._units.pop(key, None)
+        if parked is None:
+            return
+        for pod_class in parked.wants:
+            want = self._wants[pod_class]
+            del want.parked[bisect_left(want.parked, (parked.unit.order, parked.ticket), key=_place)]
+            if not want.parked:
+                self._remove_class(pod_class)
+
+    # --- what changed, and whom it helps ---
+
+    def notice(self, limit: int) -> int:
+        """Books up to `limit` nodes whose room or facts changed; returns how many are left to book."""
+        self._ledger.collect()
+        if not self._wants:
+            self._ledger.start_over()
+            return 0
+        left = limit
+        while left and (grown := self._ledger.next_grown()) is not None:
+            left -= 1
+            for slot in self._ledger.book(self._columns, *grown).tolist():
+                pod_class = self._by_slot[slot]
+                if pod_class is not None:
+                    self._hot[pod_class] = None
+        while left and (row := self._ledger.next_shrunk()) is not None:
+            left -= 1
+            self._ledger.book(self._columns, row, None)
+        return self._ledger.grown_left
+
+    def offer(self) -> list[Unit]:
+        """Takes out the units that grown room can help, best first for each class, as many as it holds."""
+        woken: dict[str, Parked] = {}
+        for pod_class in sorted(self._hot, key=lambda c: c.order):
+            want = self._wants.get(pod_class)
+            found = self._helped(pod_class, want) if want else []
+            if not found:
+                del self._hot[pod_class]
+            woken.update((parked.unit.key, parked) for parked in found)
+        for key in woken:
+            self.leave(key)
+        return [parked.unit for parked in woken.values()]
+
+    def _helped(self, pod_class: PodClass, want: _Want) -> list[Parked]:
+        growth = int(self._columns.growth[want.slot])
+        left = self._room(pod_class)
+        self._columns.least[want.slot] = min(_least(entry[2]) for entry in want.parked)
+        found: list[Parked] = []
+        for _, _, parked in want.parked:
+            if left < self._columns.least[want.slot]:
+                break
+            if parked.tried[pod_class] == growth:
+                continue
+            if len(parked.wants) > 1:
+                fits = sum(min(count, self._room(other)) for other, count in parked.wants.items())
+                if fits >= parked.needed:
+                    found.append(parked)
+            elif parked.needed <= left:
+                found.append(parked)
+                left -= parked.needed
+        return found
+
+    def _room(self, pod_class: PodClass) -> int:
+        return int(self._views.of(pod_class).copies.sum())
+
+    # --- the columns ---
+
+    def _add_class(self, pod_class: PodClass) -> _Want:
+        if not self._vacant:
+            first = len(self._by_slot)
+            self._columns.grow(max(64, first * 2), len(self._nodes.resources))
+            self._by_slot.extend([None] * (len(self._columns.total) - first))
+            self._vacant.extend(range(len(self._by_slot) - 1, first - 1, -1))
+        want = self._wants[pod_class] = _Want(self._vacant.pop())
+        self._by_slot[want.slot] = pod_class
+        self._columns.fit(len(self._nodes.resources))
+        self._columns.put(want.slot, pod_class, rules=self._ledger.rules_slot(pod_class.rules))
+        self._columns.total[want.slot] = self._ledger.count(pod_class)
+        return want
+
+    def _remove_class(self, pod_class: PodClass) -> None:
+        slot = self._wants.pop(pod_class).slot
+        self._by_slot[slot] = None
+        self._columns.least[slot] = np.inf
+        self._vacant.append(slot)
+        self._hot.pop(pod_class, None)
+
+
+def _place(entry: tuple[Order, int, Parked]) -> tuple[Order, int]:
+    return entry[:2]
+
+
+def _least(parked: Parked) -> int:
+    """The fewest copies of one class that could help the unit."""
+    return parked.needed if len(parked.wants) == 1 else 1
+
+
+class _WantColumns:
+    """One column entry per waiting class; floats, since their division is four times as fast."""
+
+    def __init__(self) -> None:
+        self.need: Floats = np.ones((0, 0))
+        """(resources × classes); 1 where the class asks for none, see `idle`."""
+        self.idle: Floats = np.zeros((0, 0))
+        """Added to what a resource allows: plenty where the class asks for none."""
+        self.rules: NDArray[np.intp] = np.zeros(0, np.intp)
+        self.total: Floats = np.zeros(0)
+        self.least: Floats = np.zeros(0)
+        """The fewest copies that help anybody who waits with the class."""
+        self.growth: Ints = np.zeros(0, np.int64)
+        self.touchy: Bools = np.zeros(0, np.bool_)
+        """The class depends on more than resources (ports): any room that is freed may help it."""
+
+    def grow(self, slots: int, resources: int) -> None:
+        more = slots - len(self.total)
+        self.fit(resources)
+        self.need = np.pad(self.need, ((0, 0), (0, more)), constant_values=1)
+        self.idle = np.pad(self.idle, ((0, 0), (0, more)), constant_values=_PLENTY)
+        self.rules = np.pad(self.rules, (0, more))
+        self.total = np.pad(self.total, (0, more))
+        self.least = np.pad(self.least, (0, more), constant_values=np.inf)
+        self.growth = np.pad(self.growth, (0, more))
+        self.touchy = np.pad(self.touchy, (0, more))
+
+    def fit(self, resources: int) -> None:
+        more = resources - len(self.need)
+        self.need = np.pad(self.need, ((0, more), (0, 0)), constant_values=1)
+        self.idle = np.pad(self.idle, ((0, more), (0, 0)), constant_values=_PLENTY)
+
+    def put(self, slot: int, pod_class: PodClass, *, rules: int) -> None:
+        self.need[:, slot], self.idle[:, slot] = 1, _PLENTY
+        self.need[pod_class.need_rows, slot] = pod_class.need[:, 0]
+        self.idle[pod_class.need_rows, slot] = 0
+        self.rules[slot] = rules
+        self.least[slot] = np.inf
+        self.touchy[slot] = bool(pod_class.ports)
+
+    def copies(self, free: Floats) -> Floats:
+        """How many of each class a node with this much free room takes."""
+        quotients = free[:, None] / self.need
+        np.floor(quotients, out=quotients)
+        quotients += self.idle
+        fewest: Floats = np.minimum.reduce(quotients)
+        np.maximum(fewest, 0, out=fewest)
+        return fewest
+
+
+class _Ledger:
+    """The nodes as the totals have counted them, and which of them changed since."""
+
+    def __init__(self, nodes: NodeTable, views: Views) -> None:
+        self._nodes = nodes
+        self._views = views
+        self._free: Floats = np.zeros((0, 0))
+        self._admitted: list[Bools] = []
+        self._rules: dict[NodeRules, int] = {}
+        self._grown: dict[int, Ints] = {}
+        """Rows whose room may have grown, with the least room they had since somebody could have been refused."""
+        self._shrunk: dict[int, None] = {}
+        self._seen_log = self._seen_described = -1
+        self.start_over()
+
+    @property
+    def grown_left(self) -> int:
+        return len(self._grown)
+
+    def start_over(self) -> None:
+        """Nobody waits: the nodes count as they are now."""
+        self._free = self._nodes.usage.free.astype(np.float64)
+        self._rules, self._admitted = {}, []
+        self._grown, self._shrunk = {}, {}
+        self._nodes.usage.take_freed()
+        self._seen_log, self._seen_described = self._nodes.usage.log.end, self._nodes.described.end
+
+    def collect(self) -> None:
+        """Takes note of what changed since; nothing is booked yet."""
+        nodes, usage = self._nodes, self._nodes.usage
+        more = np.array(usage.free.shape) - self._free.shape
+        if more.any():
+            self._free = np.pad(self._free, ((0, more[0]), (0, more[1])))
+            self._admitted = [np.pad(admitted, (0, more[1])) for admitted in self._admitted]
+            self._grown = {row: np.pad(least, (0, more[0])) for row, least in self._grown.items()}
+        for row, least in usage.take_freed().items():
+            before = self._grown.get(row)
+            self._grown[row] = least if before is None else np.minimum(before, least)
+        for row in _rows(nodes.described.since(self._seen_described), nodes.capacity):
+            if row not in self._grown:
+                self._grown[row] = usage.free[:, row].copy()
+        for row in _rows(usage.log.since(self._seen_log), nodes.capacity):
+            self._shrunk[row] = None
+        self._seen_log, self._seen_described = usage.log.end, nodes.described.end
+
+    def next_grown(self) -> tuple[int, Ints] | None:
+        return self._grown.popitem() if self._grown else None
+
+    def next_shrunk(self) -> int | None:
+        return self._shrunk.popitem()[0] if self._shrunk else None
+
+    def book(self, columns: _WantColumns, row: int, least: Ints | None) -> NDArray[np.intp]:
+        """Counts the row anew for all classes; returns the slots it may help, if its room grew from `least`."""
+        allowed_before = np.array([admitted[row] for admitted in self._admitted])
+        for rules, slot in self._rules.items():
+            self._admitted[slot][row] = self._views.rules(rules).admitted[row]
+        allowed = np.array([admitted[row] for admitted in self._admitted])
+        columns.fit(len(self._free))
+        free = self._nodes.usage.free[:, row].astype(np.float64)
+        here = columns.copies(free) * allowed[columns.rules]
+        columns.total += here - columns.copies(self._free[:, row]) * allowed_before[columns.rules]
+        self._free[:, row] = free
+        self._shrunk.pop(row, None)
+        if least is None:
+            return _NOBODY
+        refused = columns.copies(least.astype(np.float64)) * allowed_before[columns.rules]
+        grown = (here > refused) | (columns.touchy & allowed[columns.rules])
+        columns.growth += grown
+        return np.flatnonzero(grown & (columns.total >= columns.least))
+
+    def rules_slot(self, rules: NodeRules) -> int:
+        slot = self._rules.get(rules)
+        if slot is None:
+            slot = self._rules[rules] = len(self._admitted)
+            self._admitted.append(self._views.rules(rules).admitted.copy())
+        return slot
+
+    def count(self, pod_class: PodClass) -> float:
+        """Copies of the class on all nodes, as far as changes have been booked."""
+        quotients = np.floor(self._free[pod_class.need_rows] / pod_class.need)
+        copies = np.maximum(np.minimum.reduce(quotients), 0)
+        return float((copies * self._admitted[self._rules[pod_class.rules]]).sum())
+
+
+_NOBODY: NDArray[np.intp] = np.zeros(0, np.intp)
+
+
+def _rows(changed: list[int] | None, capacity: int) -> list[int] | range:
+    """The log's answer; all rows where it reaches back no further."""
+    return range(capacity) if changed is None else changed

@@ -1,0 +1,129 @@
+"""What a plugin may be: it inherits the roles it plays, and answers for a whole column of nodes at once.
+
+A question about nodes comes in two kinds.  *Rules* ask for a node's own facts (labels, taints, name): the
+answer changes only with the node.  *Room* asks for what placements leave: it changes with every pod, and a
+batch asks for it as if some copies were there already.
+
+`rows` are the row numbers asked about; None means all.  Answers have one element per row asked.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.cluster.classes import NodeRules, PodClass
+from muster.cluster.gangs import GangState
+from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.pods import PodState
+from muster.cluster.usage import Ints, RowState, Usage
+
+Bools = NDArray[np.bool_]
+
+MAX_SCORE = 100
+
+
+class RuleFilter(ABC):
+    """Says which nodes a pod may use at all."""
+
+    name: str
+    reason: str
+    """Upstream's text for a node it refuses."""
+
+    @abstractmethod
+    def admits(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Bools:
+        """One truth per row."""
+
+
+class RoomFilter(ABC):
+    """Says how many more copies of a class each node takes."""
+
+    name: str
+
+    @abstractmethod
+    def copies(self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows | None) -> Ints | None:
+        """Copies by row, 0 where not even one fits; None if this class asks nothing of the plugin."""
+
+    @abstractmethod
+    def refusals(
+        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows
+    ) -> list[tuple[str, Bools]]:
+        """Upstream's reasons, each with the rows it holds for; a row may have several."""
+
+    @abstractmethod
+    def empty_copies(self, pod_class: PodClass, allocatable: Ints) -> int | None:
+        """Copies that an empty node with this much room takes; None if the plugin does not limit them."""
+
+
+class RuleScore(ABC):
+    """Rates nodes by their own facts, relative to the best of those that can take the pod."""
+
+    name: str
+    reverse: bool
+    """A higher raw score is worse."""
+
+    @abstractmethod
+    def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
+        """Raw scores, normalised by the framework; None if the plugin has nothing to say on these rules."""
+
+
+class RoomScore(ABC):
+    """Rates nodes from 0 to 100 by the room on them."""
+
+    name: str
+
+    @abstractmethod
+    def score(
+        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, *, rows: Rows | None, copies: Ints | int
+    ) -> Ints | int:
+        """Score of one more pod where `copies` of it are there already.
+
+        `copies` is a number, or a column of numbers to be combined with every row: the answer then has a
+        line for each.
+        """
+
+
+class Stateful(ABC):
+    """Keeps state of its own that placements change; it is copied with every trial."""
+
+    name: str
+
+    @abstractmethod
+    def new_state(self) -> RowState:
+        """The state of an empty cluster."""
+
+
+class PodGate(ABC):
+    """Keeps a pod, and with it a gang that has not started, out of the queue."""
+
+    name: str
+
+    @abstractmethod
+    def holds(self, pod: PodState) -> str | None:
+        """Why the pod may not be decided yet; None if it may."""
+
+
+class GangRule(ABC):
+    """Says when a gang may be decided, and whether what was placed of it is enough."""
+
+    name: str
+
+    @abstractmethod
+    def waits_for(self, gang: GangState) -> str | None:
+        """Why the gang may not be decided yet; None if it may."""
+
+    @abstractmethod
+    def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
+        """How many members each subset lacks if `placed` more were bound; empty if that is enough."""
+
+
+class QueueOrder(ABC):
+    """Orders units in the queue; smaller comes first."""
+
+    name: str
+
+    @abstractmethod
+    def key(self, *, priority: int, created: float, uid: str) -> tuple[int, float, str]:
+        """Unique for every unit, the same in every process."""

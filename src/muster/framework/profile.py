@@ -1,0 +1,45 @@
+"""A profile: which plugins decide for which scheduler name, in which order, with which weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from muster.base.errors import ConfigError
+from muster.framework.contract import (
+    GangRule,
+    PodGate,
+    QueueOrder,
+    RoomFilter,
+    RoomScore,
+    RuleFilter,
+    RuleScore,
+    Stateful,
+)
+
+_Role = TypeVar("_Role")
+Plugin = RuleFilter | RoomFilter | RuleScore | RoomScore | PodGate | GangRule | QueueOrder | Stateful
+
+
+class Profile:
+    """Plugins by the roles they play; the first filter in order that refuses a node names the reason."""
+
+    def __init__(
+        self, plugins: Sequence[tuple[Plugin, int]], *, scheduler_names: Sequence[str] = ("muster",)
+    ) -> None:
+        listed = [plugin for plugin, _ in plugins]
+        self.scheduler_names = frozenset(scheduler_names)
+        self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
+        self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
+        self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
+        self.room_scores = [(p, weight) for p, weight in plugins if isinstance(p, RoomScore) and weight]
+        self.gates = [p for p in listed if isinstance(p, PodGate)]
+        self.order = _only("QueueOrder", [p for p in listed if isinstance(p, QueueOrder)])
+        self.gang_rule = _only("GangRule", [p for p in listed if isinstance(p, GangRule)])
+        self.stateful = [p for p in listed if isinstance(p, Stateful)]
+
+
+def _only(role: str, found: list[_Role]) -> _Role:
+    if len(found) != 1:
+        raise ConfigError(f"a profile needs exactly one {role} plugin", found=len(found))
+    return found[0]

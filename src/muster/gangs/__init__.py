@@ -1,0 +1,1 @@
+"""The Gang model, and dialects: one module per API that names gangs."""

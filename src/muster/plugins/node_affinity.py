@@ -1,0 +1,78 @@
+"""NodeAffinity: nodeSelector, required and preferred node affinity, evaluated on label columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muster.base.selectors import NodeSelectorTerm, Requirement
+from muster.base.selectors import matches as requirement_matches
+from muster.cluster.classes import NodeRules
+from muster.cluster.labels import MISSING
+from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.usage import Ints
+from muster.framework.contract import Bools, RuleFilter, RuleScore
+
+
+class NodeAffinity(RuleFilter, RuleScore):
+    name = "NodeAffinity"
+    reason = "node(s) didn't match Pod's node affinity/selector"
+    reverse = False
+
+    def admits(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Bools:
+        admitted = np.ones(nodes.capacity if rows is None else len(rows), np.bool_)
+        for key, value in rules.selector:
+            admitted &= _has_value(nodes, key, value, rows)
+        if rules.required is not None:
+            some_term = np.zeros_like(admitted)
+            for term in rules.required.node_selector_terms:
+                some_term |= _term_matches(term, nodes, rows)
+            admitted &= some_term
+        return admitted
+
+    def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
+        if not rules.preferred:
+            return None
+        total = np.zeros(nodes.capacity if rows is None else len(rows), np.int64)
+        for wish in rules.preferred:
+            total += wish.weight * _term_matches(wish.preference, nodes, rows)
+        return total
+
+
+def _term_matches(term: NodeSelectorTerm, nodes: NodeTable, rows: Rows | None) -> Bools:
+    matched = np.ones(nodes.capacity if rows is None else len(rows), np.bool_)
+    if not term.match_expressions and not term.match_fields:
+        return ~matched
+    for requirement in term.match_expressions:
+        matched &= _label_matches(requirement, nodes, rows)
+    for requirement in term.match_fields:
+        matched &= _name_matches(requirement, nodes, rows)
+    return matched
+
+
+def _label_matches(requirement: Requirement, nodes: NodeTable, rows: Rows | None) -> Bools:
+    """Judges each distinct value of the label once; the nodes look their value up."""
+    if requirement.operator == "In" and len(requirement.values) == 1:
+        return _has_value(nodes, requirement.key, requirement.values[0], rows)
+    column = nodes.labels.column(requirement.key)
+    verdicts = np.zeros(len(column.values) + 1, np.bool_)
+    verdicts[MISSING] = requirement_matches((requirement,), {})
+    for value, number in column.values.items():
+        verdicts[number] = requirement_matches((requirement,), {requirement.key: value})
+    return verdicts[column.ids if rows is None else column.ids[rows]]
+
+
+def _has_value(nodes: NodeTable, key: str, value: str, rows: Rows | None) -> Bools:
+    column = nodes.labels.column(key)
+    # -1 is nobody's value: no node has this one
+    wanted = column.values.get(value, -1)
+    matched: Bools = (column.ids if rows is None else column.ids[rows]) == wanted
+    return matched
+
+
+def _name_matches(requirement: Requirement, nodes: NodeTable, rows: Rows | None) -> Bools:
+    """matchFields knows one field, metadata.name, with In and NotIn; anything else matches nothing."""
+    asked = np.arange(nodes.capacity) if rows is None else rows
+    if requirement.key != "metadata.name" or requirement.operator not in ("In", "NotIn"):
+        return np.zeros(len(asked), np.bool_)
+    named = np.isin(asked, [nodes.rows[name] for name in requirement.values if name in nodes.rows])
+    return named if requirement.operator == "In" else ~named

@@ -1,0 +1,83 @@
+"""NodePorts: a host port is taken once per node, address and protocol; 0.0.0.0 stands for all addresses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Self
+
+import numpy as np
+
+from muster.cluster.classes import HostPort, PodClass
+from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.usage import Ints, Usage
+from muster.framework.contract import Bools, RoomFilter, Stateful
+
+_ANY = "0.0.0.0"
+
+
+class PortState:
+    """For each port, the rows where it is taken, and by which addresses."""
+
+    def __init__(self) -> None:
+        self.taken: dict[tuple[str, int], dict[int, Counter[str]]] = {}
+
+    def add(self, row: int, pod_class: PodClass) -> None:
+        for port in pod_class.ports:
+            rows = self.taken.setdefault((port.protocol, port.port), {})
+            rows.setdefault(row, Counter())[port.ip] += 1
+
+    def remove(self, row: int, pod_class: PodClass) -> None:
+        for port in pod_class.ports:
+            rows = self.taken[port.protocol, port.port]
+            rows[row] -= Counter((port.ip,))
+            if not rows[row]:
+                del rows[row]
+
+    def clear(self, row: int) -> None:
+        for rows in self.taken.values():
+            rows.pop(row, None)
+
+    def copy(self) -> Self:
+        twin = type(self)()
+        twin.taken = {
+            port: {row: addresses.copy() for row, addresses in rows.items()}
+            for port, rows in self.taken.items()
+        }
+        return twin
+
+    def conflicts(self, wanted: HostPort) -> list[int]:
+        """Rows where the port is taken for the wanted address."""
+        rows = self.taken.get((wanted.protocol, wanted.port), {})
+        return [
+            row
+            for row, addresses in rows.items()
+            if wanted.ip == _ANY or wanted.ip in addresses or _ANY in addresses
+        ]
+
+
+class NodePorts(RoomFilter, Stateful):
+    name = "NodePorts"
+    reason = "node(s) didn't have free ports for the requested pod ports"
+
+    def new_state(self) -> PortState:
+        return PortState()
+
+    def copies(self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows | None) -> Ints | None:
+        if not pod_class.ports:
+            return None
+        state = usage.states[self.name]
+        assert isinstance(state, PortState)
+        # a second copy on the same node would collide with the first
+        free = np.ones(nodes.capacity, np.int64)
+        for port in pod_class.ports:
+            free[state.conflicts(port)] = 0
+        return free if rows is None else free[rows]
+
+    def refusals(
+        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows
+    ) -> list[tuple[str, Bools]]:
+        free = self.copies(pod_class, nodes, usage, rows)
+        return [] if free is None else [(self.reason, free == 0)]
+
+    def empty_copies(self, pod_class: PodClass, allocatable: Ints) -> int | None:
+        return 1 if pod_class.ports else None

@@ -55,12 +55,23 @@ def _pod_totals(spec: PodSpec, *, unknown: Totals) -> Totals:
             step = {}
         _raise_to(peak, _sum(sidecars, step))
     _raise_to(running, peak)
-    if spec.resources is not None:
-        running.update(_quantities(spec.resources.requests))
-        for name, limit in _quantities(spec.resources.limits).items():
-            running.setdefault(name, limit)
+    running.update(_pod_level(spec))
     _add(running, _quantities(spec.overhead))
     return running
+
+
+def _pod_level(spec: PodSpec) -> Totals:
+    """Requests of the pod as a whole; a limit stands for one where no container requests the resource."""
+    if spec.resources is None:
+        return {}
+    named = {name for c in (*spec.containers, *spec.init_containers) for name in _amounts(c.resources)}
+    limits = {name: limit for name, limit in spec.resources.limits.items() if name not in named}
+    listed = _quantities({**limits, **spec.resources.requests})
+    return {name: count for name, count in listed.items() if _may_be_pod_level(name)}
+
+
+def _may_be_pod_level(resource: str) -> bool:
+    return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 
 
 def _requested(container: Container, unknown: Totals) -> Totals:

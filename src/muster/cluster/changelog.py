@@ -17,6 +17,11 @@ class ChangeLog:
         self._dropped = 0
         self._limit = limit
 
+    def copy(self) -> ChangeLog:
+        twin = ChangeLog(self._limit)
+        twin._rows, twin._dropped = self._rows.copy(), self._dropped
+        return twin
+
     @property
     def end(self) -> int:
         return self._dropped + len(self._rows)

@@ -6,6 +6,8 @@ labels yet, so none do: a thousand pods of an Indexed Job, each labelled with it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -38,19 +40,7 @@ class PodClass:
     `order` sorts classes the same way in every process: larger pods first, since they are harder to place.
     """
 
-    __slots__ = (
-        "best_effort",
-        "need",
-        "need_rows",
-        "order",
-        "ports",
-        "requests",
-        "room",
-        "rules",
-        "scored",
-        "unnamed",
-        "used",
-    )
+    __slots__ = ("best_effort", "line", "order", "ports", "requests", "room", "rules", "unnamed")
 
     def __init__(
         self, rules: NodeRules, requests: Requests, *, ports: tuple[HostPort, ...], names: ResourceNames
@@ -62,28 +52,63 @@ class PodClass:
         by_row = {PODS: 1} | {names.row(name): count for name, count in amounts.items()}
         self.room = tuple(sorted(by_row.items()))
         """(resource row, amount) that one copy takes."""
-        self.need_rows: NDArray[np.intp] = np.array([row for row, _ in self.room], np.intp)
-        self.need = _column([count for _, count in self.room])
-        """The amounts of `room` as a column, to broadcast over nodes."""
-        self.used = _column([by_row.get(CPU, 0), by_row.get(MEMORY, 0)])
-        """cpu and memory really requested."""
-        self.scored = _column([requests.scored_cpu_milli, requests.scored_memory_bytes])
-        """cpu and memory as scores count them."""
         self.unnamed = (
             requests.scored_cpu_milli - by_row.get(CPU, 0),
             requests.scored_memory_bytes - by_row.get(MEMORY, 0),
         )
-        """What scores count above `used`, for containers that name no request."""
+        """cpu and memory that scores count above that, for containers that name no request."""
         self.best_effort = not amounts
         extended = sum(count for name, count in amounts.items() if name not in ("cpu", "memory"))
         self.order = (
             (-extended, -by_row.get(CPU, 0), -by_row.get(MEMORY, 0)),
             msgspec.json.encode((requests, ports, rules)),
         )
+        self.line = Lines.of_classes([self])
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Classes with equal shape can stand in one `Lines`."""
+        return tuple(resource for resource, _ in self.room), self.best_effort, self.ports
 
 
-def _column(values: list[int]) -> NDArray[np.int64]:
-    return np.array(values, np.int64)[:, None]
+class Lines:
+    """Pods to be rated against nodes, one line each; arrays are (resources × lines × 1).
+
+    A line is a pod of some class, or the k-th copy of one where the copies before it are on the node already.
+    """
+
+    __slots__ = ("best_effort", "copies", "need", "need_rows", "ports", "scored", "scored_before", "used")
+
+    def __init__(self, classes: Sequence[PodClass], copies: NDArray[np.int64]) -> None:
+        first = classes[0]
+        self.best_effort = first.best_effort
+        self.ports = first.ports
+        self.copies = copies
+        """(lines × 1): how many of the class are there before this one."""
+        self.need_rows: NDArray[np.intp] = np.array([row for row, _ in first.room], np.intp)
+        self.need: NDArray[np.int64] = np.array([[amount for _, amount in c.room] for c in classes]).T[
+            :, :, None
+        ]
+        """How much of the resources `need_rows` one pod takes."""
+        requests = [c.requests for c in classes]
+        scored = np.array([[r.scored_cpu_milli, r.scored_memory_bytes] for r in requests]).T[:, :, None]
+        self.scored_before: NDArray[np.int64] = scored * copies
+        """cpu and memory of the pods before this one, as scores count them."""
+        self.scored: NDArray[np.int64] = scored * (copies + 1)
+        """The same with this one."""
+        used = scored - np.array([c.unnamed for c in classes]).T[:, :, None]
+        self.used: NDArray[np.int64] = np.stack((used * copies, used * (copies + 1)))
+        """(before and with this one × cpu and memory × lines × 1), as really requested."""
+
+    @classmethod
+    def of_classes(cls, classes: Sequence[PodClass]) -> Lines:
+        """A pod of each class; they must be of one shape."""
+        return cls(classes, np.zeros((1, 1), np.int64))
+
+    @classmethod
+    def of_copies(cls, pod_class: PodClass, depth: int) -> Lines:
+        """The first to the `depth`-th copy of a class on the same node."""
+        return cls([pod_class], np.arange(depth)[:, None])
 
 
 # Bounds the memory of `_by_wire`, which sees every spelling of a class; a spelling costs about 0.5 KB

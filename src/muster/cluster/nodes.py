@@ -29,14 +29,14 @@ class NodeTable:
         self.resources = names
         self.rows: dict[str, int] = {}
         self.nodes: list[Node | None] = []
-        self.allocatable: Ints = np.zeros((len(names), 0), np.int64)
-        self.divisor: Ints = self.allocatable.copy()
-        """allocatable, at least 1."""
+        self.facts: Ints = np.zeros((2 * len(names), 0), np.int64)
+        """`allocatable` and `divisor`, one below the other."""
+        self._name_facts()
         self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
         self.taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
         self.labels = LabelColumns()
-        self.usage = Usage(self.allocatable, self.allocatable.copy(), states=states)
+        self.usage = Usage.of_empty_nodes(self.allocatable, states=states)
         self.described = ChangeLog()
         self._vacant: list[int] = []
         self._lacking: set[int] = set()
@@ -96,8 +96,7 @@ class NodeTable:
         """Makes room for resource names that were added since; nodes have none of them."""
         missing = len(self.resources) - self.allocatable.shape[0]
         if missing:
-            self.allocatable = np.pad(self.allocatable, ((0, missing), (0, 0)))
-            self.divisor = np.pad(self.divisor, ((0, missing), (0, 0)), constant_values=1)
+            self._grow_facts(missing, 0)
             self.usage.grow(len(self.resources), self.capacity)
 
     @property
@@ -119,6 +118,19 @@ class NodeTable:
         assert node is not None, f"row {row} is vacant"
         return node.metadata.name
 
+    def _grow_facts(self, resources: int, rows: int) -> None:
+        pad = ((0, resources), (0, rows))
+        self.facts = np.concatenate(
+            (np.pad(self.allocatable, pad), np.pad(self.divisor, pad, constant_values=1))
+        )
+        self._name_facts()
+
+    def _name_facts(self) -> None:
+        half = len(self.facts) // 2
+        self.allocatable: Ints = self.facts[:half]
+        self.divisor: Ints = self.facts[half:]
+        """allocatable, at least 1."""
+
     def _room(self, node: Node) -> Ints:
         room = np.zeros(len(self.resources), np.int64)
         for resource, text in node.status.allocatable.items():
@@ -134,8 +146,7 @@ class NodeTable:
         before, after = self.capacity, -(-(self.capacity * 5 // 4 + 64) // 64) * 64
         more = after - before
         self.nodes.extend([None] * more)
-        self.allocatable = np.pad(self.allocatable, ((0, 0), (0, more)))
-        self.divisor = np.pad(self.divisor, ((0, 0), (0, more)), constant_values=1)
+        self._grow_facts(0, more)
         self.unschedulable = np.pad(self.unschedulable, (0, more))
         self.taint_set = np.pad(self.taint_set, (0, more))
         self.labels.grow(after)

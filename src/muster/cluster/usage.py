@@ -14,6 +14,9 @@ from muster.cluster.resources import CPU, MEMORY
 
 Ints = NDArray[np.int64]
 
+# so many rows are changed faster one by one than with arrays
+_FEW = 16
+
 
 class RowState(Protocol):
     """State of a plugin's own that placements change (ports, counters, claims); copied with every trial."""
@@ -34,33 +37,34 @@ class RowState(Protocol):
 class Usage:
     """Room on every node: `free` as filters count it, `scored` as scores count it.
 
-    Both are (resources × rows).  Absent rows have no room at all, so no filter needs to ask whether a row is
+    Both are (resources × rows), halves of one `block`, so that one gathering serves both.  Absent rows have no room at all, so no filter needs to ask whether a row is
     in use.  `log` names changed rows.  `freed` holds rows whose room has grown since somebody last took
     notice (`take_freed`), with the least room that was there in between: what a waiting unit saw at worst.
     """
 
-    __slots__ = ("free", "freed", "log", "scored", "states")
+    __slots__ = ("block", "free", "freed", "is_trial", "log", "scored", "states")
 
-    def __init__(
-        self,
-        free: Ints,
-        scored: Ints,
-        *,
-        states: Mapping[str, RowState],
-    ) -> None:
-        self.free = free
-        self.scored = scored
+    def __init__(self, block: Ints, *, states: Mapping[str, RowState]) -> None:
+        self.block = block
+        self.free, self.scored = block[: len(block) // 2], block[len(block) // 2 :]
         self.states = dict(states)
         self.log = ChangeLog()
+        self.is_trial = False
+        """A copy: its log, from the start, has the rows that differ from the cluster's."""
         self.freed: dict[int, Ints] = {}
 
     def copy(self) -> Usage:
         """A trial: placements on it change nothing else."""
-        return Usage(
-            self.free.copy(),
-            self.scored.copy(),
-            states={name: state.copy() for name, state in self.states.items()},
-        )
+        twin = Usage(self.block.copy(), states={name: state.copy() for name, state in self.states.items()})
+        twin.is_trial = True
+        if self.is_trial:
+            twin.log = self.log.copy()
+        return twin
+
+    @classmethod
+    def of_empty_nodes(cls, allocatable: Ints, *, states: Mapping[str, RowState]) -> Usage:
+        """The room there is if nothing runs."""
+        return cls(np.concatenate((allocatable, allocatable)), states=states)
 
     def add(self, row: int, pod_class: PodClass) -> None:
         """One copy of the class takes its room on the row."""
@@ -93,8 +97,9 @@ class Usage:
 
     def add_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
         """One copy of the class on each of `rows`, in which a row may stand several times."""
-        if len(rows) == 1:
-            self.add(int(rows[0]), pod_class)
+        if len(rows) <= _FEW:
+            for row in rows.tolist():
+                self.add(row, pod_class)
             return
         distinct, copies = np.unique(rows, return_counts=True)
         for resource, amount in pod_class.room:
@@ -125,8 +130,8 @@ class Usage:
     def grow(self, resources: int, rows: int) -> None:
         """More resources or more rows, all without room."""
         pad = ((0, resources - self.free.shape[0]), (0, rows - self.free.shape[1]))
-        self.free = np.pad(self.free, pad)
-        self.scored = np.pad(self.scored, pad)
+        self.block = np.concatenate((np.pad(self.free, pad), np.pad(self.scored, pad)))
+        self.free, self.scored = self.block[:resources], self.block[resources:]
         self.freed = {row: np.pad(free, pad[0]) for row, free in self.freed.items()}
 
     def take_freed(self) -> dict[int, Ints]:

@@ -35,10 +35,6 @@ class Binding:
         self._decisions = decisions
         self._deadlines: dict[str, float] = {}
 
-    def bind(self, unit: str, pods: Iterable[tuple[PodState, str]]) -> None:
-        """The pods get these nodes; the caller has counted their room."""
-        self._decisions.append(Bind(unit, tuple(Placement(pod.uid, pod.key, node) for pod, node in pods)))
-
     def failed(self, pod: PodState, change: BindFailed, now: float) -> bool:
         """Handles a failed bind; returns whether the pod needs another place."""
         if pod.stage is not Stage.BINDING or pod.node != change.node:
@@ -62,7 +58,9 @@ class Binding:
         for pod in pods:
             by_unit.setdefault(pod.gang or pod.key, []).append(pod)
         for unit, members in by_unit.items():
-            self.bind(unit, [(pod, pod.node) for pod in members])
+            self._decisions.append(
+                Bind(unit, tuple(Placement(pod.uid, pod.key, pod.node) for pod in members))
+            )
 
     def look_at(self, gang: GangState, now: float) -> None:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""

@@ -85,7 +85,7 @@ class GangCycle:
         if not len(key):
             return None
         row = int(key.argmax())
-        return row if key[row] >= 0 else None
+        return row if key[row] else None
 
     def try_pod(self, pod: PodState) -> Trial:
         trial = Trial([Batch(pod.pod_class, pod.subset, [pod])], 1, self._cluster.nodes.usage)
@@ -137,6 +137,15 @@ class GangCycle:
         else:
             view = self._views.on_trial(pod_class, usage)
         return choose(self._views, view, usage, count)
+
+
+def in_order_of_choice(pods: Iterable[PodState]) -> list[PodState]:
+    """Members of one class: who gets a place first if not all do."""
+    return sorted(pods, key=_rank)
+
+
+def _rank(pod: PodState) -> tuple[int, str]:
+    return (-pod.priority, pod.key)
 
 
 def _batches(pods: Iterable[PodState]) -> list[Batch]:

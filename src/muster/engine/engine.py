@@ -18,23 +18,18 @@ from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt, Audit
 from muster.engine.binding import DEADLINE, RETRY, Binding
 from muster.engine.changes import Change
-from muster.engine.cycle import GangCycle, Trial
+from muster.engine.deciding import Decider, Tried
 from muster.engine.decisions import Decision
-from muster.engine.explain import Explainer
 from muster.engine.intake import Intake
 from muster.engine.queue import Order, Queue, Timer, Timers, Unit, Where
 from muster.engine.status import Status
 from muster.engine.verdicts import Outcome, Verdict
-from muster.engine.waiting import WaitingRoom
+from muster.engine.waiting import Parked, WaitingRoom
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
-# Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
+# about 20 ms; see deciding.py for what counts as work
 WORK = 20_000
-_WORK_PER_ATTEMPT = 25
-_WORK_PER_POD = 2
-_WORK_PER_REFUSAL = 200
-_NODES_PER_WORK = 50
 _BOOKINGS_PER_DECIDE = 300_000
 
 # a unit that waits is tried again after so long even if nothing seems to help it, as upstream does
@@ -55,8 +50,6 @@ class Engine:
         self._profile = profile
         self._views = Views(profile, self.cluster.nodes)
         self._intake = Intake(self.cluster, profile.scheduler_names)
-        self._cycle = GangCycle(self.cluster, profile, self._views)
-        self._explainer = Explainer(self.cluster, profile, self._views)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._queue = Queue()
@@ -64,6 +57,14 @@ class Engine:
         self._waiting = WaitingRoom(self._views, self.cluster.nodes)
         self._decisions: list[Decision] = []
         self._status = Status(self._decisions)
+        self._decider = Decider(
+            self.cluster,
+            profile,
+            self._views,
+            status=self._status,
+            audit=self.audit,
+            decisions=self._decisions,
+        )
         self._binding = Binding(
             self._intake, timers=self._timers, status=self._status, decisions=self._decisions
         )
@@ -84,7 +85,8 @@ class Engine:
         while work > 0:
             unit = self._queue.pop()
             if unit is not None:
-                work -= self._attempt(unit)
+                for tried in self._decider.decide(unit, self._queue.pop, now):
+                    work -= self._file(tried)
             elif not self._wake():
                 break
         decisions = self._decisions.copy()
@@ -128,6 +130,11 @@ class Engine:
             self._hold(unit)
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
             self._enqueue(unit)
+        elif unit.where is Where.WAITING:
+            parked = self._waiting.parked(pod.uid)
+            if parked is not None and pod.pod_class not in parked.wants:
+                self._waiting.leave(pod.uid)
+                self._enqueue(unit)
 
     def _consider_gang(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
@@ -154,7 +161,7 @@ class Engine:
             parked = self._waiting.parked(unit.key)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            if needed >= parked.needed and gang.classes.keys() <= parked.wants.keys() and unit.order == order:
+            if needed >= parked.needed and unit.order == order and not _more_to_choose_from(gang, parked):
                 return
             self._waiting.leave(unit.key)
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
@@ -230,81 +237,32 @@ class Engine:
         unit = self._units[key]
         unit.failures += 2
         unit.tried_at = self._now
-        self._record(
-            Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
-        )
+        verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
+        self.audit.record(Attempt(self._now, verdict))
 
     # --- deciding ---
 
-    def _attempt(self, unit: Unit) -> int:
-        """Tries one unit; returns the work it took."""
+    def _file(self, tried: Tried) -> int:
+        """Puts a unit that was tried where it belongs; returns the work the attempt took."""
+        unit = tried.unit
         unit.tried_at = self._now
-        if unit.pod is not None:
-            return self._attempt_pod(unit, unit.pod)
-        assert unit.gang is not None
-        return self._attempt_gang(unit, unit.gang)
+        if tried.outcome is not Outcome.PLACED:
+            unit.failures += tried.outcome is Outcome.NOT_FOUND
+            self._queue.move(unit, Where.WAITING)
+            self._waiting.park(unit, tried.wants, tried.needed)
+            self._timers.set(self._now + _FLUSH_SECONDS, _UNIT, key=unit.key, ticket=unit.ticket)
+        elif unit.gang is None:
+            del self._units[unit.key]
+        else:
+            unit.failures = 0
+            if unit.gang.classes:
+                # members that found no place are told why, in an attempt of their own
+                self._queue.push(unit)
+        return tried.work
 
-    def _attempt_pod(self, unit: Unit, pod: PodState) -> int:
-        row = self._cycle.best_row(pod.pod_class)
-        if row is None:
-            trial = self._cycle.try_pod(pod)
-            verdict = self._explainer.verdict(pod.key, trial, held=0)
-            self._status.pod_refused(pod, verdict)
-            return self._refused(unit, trial, verdict)
-        node = self.cluster.nodes.name(row)
-        pod.stage = Stage.BINDING
-        self.cluster.note(pod, node)
-        self.cluster.nodes.usage.add(row, pod.pod_class)
-        self._binding.bind(pod.key, ((pod, node),))
-        self._record(Verdict(unit=pod.key, outcome=Outcome.PLACED, placed=1, needed=1))
-        del self._units[pod.uid]
-        return _WORK_PER_ATTEMPT + _WORK_PER_POD
 
-    def _attempt_gang(self, unit: Unit, gang: GangState) -> int:
-        trial = self._cycle.try_gang(gang)
-        if trial.lacking:
-            held = gang.bound + gang.binding
-            verdict = self._explainer.verdict(gang.key, trial, held=held)
-            self._status.gang_refused(gang, trial, verdict)
-            return self._refused(unit, trial, verdict)
-        self._commit(gang, trial)
-        placed = trial.placed
-        self._record(Verdict(unit=gang.key, outcome=Outcome.PLACED, placed=placed, needed=trial.needed))
-        unit.failures = 0
-        if gang.classes:
-            # the rest is told why it waits, in an attempt of its own
-            self._queue.push(unit)
-        return _WORK_PER_ATTEMPT + _WORK_PER_POD * placed + self._work_per_class() * len(trial.batches)
-
-    def _commit(self, gang: GangState, trial: Trial) -> None:
-        """The trial becomes real: room is taken, members are on their way."""
-        nodes = self.cluster.nodes
-        placements: list[tuple[PodState, str]] = []
-        for batch in trial.batches:
-            if not batch.rows:
-                continue
-            nodes.usage.add_copies(batch.row_array, batch.pod_class)
-            for pod, row in zip(batch.pods, batch.rows, strict=False):
-                node = nodes.name(row)
-                gang.uncount(pod)
-                pod.stage = Stage.BINDING
-                self.cluster.note(pod, node)
-                gang.count(pod)
-                placements.append((pod, node))
-        self._binding.bind(gang.key, placements)
-
-    def _refused(self, unit: Unit, trial: Trial, verdict: Verdict) -> int:
-        self._record(verdict)
-        if verdict.outcome is Outcome.NOT_FOUND:
-            unit.failures += 1
-        wants = trial.wants()
-        self._queue.move(unit, Where.WAITING)
-        self._waiting.park(unit, wants, trial.needed)
-        self._timers.set(self._now + _FLUSH_SECONDS, _UNIT, key=unit.key, ticket=unit.ticket)
-        return _WORK_PER_REFUSAL + self._work_per_class() * len(wants)
-
-    def _work_per_class(self) -> int:
-        return self.cluster.nodes.capacity // _NODES_PER_WORK
-
-    def _record(self, verdict: Verdict) -> None:
-        self.audit.record(Attempt(self._now, verdict))
+def _more_to_choose_from(gang: GangState, parked: Parked) -> bool:
+    """Whether members came that may fit although those tried before did not: others, or more of a mix."""
+    if len(gang.classes) == len(parked.wants) == 1:
+        return gang.classes.keys() != parked.wants.keys()
+    return any(count > parked.wants.get(pod_class, 0) for pod_class, count in gang.classes.items())

@@ -8,6 +8,7 @@ from muster.base.selectors import NodeSelector
 from muster.cluster.classes import NodeRules, PodClass
 from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import Rows
+from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
 from muster.engine.cycle import Trial
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
@@ -73,9 +74,9 @@ class Explainer:
             if refused := len(rows) - int(np.count_nonzero(admitted)):
                 counted[rule.reason] = counted.get(rule.reason, 0) + refused
                 rows = rows[admitted]
-        for room in self._profile.room_filters:
+        for plugin in self._profile.room_filters:
             refused_here = np.zeros(len(rows), np.bool_)
-            for reason, where in room.refusals(pod_class, nodes, usage, rows):
+            for reason, where in plugin.refusals(pod_class, Room(nodes, usage, rows)):
                 if refused := int(np.count_nonzero(where)):
                     counted[reason] = counted.get(reason, 0) + refused
                     refused_here |= where
@@ -86,8 +87,7 @@ class Explainer:
         """Copies on every node if nothing ran anywhere."""
         nodes = self._cluster.nodes
         states = {plugin.name: plugin.new_state() for plugin in self._profile.stateful}
-        empty = Usage(nodes.allocatable, nodes.allocatable, states=states)
-        return self._views.copies_on(pod_class, empty)
+        return self._views.copies_on(pod_class, Usage.of_empty_nodes(nodes.allocatable, states=states))
 
     # --- what would do ---
 

@@ -152,6 +152,9 @@ class Intake:
         state.bound_at = _bound_at(pod) or state.bound_at
         stage = _stage(pod, state.stage)
         pod_class = self._cluster.class_of(pod)
+        if stage is Stage.BOUND and state.stage is Stage.BINDING and state.node == spec.node_name:
+            # the watch was faster than the answer to the bind
+            self._noted.bound.append(state)
         if stage is Stage.BOUND and (state.node != spec.node_name or pod_class is not state.pod_class):
             # first news of a bind, another scheduler's included; or the pod was resized
             if state.takes_room:

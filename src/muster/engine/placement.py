@@ -17,7 +17,7 @@ from muster.cluster.nodes import Rows
 from muster.cluster.usage import Ints, Usage
 from muster.framework.views import PRECEDENCE_BITS, ClassView, Views
 
-_COPY_BITS = 16
+_COPY_BITS = 20
 _COPY_MASK = (1 << _COPY_BITS) - 1
 _COLUMN_BITS = PRECEDENCE_BITS
 _COLUMN_MASK = (1 << _COLUMN_BITS) - 1
@@ -33,7 +33,7 @@ def choose(views: Views, view: ClassView, usage: Usage, count: int) -> Rows:
     """
     if count == 1:
         best = int(view.key.argmax()) if len(view.key) else 0
-        return np.array([best], np.intp) if len(view.key) and view.key[best] >= 0 else _NO_ROWS
+        return np.array([best], np.intp) if len(view.key) and view.key[best] > 0 else _NO_ROWS
     count = min(count, int(view.copies.sum()))
     if count <= 0:
         return _NO_ROWS
@@ -70,7 +70,7 @@ def _cut(view: ClassView, rows: Rows) -> int:
 
 def _batch(views: Views, view: ClassView, usage: Usage, count: int) -> Rows:
     rows = _contenders(view.key, views.precedence, count)
-    limits = np.minimum(view.copies[rows], count)
+    limits = np.minimum(view.copies[rows], min(count, _COPY_MASK))
     deepest = int(limits.max())
     # nodes fill up about evenly; deeper places are looked at only if a node turns out to be filled so far
     depth = min(deepest, 2 * (-(-count // len(rows))) + 4)
@@ -91,9 +91,7 @@ def _places(views: Views, view: ClassView, usage: Usage, *, rows: Rows, limits: 
     From high bits to low: running minimum of the score, column (rows come in order of precedence), copy.
     """
     copies = np.arange(depth)[:, None]
-    places = views.room_score(view.pod_class, usage, rows=rows, copies=copies)
-    if view.rules.raw:
-        places += views.rule_score(view, rows)
+    places = views.ratings(view, usage, rows=rows, depth=depth)
     np.minimum.accumulate(places, axis=0, out=places)
     places <<= _COLUMN_BITS
     places += np.arange(len(rows) - 1, -1, -1)
@@ -115,7 +113,7 @@ def _contenders(key: Ints, precedence: Ints, count: int) -> Rows:
     if count <= _FEW:
         rows = _best_few(key.copy(), count)
     else:
-        rows = np.flatnonzero(key >= 0)
+        rows = np.flatnonzero(key)
         if len(rows) > count:
             rows = rows[np.argpartition(key[rows], len(rows) - count)[len(rows) - count :]]
     return rows[np.argsort(-precedence[rows])]
@@ -125,8 +123,8 @@ def _best_few(key: Ints, count: int) -> Rows:
     best: list[int] = []
     for _ in range(count):
         row = int(key.argmax())
-        if key[row] < 0:
+        if not key[row]:
             break
         best.append(row)
-        key[row] = -1
+        key[row] = 0
     return np.array(best, np.intp)

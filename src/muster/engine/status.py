@@ -8,7 +8,7 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.verdicts import Verdict, fit_error, summary
+from muster.engine.verdicts import Verdict, fit_error, members_missing, summary
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
@@ -83,9 +83,6 @@ class Status:
         if declared is None:
             return
         if gang.missing:
-            there, wanted = gang.present, declared.minimum
-            self.gang_says(
-                gang, UNSCHEDULABLE, f"{there} of {wanted} members exist, {gang.missing} more are missing"
-            )
+            self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing))
         elif gang.gated:
             self.gang_says(gang, GATED, f"{gang.gated} of {gang.present} members wait for scheduling gates")

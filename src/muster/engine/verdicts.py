@@ -106,6 +106,11 @@ def summary(verdict: Verdict) -> str:
     return parts[0] + ", " + "; ".join(parts[1:])
 
 
+def members_missing(there: int, missing: int) -> str:
+    """Why a gang is not even tried: not enough of its pods exist."""
+    return f"{there} of {there + missing} members exist, {missing} more {_are(missing)} missing"
+
+
 def _needs(verdict: Verdict) -> str:
     shapes = [f"{need.members} × {need.shape}" for need in verdict.needs]
     total = sum(need.members for need in verdict.needs)

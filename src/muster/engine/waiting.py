@@ -168,6 +168,7 @@ class WaitingRoom:
         slot = self._wants.pop(pod_class).slot
         self._by_slot[slot] = None
         self._columns.least[slot] = np.inf
+        self._columns.rules[slot] = 0
         self._vacant.append(slot)
         self._hot.pop(pod_class, None)
 
@@ -215,8 +216,8 @@ class _WantColumns:
 
     def put(self, slot: int, pod_class: PodClass, *, rules: int) -> None:
         self.need[:, slot], self.idle[:, slot] = 1, _PLENTY
-        self.need[pod_class.need_rows, slot] = pod_class.need[:, 0]
-        self.idle[pod_class.need_rows, slot] = 0
+        for resource, amount in pod_class.room:
+            self.need[resource, slot], self.idle[resource, slot] = amount, 0
         self.rules[slot] = rules
         self.least[slot] = np.inf
         self.touchy[slot] = bool(pod_class.ports)
@@ -310,7 +311,8 @@ class _Ledger:
 
     def count(self, pod_class: PodClass) -> float:
         """Copies of the class on all nodes, as far as changes have been booked."""
-        quotients = np.floor(self._free[pod_class.need_rows] / pod_class.need)
+        line = pod_class.line
+        quotients = np.floor(self._free[line.need_rows] / line.need[:, 0])
         copies = np.maximum(np.minimum.reduce(quotients), 0)
         return float((copies * self._admitted[self._rules[pod_class.rules]]).sum())
 

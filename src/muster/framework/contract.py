@@ -4,7 +4,7 @@ A question about nodes comes in two kinds.  *Rules* ask for a node's own facts (
 answer changes only with the node.  *Room* asks for what placements leave: it changes with every pod, and a
 batch asks for it as if some copies were there already.
 
-`rows` are the row numbers asked about; None means all.  Answers have one element per row asked.
+Rules are asked about `rows` (None means all).  Room comes gathered, for several pods at once: see Lines.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.cluster.classes import NodeRules, PodClass
+from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
-from muster.cluster.usage import Ints, RowState, Usage
+from muster.cluster.room import Room
+from muster.cluster.usage import Ints, RowState
 
 Bools = NDArray[np.bool_]
 
@@ -43,18 +44,12 @@ class RoomFilter(ABC):
     name: str
 
     @abstractmethod
-    def copies(self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows | None) -> Ints | None:
-        """Copies by row, 0 where not even one fits; None if this class asks nothing of the plugin."""
+    def copies(self, lines: Lines, room: Room) -> Ints | None:
+        """Copies by line and row, 0 where not even one fits; None if the lines ask nothing of the plugin."""
 
     @abstractmethod
-    def refusals(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows
-    ) -> list[tuple[str, Bools]]:
-        """Upstream's reasons, each with the rows it holds for; a row may have several."""
-
-    @abstractmethod
-    def empty_copies(self, pod_class: PodClass, allocatable: Ints) -> int | None:
-        """Copies that an empty node with this much room takes; None if the plugin does not limit them."""
+    def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
+        """Upstream's reasons why a row takes no pod of the class; a row may have several."""
 
 
 class RuleScore(ABC):
@@ -75,14 +70,22 @@ class RoomScore(ABC):
     name: str
 
     @abstractmethod
-    def score(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, *, rows: Rows | None, copies: Ints | int
-    ) -> Ints | int:
-        """Score of one more pod where `copies` of it are there already.
+    def score(self, lines: Lines, room: Room) -> Ints | int:
+        """Scores by line and row, or one that is everybody's; rows that do not take the pod may have any."""
 
-        `copies` is a number, or a column of numbers to be combined with every row: the answer then has a
-        line for each.
-        """
+
+class RoomTieBreak(ABC):
+    """Tells nodes with equal scores apart by the room on them; names decide only after it.
+
+    Upstream's choice among equals is arbitrary.  A fine measure that changes with every placement spreads (or packs)
+    equal pods evenly, and lets many pods be decided at once because they seldom want the same node.
+    """
+
+    name: str
+
+    @abstractmethod
+    def finer(self, lines: Lines, room: Room) -> Ints:
+        """0 to 1023 by line and row, larger for the node to prefer."""
 
 
 class Stateful(ABC):

@@ -12,13 +12,24 @@ from muster.framework.contract import (
     QueueOrder,
     RoomFilter,
     RoomScore,
+    RoomTieBreak,
     RuleFilter,
     RuleScore,
     Stateful,
 )
 
 _Role = TypeVar("_Role")
-Plugin = RuleFilter | RoomFilter | RuleScore | RoomScore | PodGate | GangRule | QueueOrder | Stateful
+Plugin = (
+    RuleFilter
+    | RoomFilter
+    | RuleScore
+    | RoomScore
+    | RoomTieBreak
+    | PodGate
+    | GangRule
+    | QueueOrder
+    | Stateful
+)
 
 
 class Profile:
@@ -33,6 +44,7 @@ class Profile:
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
         self.room_scores = [(p, weight) for p, weight in plugins if isinstance(p, RoomScore) and weight]
+        self.tie_break = _only("RoomTieBreak", [p for p in listed if isinstance(p, RoomTieBreak)])
         self.gates = [p for p in listed if isinstance(p, PodGate)]
         self.order = _only("QueueOrder", [p for p in listed if isinstance(p, QueueOrder)])
         self.gang_rule = _only("GangRule", [p for p in listed if isinstance(p, GangRule)])

@@ -7,16 +7,20 @@ of thousands, so a view that is used often costs what changed since, not what th
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import numpy as np
 
-from muster.cluster.classes import NodeRules, PodClass
+from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
 from muster.framework.contract import MAX_SCORE, Bools, RuleScore
 from muster.framework.profile import Profile
 
-# key = score · 2^PRECEDENCE_BITS + precedence: one argmax finds the best node and breaks ties by name
+# rating = score · 1024 + tie-break; key = rating · 2^20 + precedence: one argmax finds the best node, and names
+# decide among equals
+TIE_BREAK_BITS = 10
 PRECEDENCE_BITS = 20
 
 # 16 bytes a node and class: 64 MB hold 800 classes on 5,000 nodes
@@ -26,33 +30,34 @@ _VIEW_BYTES = 64 * 1024 * 1024
 class RulesView:
     """Which nodes a set of rules admits, and their raw rule scores; changes only with the nodes themselves."""
 
-    __slots__ = ("admitted", "capacity", "raw", "seen")
+    __slots__ = ("admitted", "capacity", "generation", "raw", "seen")
 
     def __init__(self) -> None:
         self.admitted: Bools = np.zeros(0, np.bool_)
         self.raw: list[tuple[RuleScore, int, Ints]] = []
         """(plugin, weight, raw score by row), for plugins that tell nodes apart."""
+        self.generation = 0
+        """Changes when `raw` may tell all nodes apart in another way."""
         self.seen = -1
         self.capacity = -1
 
 
 class ClassView:
-    """One class on all nodes.  `copies` is 0 on nodes that refuse it; `key` is -1 there."""
+    """One class on all nodes.  On nodes that refuse it `copies` and `key` are 0."""
 
-    __slots__ = ("copies", "epoch", "key", "peaks", "pod_class", "rules", "score", "seen")
+    __slots__ = ("copies", "epoch", "generation", "key", "peaks", "pod_class", "rules", "seen")
 
     def __init__(self, pod_class: PodClass, rules: RulesView) -> None:
         self.pod_class = pod_class
         self.rules = rules
         self.copies: Ints = np.zeros(0, np.int64)
-        self.score: Ints = self.copies
-        """Weighted room scores of the next copy; rule scores are not in it."""
         self.key: Ints = self.copies
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
         self.peaks: tuple[int, ...] = ()
         """Highest raw rule score among the nodes that take a copy, for each of rules.raw."""
         self.seen = -1
         self.epoch = -1
+        self.generation = -1
 
 
 class Views:
@@ -87,14 +92,24 @@ class Views:
         """A view of the class on a trial copy of the usage; belongs to the caller."""
         base = self.of(pod_class)
         view = ClassView(pod_class, base.rules)
-        view.copies, view.score, view.key = base.copies.copy(), base.score.copy(), base.key.copy()
-        view.peaks, view.epoch = base.peaks, base.epoch
+        view.copies, view.key, view.peaks = base.copies.copy(), base.key.copy(), base.peaks
         changed = trial.log.since(0)
         if changed is None:
             self._compute(view, trial)
         elif changed:
-            self.repair(view, trial, np.array(changed, np.intp))
+            self._repair(view, trial, _distinct(changed))
         return view
+
+    def evaluate(self, views: Sequence[ClassView], room: Room) -> tuple[Ints, Ints]:
+        """Copies and keys of several classes on the gathered rows, a line each.
+
+        The classes must be of one shape, have the same rules, and no raw rule scores if they are several.
+        """
+        view = views[0]
+        classes = [view.pod_class for view in views]
+        lines = view.pod_class.line if len(views) == 1 else Lines.of_classes(classes)
+        copies = self._copies(lines, view.rules, room)
+        return copies, self._key(view, lines, room, copies)
 
     def rules(self, rules: NodeRules) -> RulesView:
         """Up to date with the nodes as they are."""
@@ -114,21 +129,78 @@ class Views:
 
     def copies_on(self, pod_class: PodClass, usage: Usage) -> Ints:
         """Copies that every node would take with another usage than the present one."""
-        return self._copies(ClassView(pod_class, self.rules(pod_class.rules)), usage, None)
+        room = Room(self._nodes, usage, None)
+        copies: Ints = self._copies(pod_class.line, self.rules(pod_class.rules), room)[0]
+        return copies
 
-    def room_score(
-        self, pod_class: PodClass, usage: Usage, *, rows: Rows | None, copies: Ints | int = 0
-    ) -> Ints:
-        """Weighted sum of the room scores of one more pod where `copies` are there already."""
+    def ratings(self, view: ClassView, usage: Usage, *, rows: Rows, depth: int) -> Ints:
+        """Ratings of the first to the `depth`-th copy on each of `rows`: (copies × rows)."""
+        lines = Lines.of_copies(view.pod_class, depth)
+        return self._ratings(view, lines, Room(self._nodes, usage, rows))
+
+    # --- keeping them up to date ---
+
+    def _refresh(self, view: ClassView) -> None:
+        nodes, rules = self._nodes, self.rules(view.pod_class.rules)
+        log = nodes.usage.log
+        if view.seen == log.end and view.epoch == nodes.order_epoch:
+            return
+        changed = log.since(view.seen)
+        current = view.epoch == nodes.order_epoch and view.generation == rules.generation
+        if not current or changed is None or len(changed) * 2 > nodes.capacity:
+            self._compute(view, nodes.usage)
+            view.epoch, view.generation = nodes.order_epoch, rules.generation
+        elif changed:
+            self._repair(view, nodes.usage, _distinct(changed))
+        view.seen = log.end
+
+    def _compute(self, view: ClassView, usage: Usage) -> None:
+        room, line = Room(self._nodes, usage, None), view.pod_class.line
+        copies = self._copies(line, view.rules, room)
+        view.copies = copies[0]
+        view.peaks = _peaks(view)
+        view.key = self._key(view, line, room, copies)[0]
+
+    def _repair(self, view: ClassView, usage: Usage, rows: Rows) -> None:
+        copies, key = self.evaluate([view], Room(self._nodes, usage, rows))
+        view.copies[rows] = copies[0]
+        view.key[rows] = key[0]
+        if view.rules.raw and _peaks(view) != view.peaks:
+            # the last node with the highest raw score filled up, or one came: all are rated anew
+            self._compute(view, usage)
+
+    def _copies(self, lines: Lines, rules: RulesView, room: Room) -> Ints:
+        copies: Ints | None = None
+        for plugin in self._profile.room_filters:
+            limit = plugin.copies(lines, room)
+            if limit is not None:
+                copies = limit if copies is None else np.minimum(copies, limit)
+        assert copies is not None, "a profile needs a filter that limits copies"
+        copies *= rules.admitted if room.rows is None else rules.admitted.take(room.rows)
+        return copies
+
+    def _key(self, view: ClassView, lines: Lines, room: Room, copies: Ints) -> Ints:
+        key = self._ratings(view, lines, room)
+        key <<= PRECEDENCE_BITS
+        key += self._nodes.precedence if room.rows is None else self._nodes.precedence.take(room.rows)
+        key *= copies > 0
+        return key
+
+    def _ratings(self, view: ClassView, lines: Lines, room: Room) -> Ints:
         total: Ints | int = 0
         for plugin, weight in self._profile.room_scores:
-            part = plugin.score(pod_class, self._nodes, usage, rows=rows, copies=copies)
+            part = plugin.score(lines, room)
             total = total + (part if weight == 1 else weight * part)
+        if view.rules.raw:
+            total = total + self._rule_score(view, room.rows)
+        finer = self._profile.tie_break.finer(lines, room)
         if isinstance(total, int):
-            total = np.full(self._nodes.capacity if rows is None else len(rows), total, np.int64)
+            return finer + (total << TIE_BREAK_BITS)
+        total <<= TIE_BREAK_BITS
+        total += finer
         return total
 
-    def rule_score(self, view: ClassView, rows: Rows | None) -> Ints | int:
+    def _rule_score(self, view: ClassView, rows: Rows | None) -> Ints | int:
         """Weighted sum of the normalised rule scores, by the view's present peaks."""
         total: Ints | int = 0
         for (plugin, weight, raw), peak in zip(view.rules.raw, view.peaks, strict=True):
@@ -137,68 +209,12 @@ class Views:
             total = total + weight * (MAX_SCORE - part if plugin.reverse else part)
         return total
 
-    # --- keeping them up to date ---
-
-    def _refresh(self, view: ClassView) -> None:
-        nodes = self._nodes
-        log = nodes.usage.log
-        rules = self.rules(view.pod_class.rules)
-        if view.epoch != nodes.order_epoch or len(view.key) != nodes.capacity:
-            changed = None
-        else:
-            changed = log.since(view.seen)
-        if changed is None or len(changed) * 2 > nodes.capacity:
-            view.rules = rules
-            self._compute(view, nodes.usage)
-        elif changed:
-            self.repair(view, nodes.usage, np.array(changed, np.intp))
-        view.seen = log.end
-
-    def _compute(self, view: ClassView, usage: Usage) -> None:
-        view.copies = self._copies(view, usage, None)
-        view.score = self.room_score(view.pod_class, usage, rows=None)
-        view.peaks = _peaks(view)
-        view.key = self._key(view, None)
-        view.epoch = self._nodes.order_epoch
-
-    def repair(self, view: ClassView, usage: Usage, rows: Rows) -> None:
-        """Brings `rows` up to date; the order may repeat a row."""
-        view.copies[rows] = self._copies(view, usage, rows)
-        view.score[rows] = self.room_score(view.pod_class, usage, rows=rows)
-        if view.rules.raw:
-            peaks = _peaks(view)
-            if peaks != view.peaks:
-                # the last node with the highest raw score filled up, or one came: all are rated anew
-                view.peaks = peaks
-                view.key = self._key(view, None)
-                return
-        view.key[rows] = self._key(view, rows)
-
-    def _copies(self, view: ClassView, usage: Usage, rows: Rows | None) -> Ints:
-        admitted = view.rules.admitted if rows is None else view.rules.admitted[rows]
-        copies: Ints | None = None
-        for plugin in self._profile.room_filters:
-            limit = plugin.copies(view.pod_class, self._nodes, usage, rows)
-            if limit is not None:
-                copies = limit if copies is None else np.minimum(copies, limit)
-        assert copies is not None, "a profile needs a filter that limits copies"
-        return copies * admitted
-
-    def _key(self, view: ClassView, rows: Rows | None) -> Ints:
-        score, copies, precedence = view.score, view.copies, self._nodes.precedence
-        if rows is not None:
-            score, copies, precedence = score[rows], copies[rows], precedence[rows]
-        key = score + self.rule_score(view, rows) if view.rules.raw else score.copy()
-        key <<= PRECEDENCE_BITS
-        key += precedence
-        key[copies <= 0] = -1
-        return key
-
     def _compute_rules(self, rules: NodeRules, view: RulesView) -> None:
         admitted = np.ones(self._nodes.capacity, np.bool_)
         for plugin in self._profile.rule_filters:
             admitted &= plugin.admits(rules, self._nodes, None)
         view.admitted = admitted
+        view.generation += 1
         view.raw = []
         for scorer, weight in self._profile.rule_scores:
             raw = scorer.raw(rules, self._nodes, None)
@@ -219,6 +235,10 @@ class Views:
             elif raw is not None and raw.any():
                 self._compute_rules(rules, view)
                 return
+
+
+def _distinct(changed: list[int]) -> Rows:
+    return np.array(list(dict.fromkeys(changed)), np.intp)
 
 
 def _peaks(view: ClassView) -> tuple[int, ...]:

@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from muster.cluster.classes import HostPort, PodClass
-from muster.cluster.nodes import NodeTable, Rows
-from muster.cluster.usage import Ints, Usage
+from muster.cluster.classes import HostPort, Lines, PodClass
+from muster.cluster.room import Room
+from muster.cluster.usage import Ints
 from muster.framework.contract import Bools, RoomFilter, Stateful
 
 _ANY = "0.0.0.0"
@@ -62,22 +62,17 @@ class NodePorts(RoomFilter, Stateful):
     def new_state(self) -> PortState:
         return PortState()
 
-    def copies(self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows | None) -> Ints | None:
-        if not pod_class.ports:
+    def copies(self, lines: Lines, room: Room) -> Ints | None:
+        if not lines.ports:
             return None
-        state = usage.states[self.name]
+        state = room.usage.states[self.name]
         assert isinstance(state, PortState)
         # a second copy on the same node would collide with the first
-        free = np.ones(nodes.capacity, np.int64)
-        for port in pod_class.ports:
+        free = np.ones(room.nodes.capacity, np.int64)
+        for port in lines.ports:
             free[state.conflicts(port)] = 0
-        return free if rows is None else free[rows]
+        return (free if room.rows is None else free[room.rows])[None]
 
-    def refusals(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows
-    ) -> list[tuple[str, Bools]]:
-        free = self.copies(pod_class, nodes, usage, rows)
-        return [] if free is None else [(self.reason, free == 0)]
-
-    def empty_copies(self, pod_class: PodClass, allocatable: Ints) -> int | None:
-        return 1 if pod_class.ports else None
+    def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
+        free = self.copies(pod_class.line, room)
+        return [] if free is None else [(self.reason, free[0] == 0)]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.cluster.classes import PodClass
-from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.classes import Lines
 from muster.cluster.resources import CPU, MEMORY
-from muster.cluster.usage import Ints, Usage
+from muster.cluster.room import Room
+from muster.cluster.usage import Ints
 from muster.framework.contract import RoomScore
 
 _CPU_AND_MEMORY = slice(CPU, MEMORY + 1)
@@ -20,34 +20,23 @@ _CPU_AND_MEMORY = slice(CPU, MEMORY + 1)
 class NodeResourcesBalancedAllocation(RoomScore):
     name = "NodeResourcesBalancedAllocation"
 
-    def score(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, *, rows: Rows | None, copies: Ints | int
-    ) -> Ints | int:
-        if pod_class.best_effort:
+    def score(self, lines: Lines, room: Room) -> Ints | int:
+        if lines.best_effort:
             return 0
-        room = nodes.allocatable[_CPU_AND_MEMORY]
-        free = usage.free[_CPU_AND_MEMORY]
-        divisor = nodes.divisor[_CPU_AND_MEMORY]
-        if rows is not None:
-            room, free = room.take(rows, axis=1), free.take(rows, axis=1)
-            divisor = divisor.take(rows, axis=1)
-        used, amounts = room - free, pod_class.used
-        if not isinstance(copies, int):
-            used, divisor, amounts = used[:, None], divisor[:, None], amounts[:, None]
-        lacking = (room == 0).any(axis=0) if nodes.some_lack_cpu_or_memory else None
-        before = used + amounts * copies if not isinstance(copies, int) or copies else used
-        gain = _balance((before + amounts) / divisor, lacking)
-        gain -= _balance(before / divisor, lacking)
-        gain += 50
+        used = room.allocatable[_CPU_AND_MEMORY] - room.free[_CPU_AND_MEMORY]
+        # a pod is rated by the balance with it against the balance before it
+        balance = _balance((used + lines.used) / room.divisor[_CPU_AND_MEMORY], _lacking(room))
+        gain: Ints = balance[1] - balance[0]
+        # 50 + (50 + gain) / 2
+        gain += 150
         gain >>= 1
-        gain += 50
         return gain
 
 
 def _balance(fractions: NDArray[np.float64], lacking: NDArray[np.bool_] | None) -> Ints:
     """100 where cpu and memory are used alike; floats in upstream's order, so that they round alike."""
     np.minimum(fractions, 1.0, out=fractions)
-    apart: NDArray[np.float64] = fractions[0] - fractions[1]
+    apart: NDArray[np.float64] = fractions[:, 0] - fractions[:, 1]
     apart *= 0.5
     np.abs(apart, out=apart)
     if lacking is not None:
@@ -55,3 +44,11 @@ def _balance(fractions: NDArray[np.float64], lacking: NDArray[np.bool_] | None) 
     np.subtract(1.0, apart, out=apart)
     apart *= 100.0
     return apart.astype(np.int64)
+
+
+def _lacking(room: Room) -> NDArray[np.bool_] | None:
+    """Nodes without any cpu or memory: with one resource there is nothing to balance."""
+    if not room.nodes.some_lack_cpu_or_memory:
+        return None
+    lacking: NDArray[np.bool_] = (room.allocatable[_CPU_AND_MEMORY, 0] == 0).any(axis=0)
+    return lacking

@@ -11,13 +11,15 @@ from enum import StrEnum
 import numpy as np
 
 from muster.base.errors import ConfigError
-from muster.cluster.classes import PodClass
-from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.classes import Lines, PodClass
+from muster.cluster.nodes import NodeTable
 from muster.cluster.resources import CPU, MEMORY
-from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, Bools, RoomFilter, RoomScore
+from muster.cluster.room import Room
+from muster.cluster.usage import Ints
+from muster.framework.contract import MAX_SCORE, Bools, RoomFilter, RoomScore, RoomTieBreak
 
 _CPU_AND_MEMORY = slice(CPU, MEMORY + 1)
+_FINEST = 1023
 
 
 class Strategy(StrEnum):
@@ -25,7 +27,7 @@ class Strategy(StrEnum):
     MOST_ALLOCATED = "MostAllocated"
 
 
-class NodeResourcesFit(RoomFilter, RoomScore):
+class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
     name = "NodeResourcesFit"
 
     def __init__(
@@ -42,78 +44,71 @@ class NodeResourcesFit(RoomFilter, RoomScore):
 
     # --- filter ---
 
-    def copies(self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows | None) -> Ints | None:
-        free = usage.free if rows is None else usage.free.take(rows, axis=1)
-        if len(pod_class.need) != len(free):
-            free = free.take(pod_class.need_rows, axis=0)
-        copies: Ints = np.minimum.reduce(free // pod_class.need)
-        return np.maximum(copies, 0)
+    def copies(self, lines: Lines, room: Room) -> Ints | None:
+        free = room.free
+        if len(lines.need) != len(free):
+            free = free.take(lines.need_rows, axis=0)
+        copies: Ints = np.minimum.reduce(free // lines.need)
+        np.maximum(copies, 0, out=copies)
+        return copies
 
-    def refusals(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows
-    ) -> list[tuple[str, Bools]]:
-        names = nodes.resources.names()
+    def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
+        names = room.nodes.resources.names()
         return [
-            (_message(names[resource]), usage.free[resource, rows] < amount)
+            (_message(names[resource]), room.free[resource, 0] < amount)
             for resource, amount in pod_class.room
         ]
 
-    def empty_copies(self, pod_class: PodClass, allocatable: Ints) -> int | None:
-        return int(np.minimum.reduce(allocatable[pod_class.need_rows] // pod_class.need[:, 0]))
-
     # --- score ---
 
-    def score(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, *, rows: Rows | None, copies: Ints | int
-    ) -> Ints | int:
-        if self._plain and not nodes.some_lack_cpu_or_memory:
-            return self._even_score(pod_class, nodes, usage, rows, copies)
-        total: Ints | int = 0
-        weight_sum: Ints | int = 0
-        for resource, amount, weight in self._counted(pod_class, nodes):
-            room = _asked(nodes.allocatable[resource], rows)
-            left = _asked(usage.scored[resource], rows) - amount * (copies + 1)
-            # a node without the resource is rated by the others alone
-            counted = weight * (room > 0)
-            total = total + counted * self._part(left, room, np.maximum(room, 1))
-            weight_sum = weight_sum + counted
-        return total // np.maximum(weight_sum, 1)
-
-    def _even_score(
-        self, pod_class: PodClass, nodes: NodeTable, usage: Usage, rows: Rows | None, copies: Ints | int
-    ) -> Ints:
-        """cpu and memory with equal weight, as two lines of one array: the common case, and a hot one."""
-        left = _asked(usage.scored[_CPU_AND_MEMORY], rows)
-        room = _asked(nodes.allocatable[_CPU_AND_MEMORY], rows)
-        divisor = _asked(nodes.divisor[_CPU_AND_MEMORY], rows)
-        amounts = pod_class.scored
-        if not isinstance(copies, int):
-            left, room, divisor = left[:, None], room[:, None], divisor[:, None]
-            amounts = amounts[:, None]
-        parts = self._part(left - amounts * (copies + 1), room, divisor)
+    def score(self, lines: Lines, room: Room) -> Ints | int:
+        if not self._plain or room.nodes.some_lack_cpu_or_memory:
+            return self._weighted_score(lines, room)
+        # cpu and memory with equal weight, together in one array: the common case, and a hot one
+        left = room.scored[_CPU_AND_MEMORY] - lines.scored
+        parts = self._part(left, room.allocatable[_CPU_AND_MEMORY], room.divisor[_CPU_AND_MEMORY])
         both: Ints = parts[0] + parts[1]
         both >>= 1
         return both
 
-    def _part(self, left: Ints, room: Ints, divisor: Ints) -> Ints:
-        """0 to 100 for one resource, by what is left of it."""
-        left = np.maximum(left, 0)
+    def _weighted_score(self, lines: Lines, room: Room) -> Ints | int:
+        total: Ints | int = 0
+        weight_sum: Ints | int = 0
+        for resource, amount, weight in self._counted(lines, room.nodes):
+            have = room.allocatable[resource]
+            # a node without the resource is rated by the others alone
+            counted = weight * (have > 0)
+            total = total + counted * self._part(room.scored[resource] - amount, have, room.divisor[resource])
+            weight_sum = weight_sum + counted
+        return total // np.maximum(weight_sum, 1)
+
+    def _counted(self, lines: Lines, nodes: NodeTable) -> list[tuple[int, Ints, int]]:
+        """(resource, amount by line, weight); extended resources count only where the pod asks for them."""
+        needs = zip(lines.need_rows.tolist(), lines.need * (lines.copies + 1), strict=True)
+        amounts = dict(needs) | {CPU: lines.scored[0], MEMORY: lines.scored[1]}
+        listed = [(nodes.resources.row(name), weight) for name, weight in self._weights.items()]
+        return [(resource, amounts[resource], weight) for resource, weight in listed if resource in amounts]
+
+    def _part(self, left: Ints, have: Ints, divisor: Ints) -> Ints:
+        """0 to 100 for one resource, by what is left of it; `left` may be overwritten."""
+        np.maximum(left, 0, out=left)
         if self._most:
-            left = room - left
+            left = have - left
         left *= MAX_SCORE
         left //= divisor
         return left
 
-    def _counted(self, pod_class: PodClass, nodes: NodeTable) -> list[tuple[int, int, int]]:
-        """(resource, amount, weight); extended resources count only where the pod asks for them."""
-        room = dict(pod_class.room)
-        room[CPU], room[MEMORY] = int(pod_class.scored[0, 0]), int(pod_class.scored[1, 0])
-        listed = [(nodes.resources.row(name), weight) for name, weight in self._weights.items()]
-        return [(resource, room[resource], weight) for resource, weight in listed if resource in room]
+    # --- tie-break ---
 
-
-def _asked(column: Ints, rows: Rows | None) -> Ints:
-    return column if rows is None else column.take(rows, axis=-1)
+    def finer(self, lines: Lines, room: Room) -> Ints:
+        """The share of cpu and memory that is left before the pod, in 1/1023; or that is used, when packing."""
+        left = room.scored[_CPU_AND_MEMORY] - lines.scored_before
+        np.maximum(left, 0, out=left)
+        left *= _FINEST
+        left //= room.divisor[_CPU_AND_MEMORY]
+        both: Ints = left[0] + left[1]
+        both >>= 1
+        return _FINEST - both if self._most else both
 
 
 def _message(resource: str) -> str:

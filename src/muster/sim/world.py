@@ -50,6 +50,8 @@ class BindFate(NamedTuple):
 
     delay_seconds: float = 0.0
     failure: Failure | None = None
+    landed: bool = False
+    """The API server stored it although the answer says that it failed: an answer that got lost."""
 
 
 class Faults:
@@ -58,6 +60,10 @@ class Faults:
     def bind(self, placement: Placement, now: float) -> BindFate:
         """What becomes of a bind that is sent now."""
         return BindFate()
+
+    def answers_first(self, placement: Placement) -> bool:
+        """Whether the answer to a bind overtakes the watch."""
+        return False
 
     def survives_restart(self, placement: Placement) -> bool:
         """Whether a bind that was in flight when the scheduler died reached the API server."""
@@ -126,6 +132,11 @@ class World:
         self._schedule()
         while (upcoming := self._next()) is not None and upcoming <= limit:
             self.run(upcoming)
+
+    @property
+    def next_event(self) -> float | None:
+        """When the next thing happens that is not the scheduler's own idea; None if nothing is planned."""
+        return self._agenda[0][0] if self._agenda else None
 
     def _next(self) -> float | None:
         times = [self._agenda[0][0]] if self._agenda else []
@@ -254,16 +265,27 @@ class World:
             del self.in_flight[placement.uid]
             if placement.uid not in self.pods:
                 self._tell(_failed(placement, Failure.POD_GONE))
-            elif fate.failure is not None:
-                self._tell(_failed(placement, fate.failure))
             else:
-                self._land(placement)
-                self._tell(Bound(placement.uid, placement.node, self.now))
+                self._answer(placement, fate)
 
         if fate.delay_seconds > 0:
             self.at(self.now + fate.delay_seconds, answer)
         else:
             answer()
+
+    def _answer(self, placement: Placement, fate: BindFate) -> None:
+        answer: Change
+        if fate.failure is not None:
+            answer = _failed(placement, fate.failure)
+        else:
+            answer = Bound(placement.uid, placement.node, self.now)
+        first = self.faults.answers_first(placement)
+        if first:
+            self._tell(answer)
+        if fate.failure is None or fate.landed:
+            self._land(placement)
+        if not first:
+            self._tell(answer)
 
     def _land(self, placement: Placement) -> None:
         """The API server stores the bind, whether or not the node still exists."""

@@ -1,0 +1,1 @@
+"""Benchmarks: shapes, figures and the machine; no verdicts.  `python -m benchmarks [NAME...]`"""

@@ -1,0 +1,124 @@
+"""The engine alone: taking in, verdicts, decisions and audit included; binds are decided, not carried out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from time import perf_counter
+
+from benchmarks.report import line, title
+from benchmarks.shapes import group, partly_filled, pod
+from muster.engine.changes import Change
+from muster.engine.decisions import Bind
+from muster.engine.engine import Engine
+
+_REPEATS = 3
+
+
+def big_gang() -> None:
+    title("one gang, members arriving one by one, 1,000 nodes (1 cpu, 2 GiB each)")
+    for members in (2_500, 5_000, 10_000):
+        arrivals, decisions = [], []
+        for _ in range(_REPEATS):
+            engine = partly_filled(1_000)
+            changes: list[Change] = [group("big", members)]
+            changes += [
+                pod(f"big-{i:05d}", cpu_milli=1000, memory_gib=2, index=i, gang="big") for i in range(members)
+            ]
+            start = perf_counter()
+            for change in changes[:-1]:
+                engine.apply([change])
+                engine.decide(1.0)
+            arrived = perf_counter()
+            engine.apply(changes[-1:])
+            bound = sum(len(d.pods) for d in engine.decide(1.0) if isinstance(d, Bind))
+            decided = perf_counter()
+            assert bound == members, bound
+            arrivals.append(arrived - start)
+            decisions.append(decided - arrived)
+        line(
+            f"{members:,} members",
+            f"arrivals {min(arrivals) * 1000:7.1f} ms ({min(arrivals) / members * 1e6:.1f} µs each)",
+            f"decision {min(decisions) * 1000:6.1f} ms",
+        )
+
+
+def lone_pods() -> None:
+    title("32,000 lone pods in shuffled arrival, 1,000 nodes")
+    for classes in (10, 100):
+        rates = []
+        for _ in range(_REPEATS):
+            rng = random.Random(7)
+            engine = partly_filled(1_000)
+            shapes = [(100 + 10 * k, 0.25 + 0.01 * k) for k in range(classes)]
+            changes = [
+                pod(f"p-{i:05d}", cpu_milli=c, memory_gib=m, index=i)
+                for i, (c, m) in enumerate(rng.choices(shapes, k=32_000))
+            ]
+            rng.shuffle(changes)
+            rates.append(32_000 / _drain(engine, changes, 32_000, batch=1_000))
+        line(f"{classes} classes", f"{max(rates):9,.0f} pods/s", f"{1e6 / max(rates):.1f} µs/pod")
+
+
+def small_gangs() -> None:
+    title("many small gangs, one class each gang, 10 classes in all (100m to 1 cpu)")
+    for gangs, size, nodes in ((500, 20, 1_000), (3_000, 3, 5_000)):
+        rates = []
+        for _ in range(_REPEATS):
+            engine = partly_filled(nodes)
+            changes: list[Change] = []
+            for g in range(gangs):
+                changes.append(group(f"g-{g:05d}", size, created=g))
+                cpu = 100 * (1 + g % 10)
+                changes += [
+                    pod(f"g-{g:05d}-{i}", cpu_milli=cpu, memory_gib=0.5, index=i, gang=f"g-{g:05d}")
+                    for i in range(size)
+                ]
+            rates.append(gangs * size / _drain(engine, changes, gangs * size, batch=1_000))
+        line(
+            f"{gangs:,} gangs × {size} on {nodes:,} nodes",
+            f"{max(rates):9,.0f} pods/s",
+            f"{1e6 / max(rates):.1f} µs/pod",
+        )
+
+
+def cluster_size() -> None:
+    title("cost per pod by cluster size: 8,000 lone pods of 10 classes")
+    costs = {}
+    for nodes in (1_000, 10_000):
+        times = []
+        for _ in range(_REPEATS):
+            rng = random.Random(7)
+            engine = partly_filled(nodes)
+            shapes = [(100 + 10 * k, 0.25 + 0.01 * k) for k in range(10)]
+            changes = [
+                pod(f"p-{i:05d}", cpu_milli=c, memory_gib=m, index=i)
+                for i, (c, m) in enumerate(rng.choices(shapes, k=8_000))
+            ]
+            times.append(_drain(engine, changes, 8_000, batch=1_000))
+        costs[nodes] = min(times) / 8_000
+        line(f"{nodes:,} nodes", f"{costs[nodes] * 1e6:7.1f} µs/pod")
+    line("10,000 against 1,000", f"{costs[10_000] / costs[1_000]:7.2f} ×")
+
+
+def _drain(engine: Engine, changes: list[Change], pods: int, *, batch: int) -> float:
+    """Seconds from the first change to the last bind decision, taken in `batch` at a time."""
+    bound = 0
+    start = perf_counter()
+    for first in range(0, len(changes), batch):
+        engine.apply(changes[first : first + batch])
+        while True:
+            bound += sum(len(d.pods) for d in engine.decide(1.0) if isinstance(d, Bind))
+            if engine.next_decide_at != 1.0:
+                break
+    seconds = perf_counter() - start
+    assert bound == pods, f"{bound} of {pods} bound"
+    return seconds
+
+
+BENCHMARKS: dict[str, Callable[[], None]] = {
+    "big-gang": big_gang,
+    "lone-pods": lone_pods,
+    "small-gangs": small_gangs,
+    "cluster-size": cluster_size,
+}

@@ -1,0 +1,122 @@
+"""Clusters and workloads that the benchmarks share: mixed nodes, partly filled; pods with unique index labels."""
+
+from __future__ import annotations
+
+import random
+
+from muster.api.wire import (
+    Container,
+    GangPolicy,
+    Metadata,
+    Node,
+    NodeStatus,
+    Pod,
+    PodGroup,
+    PodGroupSpec,
+    PodSpec,
+    Resources,
+    SchedulingGroup,
+    SchedulingPolicy,
+)
+from muster.api.times import stamp
+from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
+from muster.engine.engine import Engine
+from muster.plugins.defaults import default_profile
+
+GIB = 1024**3
+_NODE_SHAPES = ((32, 128), (64, 256), (64, 512), (96, 384))
+
+
+def nodes(count: int, rng: random.Random) -> list[Change]:
+    """Nodes of four shapes, labelled as real ones are."""
+    found: list[Change] = []
+    for index in range(count):
+        cpu, memory_gib = rng.choice(_NODE_SHAPES)
+        name = f"node-{index:05d}"
+        labels = {
+            "kubernetes.io/hostname": name,
+            "topology.kubernetes.io/zone": f"zone-{index % 3}",
+            "node.kubernetes.io/instance-type": f"{cpu}x{memory_gib}",
+        }
+        found.append(
+            NodeSeen(
+                Node(
+                    metadata=Metadata(name=name, uid=f"node-{index}", labels=labels),
+                    status=NodeStatus(
+                        allocatable={"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": "250"}
+                    ),
+                )
+            )
+        )
+    return found
+
+
+def filling(count: int, rng: random.Random) -> list[Change]:
+    """Pods of another scheduler that take up to a third of each of `count` nodes."""
+    found: list[Change] = []
+    for index in range(count):
+        for number in range(rng.randrange(0, 4)):
+            spec = _spec(rng.choice((500, 1000, 2000)), rng.choice((1, 2, 4)), scheduler="other")
+            found.append(
+                PodSeen(
+                    Pod(
+                        metadata=_meta(f"other-{index:05d}-{number}", index=number),
+                        spec=_on_node(spec, f"node-{index:05d}"),
+                    )
+                )
+            )
+    return found
+
+
+def partly_filled(count: int, seed: int = 1) -> Engine:
+    """An engine that knows `count` mixed, partly filled nodes."""
+    rng = random.Random(seed)
+    engine = Engine(default_profile())
+    engine.apply(nodes(count, rng))
+    engine.apply(filling(count, rng))
+    engine.decide(0.0)
+    return engine
+
+
+def group(name: str, minimum: int, *, created: float = 0.0) -> GroupSeen:
+    return GroupSeen(
+        PodGroup(
+            metadata=Metadata(
+                name=name, namespace="bench", uid=f"group-{name}", creation_timestamp=stamp(created)
+            ),
+            spec=PodGroupSpec(
+                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=minimum)), priority=0
+            ),
+        )
+    )
+
+
+def pod(name: str, *, cpu_milli: int, memory_gib: float, index: int, gang: str | None = None) -> PodSeen:
+    spec = _spec(cpu_milli, memory_gib, scheduler="muster", gang=gang)
+    return PodSeen(Pod(metadata=_meta(name, index=index), spec=spec))
+
+
+def _meta(name: str, *, index: int) -> Metadata:
+    return Metadata(
+        name=name,
+        namespace="bench",
+        uid=f"uid-{name}",
+        creation_timestamp=stamp(index // 100),
+        labels={"app": "bench", "batch.kubernetes.io/job-completion-index": str(index)},
+    )
+
+
+def _spec(cpu_milli: int, memory_gib: float, *, scheduler: str, gang: str | None = None) -> PodSpec:
+    requests = {"cpu": f"{cpu_milli}m", "memory": str(int(memory_gib * GIB))}
+    return PodSpec(
+        containers=(Container(resources=Resources(requests=dict(requests), limits=dict(requests))),),
+        scheduler_name="muster" if scheduler == "muster" else scheduler,
+        priority=0,
+        scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
+    )
+
+
+def _on_node(spec: PodSpec, node: str) -> PodSpec:
+    from msgspec.structs import replace
+
+    return replace(spec, node_name=node)

@@ -1,0 +1,176 @@
+"""Many small units decided at once, exactly as if one after another.
+
+Deciding a pod changes one node, and a class must be rated anew on every changed node before its next pod.  With
+classes taking turns that is one evaluation a pod.  Instead a whole window of pods gets places first, each
+the best node that no other in the window has; then every class is rated once on all those nodes as they
+would be, and the window holds as far as no pod would have preferred a node that an earlier one changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.cluster.classes import PodClass
+from muster.cluster.cluster import Cluster
+from muster.cluster.pods import PodState
+from muster.cluster.resources import CPU, MEMORY
+from muster.cluster.room import Room
+from muster.cluster.usage import Ints
+from muster.engine.queue import Unit
+from muster.framework.views import ClassView, Views
+
+LARGEST_GANG = 16
+_LARGEST_WINDOW = 256
+_FIRST_WINDOW = 8
+# a window that holds for fewer pods does not pay; so many are then decided one by one before the next
+_TOO_FEW = 3
+_PAUSE = 16
+
+
+class Small(NamedTuple):
+    """A lone pod, or a gang of one class that is decided whole; its pods in the order of choice."""
+
+    unit: Unit
+    pod_class: PodClass
+    pods: list[PodState]
+
+
+class Stream:
+    """Places small units in windows that grow while they hold."""
+
+    def __init__(self, cluster: Cluster, views: Views) -> None:
+        self._nodes = cluster.nodes
+        self._views = views
+        self._size = _FIRST_WINDOW
+        self._pause = 0
+
+    @property
+    def window(self) -> int:
+        """How many pods are worth collecting for the next window; 1 while windows do not pay."""
+        return 1 if self._pause else self._size
+
+    def skip(self, pods: int) -> None:
+        """So many pods were decided without a window."""
+        self._pause = max(0, self._pause - pods)
+
+    def takes(self, pod_class: PodClass) -> bool:
+        """Whether the class depends on nothing but resources and its nodes' own facts, without ranking these."""
+        return not pod_class.ports and not self._views.rules(pod_class.rules).raw
+
+    def place(self, units: Sequence[Small]) -> list[list[int]]:
+        """Takes the room for the first of `units`, as many as can be told at once; their rows, unit by unit."""
+        wanted = [unit.pod_class for unit in units for _ in unit.pods]
+        window = _Window(wanted, [self._views.of(c) for c in dict.fromkeys(wanted)])
+        window.choose()
+        if window.rows:
+            window.rate(self._room_after(window), self._views)
+        decided = _whole_units(units, window.holding())
+        placed = sum(len(unit.pods) for unit in decided)
+        self._adapt(len(wanted), placed)
+        for row, pod_class in zip(window.rows[:placed], wanted, strict=False):
+            self._nodes.usage.add(row, pod_class)
+        window.repair_views(placed, self._nodes.usage.log.end)
+        rows = iter(window.rows)
+        return [list(islice(rows, len(unit.pods))) for unit in decided]
+
+    def _room_after(self, window: _Window) -> Room:
+        """The chosen rows with their pods in place."""
+        nodes = self._nodes
+        room = Room(nodes, nodes.usage, np.array(window.rows, np.intp))
+        takes = [_takes(view.pod_class, len(nodes.resources)) for view in window.views]
+        taken = np.array(takes, np.int64)[window.numbers[: len(window.rows)]]
+        room.free -= taken[:, 0].T[:, None]
+        room.scored -= taken[:, 1].T[:, None]
+        return room
+
+    def _adapt(self, asked: int, placed: int) -> None:
+        if placed == asked:
+            self._size = min(_LARGEST_WINDOW, self._size * 2)
+        else:
+            self._size = max(_FIRST_WINDOW, placed)
+            self._pause = _PAUSE if placed < _TOO_FEW else 0
+
+
+class _Window:
+    """One window: which row each pod gets, and how every class rates those rows afterwards."""
+
+    def __init__(self, wanted: list[PodClass], views: list[ClassView]) -> None:
+        self.views = views
+        numbers = {view.pod_class: number for number, view in enumerate(views)}
+        self.numbers: NDArray[np.intp] = np.array([numbers[c] for c in wanted], np.intp)
+        """For each pod, which of the views is its class's."""
+        self.rows: list[int] = []
+        """For each pod its row, as far as there was a node that no pod before it has."""
+        self._before: list[int] = []
+        """The pods' keys for these rows."""
+        self._copies: Ints = np.zeros((len(views), 0), np.int64)
+        self._after: Ints = self._copies
+        """(classes × rows): copies and keys when all pods are in place."""
+
+    def choose(self) -> None:
+        """Every pod takes the best row that is left; its key says how good it is."""
+        keys = np.stack([view.key for view in self.views])
+        for number in self.numbers.tolist():
+            offers = keys[number]
+            row = int(offers.argmax())
+            key = int(offers[row])
+            if not key:
+                break
+            self.rows.append(row)
+            self._before.append(key)
+            keys[:, row] = 0
+
+    def rate(self, after: Room, views: Views) -> None:
+        shape = (len(self.views), len(self.rows))
+        self._copies, self._after = np.empty(shape, np.int64), np.empty(shape, np.int64)
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for number, view in enumerate(self.views):
+            groups.setdefault((id(view.rules), *view.pod_class.shape), []).append(number)
+        for alike in groups.values():
+            found = views.evaluate([self.views[number] for number in alike], after)
+            self._copies[alike], self._after[alike] = found
+
+    def holding(self) -> int:
+        """How many pods from the start prefer their row to all rows that pods before them changed."""
+        if len(self.rows) < 2:
+            return len(self.rows)
+        # the best that changed rows offer to each class, just before each pod's turn
+        rivals = np.maximum.accumulate(self._after, axis=1)
+        turns = np.arange(1, len(self.rows))
+        beaten = rivals[self.numbers[turns], turns - 1] > np.array(self._before[1:])
+        return 1 + int(beaten.argmax()) if beaten.any() else len(self.rows)
+
+    def repair_views(self, placed: int, log_end: int) -> None:
+        """The views know the changed rows already."""
+        rows = np.array(self.rows[:placed], np.intp)
+        for number, view in enumerate(self.views):
+            view.copies[rows] = self._copies[number, :placed]
+            view.key[rows] = self._after[number, :placed]
+            view.seen = log_end
+
+
+def _takes(pod_class: PodClass, resources: int) -> tuple[list[int], list[int]]:
+    """What one copy takes of every resource, as filters and as scores count it."""
+    filtered = [0] * resources
+    for resource, amount in pod_class.room:
+        filtered[resource] = amount
+    scored = filtered.copy()
+    scored[CPU] += pod_class.unnamed[0]
+    scored[MEMORY] += pod_class.unnamed[1]
+    return filtered, scored
+
+
+def _whole_units(units: Sequence[Small], pods: int) -> list[Small]:
+    """The first units that the first `pods` pods make up whole."""
+    whole: list[Small] = []
+    for unit in units:
+        pods -= len(unit.pods)
+        if pods < 0:
+            break
+        whole.append(unit)
+    return whole

@@ -1,0 +1,227 @@
+"""What a seed makes of a world: its mood, its nodes, the shapes of its pods, and the plan of what happens."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from muster.api.wire import (
+    Affinity,
+    Container,
+    ContainerPort,
+    Metadata,
+    Node,
+    NodeAffinity,
+    NodeSpec,
+    NodeStatus,
+    PodSpec,
+    PreferredNodes,
+    Resources,
+    Taint,
+    Toleration,
+)
+from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
+
+GPU = "example.com/gpu"
+
+
+Mood = frozenset[str]
+"""Which kinds of trouble a world has.  Few at a time: in worlds with all of them one hides the other."""
+
+# How often a world has each trouble.  "hurry" gives the engine so little budget that it decides one unit per
+# call.
+_LIKELY = {
+    "slow": 0.5,
+    "transient": 0.3,
+    "rejected": 0.25,
+    "lost answers": 0.2,
+    "answers first": 0.5,
+    "restarts": 0.4,
+    "crashes": 0.3,
+    "node loss": 0.4,
+    "node facts": 0.5,
+    "gates": 0.4,
+    "resizing": 0.4,
+    "mixed": 0.25,
+    "foreign": 0.4,
+    "ports": 0.2,
+    "affinity": 0.4,
+    "taints": 0.4,
+    "priorities": 0.6,
+    "hurry": 0.2,
+}
+
+# (kind of event, weight, the trouble it belongs to)
+_KINDS: tuple[tuple[str, int, str], ...] = (
+    ("gang", 10, ""),
+    ("pod", 6, ""),
+    ("delete_pod", 4, ""),
+    ("delete_gang", 2, ""),
+    ("end_pod", 4, ""),
+    ("replace_members", 3, ""),
+    ("add_node", 2, ""),
+    ("heartbeats", 1, ""),
+    ("foreign_pod", 4, "foreign"),
+    ("delete_foreign", 3, "foreign"),
+    ("bind_by_hand", 1, "foreign"),
+    ("lose_node", 3, "node loss"),
+    ("return_node", 3, "node loss"),
+    ("cordon", 2, "node facts"),
+    ("uncordon", 2, "node facts"),
+    ("relabel", 3, "node facts"),
+    ("retaint", 3, "node facts"),
+    ("resize_node", 2, "node facts"),
+    ("ungate", 6, "gates"),
+    ("change_minimum", 5, "resizing"),
+    ("restart", 4, "restarts"),
+    ("crash", 4, "crashes"),
+)
+
+
+class Step(NamedTuple):
+    number: int
+    """Chance of the step depends on it, so steps can be left out without changing the others."""
+    delay_seconds: float
+    kind: str
+
+
+class Recipe(NamedTuple):
+    seed: int
+    mood: Mood
+    nodes: list[Node]
+    shapes: list[PodSpec]
+    plan: list[Step]
+
+
+def recipe(seed: int) -> Recipe:
+    rng = Random(seed)
+    mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    size = rng.choices((0, 1, 2), weights=(86, 12, 2))[0]
+    nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((15, 45), (40, 70), (70, 110))[size]
+    names = [f"n{number:02d}" for number in range(40)]
+    rng.shuffle(names)
+    return Recipe(
+        seed,
+        mood,
+        [new_node(rng, name, mood) for name in names[: rng.randint(*nodes)]],
+        [_shape(rng, mood) for _ in range(rng.randint(2, 4))],
+        _plan(rng, mood, rng.randint(*steps)),
+    )
+
+
+def _plan(rng: Random, mood: Mood, steps: int) -> list[Step]:
+    kinds = [(kind, weight) for kind, weight, trouble in _KINDS if not trouble or trouble in mood]
+    chosen = rng.choices([k for k, _ in kinds], weights=[w for _, w in kinds], k=steps)
+    # arrivals first, or there is little to go wrong
+    chosen[: steps // 6] = rng.choices(("gang", "pod"), weights=(3, 1), k=steps // 6)
+    delays = rng.choices((0.0, 0.3, 1.0, 2.0, 5.0, 9.0), weights=(6, 4, 4, 3, 2, 1), k=steps)
+    return [Step(i, delay, kind) for i, (delay, kind) in enumerate(zip(delays, chosen, strict=True))]
+
+
+# --- nodes ---
+
+
+def new_node(rng: Random, name: str, mood: Mood) -> Node:
+    allocatable: dict[str, str | int | float] = {
+        "cpu": rng.choice((2, 4, "4500m", 8)),
+        "memory": f"{rng.choice((4, 8, 16))}Gi",
+        "pods": rng.choice((3, 6, 110, 110)),
+    }
+    if rng.random() < 0.4:
+        allocatable[GPU] = rng.choice((1, 2, 4))
+    return Node(
+        metadata=Metadata(name=name, labels=labels(rng)),
+        spec=NodeSpec(
+            unschedulable="node facts" in mood and rng.random() < 0.1,
+            taints=taints(rng) if "taints" in mood else (),
+        ),
+        status=NodeStatus(allocatable=allocatable),
+    )
+
+
+def labels(rng: Random) -> dict[str, str]:
+    found = {"zone": rng.choice("ab")}
+    if rng.random() < 0.6:
+        found["disk"] = rng.choice(("ssd", "hdd"))
+    if rng.random() < 0.5:
+        found["rank"] = str(rng.randint(1, 5))
+    return found
+
+
+def taints(rng: Random) -> tuple[Taint, ...]:
+    possible = (
+        Taint(key="team", value="red", effect="NoSchedule"),
+        Taint(key="team", value="blue", effect="NoExecute"),
+        Taint(key="spot", effect="PreferNoSchedule"),
+        Taint(key="old", value="yes", effect="PreferNoSchedule"),
+    )
+    return tuple(taint for taint in possible if rng.random() < 0.25)
+
+
+# --- pods ---
+
+
+def _shape(rng: Random, mood: Mood) -> PodSpec:
+    """What pods of one kind ask for; everything else of the pod is added when it is created."""
+    requests: dict[str, str | int | float] = {}
+    if rng.random() < 0.9:
+        requests["cpu"] = rng.choice(("500m", 1, 1, 2, 3))
+    if rng.random() < 0.6:
+        requests["memory"] = rng.choice(("512Mi", "1Gi", "2Gi", "5Gi"))
+    if rng.random() < 0.25:
+        requests[GPU] = rng.choice((1, 1, 2))
+    ports = (
+        (ContainerPort(host_port=rng.choice((80, 8080))),) if "ports" in mood and rng.random() < 0.5 else ()
+    )
+    containers = [Container(resources=Resources(requests=requests), ports=ports)]
+    if rng.random() < 0.1:
+        containers.append(Container(resources=Resources(limits={"cpu": "250m"})))
+    inits = [Container(resources=Resources(requests={"cpu": 2}))] if rng.random() < 0.1 else []
+    return PodSpec(
+        containers=tuple(containers),
+        init_containers=tuple(inits),
+        overhead={"memory": "100Mi"} if rng.random() < 0.1 else {},
+        node_selector={"zone": rng.choice("ab")} if rng.random() < 0.15 else {},
+        affinity=_affinity(rng) if "affinity" in mood and rng.random() < 0.6 else None,
+        tolerations=_tolerations(rng) if "taints" in mood or rng.random() < 0.1 else (),
+        scheduler_name="muster",
+    )
+
+
+def _affinity(rng: Random) -> Affinity:
+    def term() -> NodeSelectorTerm:
+        if rng.random() < 0.15:
+            names = tuple(f"n{rng.randrange(40):02d}" for _ in range(12))
+            return NodeSelectorTerm(
+                match_fields=(Requirement(key="metadata.name", operator="NotIn", values=names[:1]),)
+            )
+        return NodeSelectorTerm(match_expressions=(rng.choice(_REQUIREMENTS),))
+
+    required = NodeSelector(tuple(term() for _ in range(rng.randint(1, 2)))) if rng.random() < 0.5 else None
+    wishes = rng.randint(0 if required else 1, 2)
+    preferred = tuple(
+        PreferredNodes(weight=rng.choice((1, 10, 50)), preference=term()) for _ in range(wishes)
+    )
+    return Affinity(node_affinity=NodeAffinity(required=required, preferred=preferred))
+
+
+_REQUIREMENTS = (
+    Requirement(key="zone", operator="In", values=("a",)),
+    Requirement(key="zone", operator="NotIn", values=("b",)),
+    Requirement(key="disk", operator="Exists"),
+    Requirement(key="disk", operator="DoesNotExist"),
+    Requirement(key="disk", operator="In", values=("ssd", "nvme")),
+    Requirement(key="rank", operator="Gt", values=("2",)),
+    Requirement(key="rank", operator="Lt", values=("4",)),
+)
+
+
+def _tolerations(rng: Random) -> tuple[Toleration, ...]:
+    possible = (
+        Toleration(key="team", value="red", effect="NoSchedule"),
+        Toleration(key="team", operator="Exists"),
+        Toleration(key="spot", operator="Exists", effect="PreferNoSchedule"),
+        Toleration(operator="Exists", effect="NoExecute"),
+        Toleration(key="node.kubernetes.io/unschedulable", operator="Exists"),
+    )
+    return tuple(toleration for toleration in possible if rng.random() < 0.2)

@@ -1,0 +1,113 @@
+"""Whether the engine's columns and counters say what a fresh count of its pods says, and its pods what the objects say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muster.api.wire import Pod
+from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
+from muster.cluster.pods import PodState, Stage
+from muster.cluster.resources import CPU, MEMORY
+from muster.cluster.usage import Ints
+from muster.engine.engine import Engine
+from muster.framework.views import Views
+from muster.sim.invariants import Violation
+from muster.sim.world import World
+
+
+def recount(world: World) -> None:
+    """Compares everything that is cheap to compare; call it when the engine has been told everything."""
+    cluster = world.engine.cluster
+    _compare("nodes known", set(cluster.nodes.rows), set(world.nodes))
+    _compare("pods known", set(cluster.pods), set(world.pods))
+    for uid, pod in world.pods.items():
+        _compare_pod(cluster.pods[uid], pod)
+    _compare_rows(cluster)
+    _compare_gangs(cluster)
+
+
+def _compare_pod(state: PodState, pod: Pod) -> None:
+    ended = {"Succeeded": Stage.SUCCEEDED, "Failed": Stage.FAILED}.get(pod.status.phase)
+    stage = ended or (Stage.BOUND if pod.spec.node_name else None)
+    if stage is None and state.stage not in (Stage.PENDING, Stage.BINDING):
+        raise Violation("recount", f"{state.key} is {state.stage.name}, the object knows nothing of it")
+    if stage is not None and stage is not state.stage:
+        raise Violation("recount", f"{state.key} is {state.stage.name}, by its object {stage.name}")
+    if stage is Stage.BOUND:
+        _compare(f"node of {state.key}", state.node, pod.spec.node_name)
+    _compare(f"gates of {state.key}", len(state.gates), len(pod.spec.scheduling_gates))
+
+
+def _compare_rows(cluster: Cluster) -> None:
+    there: dict[str, dict[str, PodState]] = {}
+    for pod in cluster.pods.values():
+        if pod.takes_room:
+            there.setdefault(pod.node, {})[pod.uid] = pod
+    _compare(
+        "pods by node", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()}
+    )
+    usage = cluster.nodes.usage
+    fresh = {name: type(state)() for name, state in usage.states.items()}
+    for name, row in cluster.nodes.rows.items():
+        free = cluster.nodes.allocatable[:, row].tolist()
+        scored = list(free)
+        for pod in there.get(name, {}).values():
+            for resource, count in pod.pod_class.room:
+                free[resource] -= count
+                scored[resource] -= count
+            scored[CPU] -= pod.pod_class.unnamed[0]
+            scored[MEMORY] -= pod.pod_class.unnamed[1]
+            for state in fresh.values():
+                state.add(row, pod.pod_class)
+        _compare(f"free room on {name}", usage.free[:, row].tolist(), free)
+        _compare(f"scored room on {name}", usage.scored[:, row].tolist(), scored)
+    for name, state in fresh.items():
+        _compare(f"state of {name}", _ports(usage.states[name]), _ports(state))
+
+
+def _ports(state: object) -> object:
+    taken = getattr(state, "taken", {})
+    return {port: rows for port, rows in taken.items() if rows}
+
+
+def _compare_gangs(cluster: Cluster) -> None:
+    for key, gang in cluster.gangs.items():
+        fresh = GangState(key)
+        members = {pod.uid: pod for pod in cluster.pods.values() if pod.gang == key}
+        for pod in members.values():
+            fresh.add(pod)
+        _compare(f"members of {key}", set(gang.members), set(members))
+        _compare(f"candidates of {key}", set(gang.candidates), set(fresh.candidates))
+        _compare(f"classes of {key}", gang.classes, fresh.classes)
+        _compare(f"counters of {key}", _counters(gang), _counters(fresh))
+
+
+def _counters(gang: GangState) -> tuple[object, ...]:
+    return gang.present, gang.binding, gang.bound, gang.gated, gang.first_bound
+
+
+def compare_views(world: World) -> None:
+    """Whether the views that the engine keeps rank the nodes as views made from scratch do."""
+    kept = _views(world.engine)
+    fresh = Views(kept._profile, world.engine.cluster.nodes)
+    for pod_class in list(kept._classes):
+        one, other = kept.of(pod_class), fresh.of(pod_class)
+        _compare("copies of a class", one.copies.tolist(), other.copies.tolist())
+        _compare("ranks of a class", _ranks(one.key), _ranks(other.key))
+
+
+def _views(engine: Engine) -> Views:
+    return engine._views
+
+
+def _ranks(key: Ints) -> list[int]:
+    """Rows that can be chosen, best first."""
+    order = np.argsort(-key, kind="stable")
+    ranks: list[int] = order[key[order] > 0].tolist()
+    return ranks
+
+
+def _compare(what: str, kept: object, counted: object) -> None:
+    if kept != counted:
+        raise Violation("recount", f"{what}: the engine has {kept}, a recount {counted}")

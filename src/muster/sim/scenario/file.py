@@ -1,0 +1,165 @@
+"""Scenario files: a cluster, what happens to it and when, and what is expected to be seen.
+
+`load` reads a file into actions and expectations; docs/scenarios.md describes the format.  Nothing in a
+scenario knows how it is run: actions are operations on Kubernetes objects, expectations read what the API
+shows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from muster.base.errors import ScenarioError
+from muster.plugins.node_resources_fit import Strategy
+from muster.sim.scenario import manifests
+from muster.sim.scenario.actions import Action, Create, short
+from muster.sim.scenario.book import Book
+from muster.sim.scenario.expectations import Expectation, read_expectations
+from muster.sim.scenario.manifests import Manifest
+from muster.sim.scenario.place import Place, parse
+from muster.sim.scenario.steps import ACTIONS, Steps
+
+_FIELDS = (
+    "name",
+    "about",
+    "scheduler",
+    "priorityClasses",
+    "nodes",
+    "objects",
+    "gangs",
+    "pods",
+    "steps",
+    "until",
+    "expect",
+)
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens at one time, in this order; what is expected once it has settled."""
+
+    at: float
+    """Seconds since the start."""
+    actions: tuple[Action, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    file: str
+    name: str
+    about: str
+    strategy: Strategy
+    steps: tuple[Step, ...]
+    """In order of time; the first one sets the cluster up."""
+    expectations: tuple[Expectation, ...]
+    """For the end."""
+    until: float | None
+    """When it ends; None for when nothing happens any more."""
+    together: dict[str, str]
+    """Lone pods that were created by one entry: the pod's key to the entry's name."""
+
+
+def load(path: Path) -> Scenario:
+    """The scenario in a file; ScenarioError says what is wrong with it, and in which line."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ScenarioError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    return loads(text, file=str(path))
+
+
+def loads(text: str | bytes, *, file: str = "scenario") -> Scenario:
+    """The scenario in `text`; `file` is what complaints call it."""
+    place = parse(text, file=file)
+    fields = place.fields(_FIELDS, required=["name"])
+    book = Book()
+    steps = Steps(book)
+    setup = _setup(fields, steps)
+    timed = _timed(fields["steps"], steps) if "steps" in fields else []
+    at_end = read_expectations(fields["expect"], book.refer) if "expect" in fields else ()
+    book.check_references()
+    classes = Create(where=place.where, manifests=tuple(book.classes.values()))
+    return Scenario(
+        file=file,
+        name=fields["name"].text(),
+        about=" ".join(fields["about"].text().split()) if "about" in fields else "",
+        strategy=_strategy(fields["scheduler"]) if "scheduler" in fields else Strategy.LEAST_ALLOCATED,
+        steps=(Step(at=0.0, actions=(classes, *setup)), *timed),
+        expectations=at_end,
+        until=_until(fields["until"], timed) if "until" in fields else None,
+        together=book.together,
+    )
+
+
+def _setup(fields: dict[str, Place], steps: Steps) -> list[Action]:
+    """What is there at the start: everything that stands outside of steps."""
+    actions: list[Action] = []
+    if "priorityClasses" in fields:
+        for name, place in fields["priorityClasses"].entries().items():
+            steps.book.priority_class(manifests.priority_class(name, place.integer()))
+    if "nodes" in fields:
+        # nodes that are there from the start go without saying
+        found: list[Manifest] = []
+        for place in fields["nodes"].items():
+            found += steps.nodes(place.called("node"))
+        actions.append(Create(where=fields["nodes"].where, manifests=tuple(found)))
+    for plural, action in (("objects", "objects"), ("gangs", "gang"), ("pods", "pod")):
+        if plural in fields:
+            listed = [fields[plural]] if plural == "objects" else fields[plural].items()
+            actions += [steps.read(action, place.called(action)) for place in listed]
+    return actions
+
+
+def _timed(place: Place, steps: Steps) -> list[Step]:
+    found: list[Step] = []
+    at = 0.0
+    for item in place.items():
+        fields = item.called("step").fields(("at", *ACTIONS, "expect"))
+        if "at" in fields:
+            time = fields["at"].seconds()
+            if time < at:
+                raise fields["at"].error(
+                    "this step comes before the one above it", "put the steps in the order of their times"
+                )
+            at = time
+        actions = [steps.read(name, field) for name, field in fields.items() if name in ACTIONS]
+        expected = read_expectations(fields["expect"], steps.book.refer) if "expect" in fields else ()
+        if not actions and not expected:
+            raise item.error("this step does nothing", f"add one of {', '.join(ACTIONS)}, expect")
+        found.append(Step(at=at, actions=tuple(actions), expectations=expected))
+    return found
+
+
+def _strategy(place: Place) -> Strategy:
+    fields = place.fields(("strategy",))
+    if "strategy" not in fields:
+        return Strategy.LEAST_ALLOCATED
+    return Strategy(fields["strategy"].word([strategy.value for strategy in Strategy]))
+
+
+def _until(place: Place, steps: list[Step]) -> float:
+    until = place.seconds()
+    if steps and until < steps[-1].at:
+        raise place.error("the scenario ends before its last step", "make 'until' later, or leave it out")
+    return until
+
+
+def describe_nodes(scenario: Scenario) -> str:
+    """The cluster at the start, in one line: "4 nodes n-1 … n-4 with 4 cpu"."""
+    kinds: dict[str, list[str]] = {}
+    for action in scenario.steps[0].actions:
+        for manifest in action.manifests if isinstance(action, Create) else ():
+            if manifest["kind"] == "Node":
+                room = manifest["status"]["allocatable"]
+                listed = {name: value for name, value in room.items() if name != "pods" or value != 110}
+                kinds.setdefault(manifests.words(listed), []).append(manifest["metadata"]["name"])
+    parts = [f"{_nodes(names)} with {room}" for room, names in kinds.items()]
+    return "; ".join(parts) or "no nodes"
+
+
+def _nodes(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"node {short(names[0])}"
+    listed = ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"
+    return f"{len(names)} nodes ({listed})"

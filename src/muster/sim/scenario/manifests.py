@@ -1,0 +1,163 @@
+"""Kubernetes manifests, as an API server takes them, for what scenario files say in fewer words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from muster.api.wire import Amount
+from muster.base.quantity import amount, show
+from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
+from muster.sim.world import EXIT_CODE, RUN_SECONDS
+
+Manifest = dict[str, Any]
+
+NAMESPACE = "default"
+SCHEDULER = "muster"
+_IMAGE = "registry.k8s.io/pause:3.10"
+_HOSTNAME = "kubernetes.io/hostname"
+_DEFAULT_PODS = 110
+
+
+class PodShape(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything about a pod but its name."""
+
+    resources: dict[str, Amount] = {}
+    priority_class: str = ""
+    run_seconds: float | None = None
+    """How long it runs before it ends by itself; None for ever."""
+    exit_code: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Manifest, ...] = ()
+    affinity: Manifest | None = None
+    gates: tuple[str, ...] = ()
+    host_ports: tuple[int, ...] = ()
+    scheduler: str = SCHEDULER
+    node: str = ""
+    """A node it is created on, past every scheduler."""
+
+    @property
+    def words(self) -> str:
+        """What one of them asks for: "4 cpu, 8 nvidia.com/gpu"."""
+        return words(self.resources)
+
+
+def words(resources: dict[str, Amount]) -> str:
+    return ", ".join(show(name, amount(name, text)) for name, text in resources.items()) or "no requests"
+
+
+def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
+    annotations = dict(shape.annotations)
+    if shape.run_seconds is not None:
+        annotations[RUN_SECONDS] = f"{shape.run_seconds:g}"
+    if shape.exit_code:
+        annotations[EXIT_CODE] = str(shape.exit_code)
+    # the API server insists that extended resources have equal limits
+    limits = {key: value for key, value in shape.resources.items() if "/" in key}
+    container = _given(
+        name="main",
+        image=_IMAGE,
+        resources=_given(requests=dict(shape.resources), limits=limits),
+        ports=[{"containerPort": port, "hostPort": port} for port in shape.host_ports],
+    )
+    spec = _given(
+        containers=[container],
+        restartPolicy="Never",
+        schedulerName=shape.scheduler,
+        schedulingGroup={"podGroupName": gang} if gang else {},
+        nodeName=shape.node,
+        priorityClassName=shape.priority_class,
+        nodeSelector=dict(shape.node_selector),
+        tolerations=list(shape.tolerations),
+        affinity=shape.affinity or {},
+        schedulingGates=[{"name": gate} for gate in shape.gates],
+    )
+    return _manifest(
+        "v1", "Pod", metadata=_metadata(name, labels=shape.labels, annotations=annotations), spec=spec
+    )
+
+
+def pod_group(
+    name: str, *, minimum: int | None, priority_class: str = "", timeout_seconds: float | None = None
+) -> Manifest:
+    """A gang of at least `minimum`; without one, a basic group."""
+    annotations = {} if timeout_seconds is None else {TIMEOUT_ANNOTATION: f"{timeout_seconds:g}"}
+    spec = _given(
+        schedulingPolicy={"basic": {}} if minimum is None else {"gang": {"minCount": minimum}},
+        priorityClassName=priority_class,
+    )
+    return _manifest(
+        "scheduling.k8s.io/v1beta1",
+        "PodGroup",
+        metadata=_metadata(name, labels={}, annotations=annotations),
+        spec=spec,
+    )
+
+
+def node(
+    name: str,
+    *,
+    resources: dict[str, Amount],
+    labels: dict[str, str],
+    taints: list[Manifest],
+    unschedulable: bool,
+) -> Manifest:
+    """A ready node with the kubelet's own label; it takes 110 pods unless `resources` says otherwise."""
+    metadata = {"name": name, "labels": {_HOSTNAME: name, **labels}}
+    spec = _given(unschedulable=unschedulable, taints=taints)
+    allocatable = {"pods": _DEFAULT_PODS, **resources}
+    status = {"allocatable": allocatable, "capacity": allocatable}
+    return _manifest("v1", "Node", metadata=metadata, spec=spec, status=status)
+
+
+def priority_class(name: str, value: int, *, default: bool = False) -> Manifest:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        "globalDefault": default,
+    }
+
+
+def taint(text: str) -> Manifest:
+    """As kubectl writes it: "key=value:Effect" or "key:Effect".  ValueError if it is not."""
+    pair, colon, effect = text.partition(":")
+    key, _, value = pair.partition("=")
+    if not key or not colon or effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+        raise ValueError("not a taint")
+    return _given(key=key, value=value, effect=effect)
+
+
+def toleration(text: str) -> Manifest:
+    """The toleration of that taint; without a value or an effect, of any: "gpu" tolerates all so called."""
+    pair, _, effect = text.partition(":")
+    key, equals, value = pair.partition("=")
+    if not key or effect not in ("", "NoSchedule", "PreferNoSchedule", "NoExecute"):
+        raise ValueError("not a toleration")
+    return _given(key=key, operator="Equal" if equals else "Exists", value=value, effect=effect)
+
+
+def key(manifest: Manifest) -> str:
+    """namespace/name, or the name of what has no namespace."""
+    metadata = manifest["metadata"]
+    name = str(metadata["name"])
+    if manifest["kind"] in ("Node", "PriorityClass"):
+        return name
+    return f"{metadata.get('namespace', NAMESPACE)}/{name}"
+
+
+def _manifest(version: str, kind: str, **parts: Manifest) -> Manifest:
+    return {"apiVersion": version, "kind": kind, **parts}
+
+
+def _metadata(name: str, *, labels: dict[str, str], annotations: dict[str, str]) -> Manifest:
+    return _given(name=name, namespace=NAMESPACE, labels=dict(labels), annotations=annotations)
+
+
+def _given(**fields: Any) -> Manifest:
+    """Only what says something: manifests are read by people too."""
+    return {name: value for name, value in fields.items() if value not in ({}, [], "", None, False)}

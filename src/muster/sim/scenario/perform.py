@@ -1,0 +1,193 @@
+"""Carries a scenario's actions out on a world in virtual time."""
+
+from __future__ import annotations
+
+from functools import singledispatchmethod
+
+from msgspec.structs import replace
+
+from muster.api.wire import GangPolicy, Node, Pod, PodGroup, PriorityClass, Taint, read
+from muster.base.errors import ObjectError
+from muster.engine.decisions import Placement
+from muster.gangs.dialects import membership
+from muster.sim.scenario.actions import (
+    Action,
+    ChangeGang,
+    ChangeNode,
+    Create,
+    Delete,
+    DisturbBinds,
+    Drain,
+    LoseNode,
+    Ref,
+    RefKind,
+    Restart,
+    Ungate,
+)
+from muster.sim.scenario.manifests import Manifest
+from muster.sim.world import BindFate, Faults, World
+
+
+class ScenarioFaults(Faults):
+    """Binds come late or fail as steps have ordered; the first order that matches counts."""
+
+    def __init__(self) -> None:
+        self.world: World | None = None
+        """Set once the world exists: which gang a pod belongs to is read from it."""
+        self._orders: list[DisturbBinds] = []
+        self._lost: tuple[Ref, ...] = ()
+
+    def order(self, order: DisturbBinds) -> None:
+        self._orders.append(order)
+
+    def losing(self, lost: tuple[Ref, ...]) -> None:
+        """Binds in flight that the next restart loses."""
+        self._lost = lost
+
+    def bind(self, placement: Placement, now: float) -> BindFate:
+        for index, order in enumerate(self._orders):
+            if self._concerns(order.what, placement):
+                if order.times is not None:
+                    left = [replace(order, times=order.times - 1)] if order.times > 1 else []
+                    self._orders[index : index + 1] = left
+                return BindFate(order.delay_seconds, order.failure)
+        return BindFate()
+
+    def survives_restart(self, placement: Placement) -> bool:
+        return not any(self._concerns(ref, placement) for ref in self._lost)
+
+    def _concerns(self, what: Ref, placement: Placement) -> bool:
+        if what.kind is RefKind.NODE:
+            return placement.node == what.key
+        if what.kind is RefKind.POD:
+            return placement.pod == what.key
+        assert self.world is not None
+        pod = self.world.pods.get(placement.uid)
+        return pod is not None and _in_gang(pod, what.key)
+
+
+class Hands:
+    """Does to the world what a step says.  ObjectError where an API server would refuse."""
+
+    def __init__(self, world: World, faults: ScenarioFaults) -> None:
+        self._world = world
+        self._faults = faults
+        faults.world = world
+
+    def perform(self, action: Action) -> None:
+        self._do(action)
+
+    @singledispatchmethod
+    def _do(self, action: object) -> None:
+        raise AssertionError(f"nobody knows how to do {action}")
+
+    @_do.register
+    def _(self, action: Create) -> None:
+        for manifest in action.manifests:
+            self._create(manifest)
+
+    def _create(self, manifest: Manifest) -> None:
+        world = self._world
+        kind = manifest["kind"]
+        if kind == "Pod":
+            world.create_pod(read(Pod, manifest))
+        elif kind == "PodGroup":
+            world.create_group(read(PodGroup, manifest))
+        elif kind == "PriorityClass":
+            world.put_priority_class(read(PriorityClass, manifest))
+        else:
+            node = read(Node, manifest)
+            if node.metadata.name in world.nodes:
+                raise ObjectError(f'nodes "{node.metadata.name}" already exists')
+            world.put_node(node)
+
+    @_do.register
+    def _(self, action: Delete) -> None:
+        what = action.what
+        if what.kind is RefKind.POD:
+            self._world.delete_pod(self._pod(what.key).metadata.uid)
+            return
+        pods = [] if what.kind is RefKind.GROUP else self._members(what.key)
+        if what.key not in self._world.groups and not pods:
+            raise ObjectError(f"{what} does not exist")
+        self._world.delete_group(what.key)
+        for pod in pods:
+            self._world.delete_pod(pod.metadata.uid)
+
+    @_do.register
+    def _(self, action: LoseNode) -> None:
+        self._world.remove_node(action.node)
+
+    @_do.register
+    def _(self, action: Drain) -> None:
+        node = self._node(action.node)
+        self._world.put_node(replace(node, spec=replace(node.spec, unschedulable=True)))
+        for pod in list(self._world.pods.values()):
+            if pod.spec.node_name == action.node:
+                self._world.delete_pod(pod.metadata.uid)
+
+    @_do.register
+    def _(self, action: ChangeNode) -> None:
+        node = self._node(action.node)
+        labels = {key: value for key, value in node.metadata.labels.items() if key not in action.unlabel}
+        spec = node.spec
+        if action.unschedulable is not None:
+            spec = replace(spec, unschedulable=action.unschedulable)
+        if action.taints is not None:
+            spec = replace(spec, taints=tuple(read(Taint, taint) for taint in action.taints))
+        self._world.put_node(
+            replace(
+                node,
+                metadata=replace(node.metadata, labels={**labels, **action.labels}),
+                spec=spec,
+                status=replace(node.status, allocatable={**node.status.allocatable, **action.allocatable}),
+            )
+        )
+
+    @_do.register
+    def _(self, action: ChangeGang) -> None:
+        group = self._world.groups.get(action.gang)
+        if group is None:
+            raise ObjectError(f'podgroups "{action.gang}" not found')
+        policy = replace(group.spec.scheduling_policy, gang=GangPolicy(min_count=action.minimum), basic=None)
+        self._world.change_group(replace(group, spec=replace(group.spec, scheduling_policy=policy)))
+
+    @_do.register
+    def _(self, action: Ungate) -> None:
+        what = action.what
+        pods = [self._pod(what.key)] if what.kind is RefKind.POD else self._members(what.key)
+        if not pods:
+            raise ObjectError(f"{what} has no pods")
+        for pod in pods:
+            self._world.change_pod(replace(pod, spec=replace(pod.spec, scheduling_gates=())))
+
+    @_do.register
+    def _(self, action: DisturbBinds) -> None:
+        self._faults.order(action)
+
+    @_do.register
+    def _(self, action: Restart) -> None:
+        self._faults.losing(action.lost)
+        self._world.restart()
+
+    # --- finding ---
+
+    def _pod(self, key: str) -> Pod:
+        pod = self._world.find_pod(key)
+        if pod is None:
+            raise ObjectError(f'pods "{key}" not found')
+        return pod
+
+    def _members(self, gang: str) -> list[Pod]:
+        return [pod for pod in self._world.pods.values() if _in_gang(pod, gang)]
+
+    def _node(self, name: str) -> Node:
+        node = self._world.nodes.get(name)
+        if node is None:
+            raise ObjectError(f'nodes "{name}" not found')
+        return node
+
+
+def _in_gang(pod: Pod, gang: str) -> bool:
+    member = membership(pod)
+    return member is not None and member.gang == gang

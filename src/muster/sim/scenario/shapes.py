@@ -1,0 +1,254 @@
+"""Reads what a scenario file says of pods and nodes into shapes and manifests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.api.requests import effective_requests
+from muster.api.wire import (
+    Affinity,
+    Amount,
+    Node,
+    Pod,
+    PodGroup,
+    PriorityClass,
+    Taint,
+    Toleration,
+    Wire,
+    read,
+)
+from muster.base.errors import MusterError, ObjectError
+from muster.base.quantity import amount
+from muster.sim.scenario import manifests
+from muster.sim.scenario.manifests import Manifest, PodShape
+from muster.sim.scenario.place import Place
+
+POD_FIELDS = (
+    "priority",
+    "priorityClass",
+    "runs",
+    "exitCode",
+    "labels",
+    "annotations",
+    "nodeSelector",
+    "tolerations",
+    "affinity",
+    "gates",
+    "hostPort",
+    "scheduler",
+    "node",
+)
+NODE_FIELDS = ("labels", "taints", "unschedulable", "pods")
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LONGEST_NAME = 253
+_PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_KINDS: dict[str, tuple[str, type[Pod | PodGroup | Node | PriorityClass]]] = {
+    "Pod": ("v1", Pod),
+    "Node": ("v1", Node),
+    "PodGroup": ("scheduling.k8s.io/v1beta1", PodGroup),
+    "PriorityClass": ("scheduling.k8s.io/v1", PriorityClass),
+}
+
+
+def is_resource(name: str) -> bool:
+    """Whether a field is the name of a resource: cpu, memory, nvidia.com/gpu, ..."""
+    return name in _PLAIN_RESOURCES or "/" in name or name.startswith("hugepages-")
+
+
+def name_of(place: Place) -> str:
+    """A name that Kubernetes takes."""
+    text = place.text()
+    if not _NAME.fullmatch(text) or len(text) > _LONGEST_NAME:
+        raise place.error(
+            f"'{text}' is no Kubernetes name", "use lower-case letters, digits, '-' and '.', as in train-1"
+        )
+    return text
+
+
+def resources(fields: dict[str, Place]) -> dict[str, Amount]:
+    """The fields that are resources, checked."""
+    return {name: _quantity(name, place) for name, place in fields.items() if is_resource(name)}
+
+
+def numbered(name: str, count: int, *, after: int = 0) -> list[str]:
+    """name-1 to name-4, or name-01 to name-12: as many digits as it takes to sort by number."""
+    digits = len(str(after + count))
+    return [f"{name}-{number:0{digits}}" for number in range(after + 1, after + count + 1)]
+
+
+# --- pods ---
+
+
+def pod_shape(fields: dict[str, Place], *, base: PodShape, class_for: Callable[[int], str]) -> PodShape:
+    """The shape that `fields` describe; what they leave out is as in `base`.
+
+    `class_for` gives the PriorityClass of a number: an API server takes priorities only by class.
+    """
+    changes: dict[str, Any] = {}
+    for name, place in fields.items():
+        if name in _READERS:
+            attribute, reader = _READERS[name]
+            changes[attribute] = reader(place)
+    if "priority" in fields:
+        if "priorityClass" in fields:
+            raise fields["priority"].error(
+                "both 'priority' and 'priorityClass' are given", "keep one of them"
+            )
+        changes["priority_class"] = class_for(fields["priority"].integer())
+    if asked := resources(fields):
+        changes["resources"] = {**base.resources, **asked}
+    return replace(base, **changes)
+
+
+def _host_ports(place: Place) -> tuple[int, ...]:
+    ports = tuple(item.count(least=1) for item in place.one_or_more())
+    if any(port > 65535 for port in ports):
+        raise place.error(f"{place.what} must be at most 65535")
+    return ports
+
+
+def _tolerations(place: Place) -> tuple[Manifest, ...]:
+    return tuple(_toleration(item) for item in place.items())
+
+
+def _toleration(place: Place) -> Manifest:
+    if not place.is_text:
+        return _checked(Toleration, place)
+    try:
+        return manifests.toleration(place.text())
+    except ValueError as error:
+        raise place.error(
+            f"'{place.text()}' is no toleration",
+            "write key, key:Effect or key=value:Effect, or the YAML of one",
+        ) from error
+
+
+def _affinity(place: Place) -> Manifest:
+    place.called("affinity").fields(("nodeAffinity",))
+    return _checked(Affinity, place)
+
+
+def _gates(place: Place) -> tuple[str, ...]:
+    return tuple(item.text() for item in place.items())
+
+
+_READERS: dict[str, tuple[str, Callable[[Place], object]]] = {
+    "priorityClass": ("priority_class", Place.text),
+    "runs": ("run_seconds", Place.seconds),
+    "exitCode": ("exit_code", Place.count),
+    "labels": ("labels", Place.words),
+    "annotations": ("annotations", Place.words),
+    "nodeSelector": ("node_selector", Place.words),
+    "tolerations": ("tolerations", _tolerations),
+    "affinity": ("affinity", _affinity),
+    "gates": ("gates", _gates),
+    "hostPort": ("host_ports", _host_ports),
+    "scheduler": ("scheduler", Place.text),
+    "node": ("node", Place.text),
+}
+
+
+# --- nodes ---
+
+
+def node_manifests(place: Place) -> list[Manifest]:
+    """One node, or `count` numbered ones."""
+    fields = place.fields(("name", "count", *NODE_FIELDS), required=["name"], also=is_resource)
+    name = name_of(fields["name"])
+    names = numbered(name, fields["count"].count(least=1)) if "count" in fields else [name]
+    room = allocatable(fields)
+    labels = fields["labels"].words() if "labels" in fields else {}
+    listed = taints(fields["taints"]) if "taints" in fields else []
+    unschedulable = "unschedulable" in fields and fields["unschedulable"].flag()
+    return [
+        manifests.node(name, resources=room, labels=labels, taints=listed, unschedulable=unschedulable)
+        for name in names
+    ]
+
+
+def allocatable(fields: dict[str, Place]) -> dict[str, Amount]:
+    room = resources(fields)
+    if "pods" in fields:
+        room["pods"] = fields["pods"].count()
+    return room
+
+
+def taints(place: Place) -> list[Manifest]:
+    return [_taint(item) for item in place.items()]
+
+
+def _taint(place: Place) -> Manifest:
+    if not place.is_text:
+        return _checked(Taint, place)
+    try:
+        return manifests.taint(place.text())
+    except ValueError as error:
+        raise place.error(
+            f"'{place.text()}' is no taint",
+            "write key=value:NoSchedule or key:NoSchedule, or the YAML of one",
+        ) from error
+
+
+# --- raw objects ---
+
+
+def manifest(place: Place) -> Manifest:
+    """A Kubernetes object as a person wrote it, checked as far as Muster reads it."""
+    entries = place.called("object").entries()
+    for field in ("apiVersion", "kind", "metadata"):
+        if field not in entries:
+            raise place.error(f"object needs '{field}'", "write it as kubectl would take it")
+    kind = entries["kind"].word(_KINDS)
+    version, struct = _KINDS[kind]
+    entries["apiVersion"].word((version,))
+    metadata = entries["metadata"].entries()
+    if "name" not in metadata:
+        raise entries["metadata"].error("metadata needs 'name'")
+    name_of(metadata["name"])
+    return _checked(struct, place.called(kind))
+
+
+def _try_out(found: Wire) -> None:
+    """Reads what is read late, so that what is wrong is said now."""
+    if isinstance(found, Pod):
+        effective_requests(found.spec)
+        if found.spec.affinity is not None:
+            _try_out(found.spec.affinity)
+    elif isinstance(found, Node):
+        for name, text in found.status.allocatable.items():
+            amount(name, text)
+    elif isinstance(found, Affinity) and found.node_affinity is not None:
+        rules = found.node_affinity
+        terms = [*(rules.required.node_selector_terms if rules.required else ())]
+        terms += [preferred.preference for preferred in rules.preferred]
+        for problem in (problem for term in terms for problem in term.problems()):
+            raise ObjectError(problem)
+
+
+def _checked(struct: type[Wire], place: Place) -> Manifest:
+    """The value as plain data, once `struct` has read it."""
+    data = place.plain()
+    if not isinstance(data, dict):
+        raise place.error(f"{place.what} must be a mapping")
+    try:
+        _try_out(read(struct, data))
+    except MusterError as error:
+        raise place.error(f"{place.what} cannot be used: {error}") from error
+    return data
+
+
+def _quantity(name: str, place: Place) -> Amount:
+    text = place.plain()
+    try:
+        value = amount(name, text)
+    except MusterError as error:
+        raise place.error(f"{place.what} must be a quantity: {error}") from error
+    if value < 0:
+        raise place.error(f"{place.what} must not be negative")
+    found: Amount = text
+    return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from benchmarks.report import line, title
 from benchmarks.shapes import group, partly_filled, pod
-from muster.engine.changes import Change
+from muster.engine.changes import Change, PodSeen
 from muster.engine.decisions import Bind
 from muster.engine.engine import Engine
 
@@ -22,9 +22,7 @@ def big_gang() -> None:
         for _ in range(_REPEATS):
             engine = partly_filled(1_000)
             changes: list[Change] = [group("big", members)]
-            changes += [
-                pod(f"big-{i:05d}", cpu_milli=1000, memory_gib=2, index=i, gang="big") for i in range(members)
-            ]
+            changes += [pod(f"big-{i:05d}", cpu_milli=1000, memory_gib=2, index=i, gang="big") for i in range(members)]
             start = perf_counter()
             for change in changes[:-1]:
                 engine.apply([change])
@@ -44,24 +42,19 @@ def big_gang() -> None:
 
 
 def lone_pods() -> None:
-    title("32,000 lone pods in shuffled arrival, 1,000 nodes")
+    title("32,000 lone pods (0.5 to 1.5 cpu, 1 to 4 GiB) in shuffled arrival, 1,000 nodes")
     for classes in (10, 100):
         rates = []
         for _ in range(_REPEATS):
             rng = random.Random(7)
             engine = partly_filled(1_000)
-            shapes = [(100 + 10 * k, 0.25 + 0.01 * k) for k in range(classes)]
-            changes = [
-                pod(f"p-{i:05d}", cpu_milli=c, memory_gib=m, index=i)
-                for i, (c, m) in enumerate(rng.choices(shapes, k=32_000))
-            ]
-            rng.shuffle(changes)
+            changes = _lone_pods(32_000, classes, rng)
             rates.append(32_000 / _drain(engine, changes, 32_000, batch=1_000))
         line(f"{classes} classes", f"{max(rates):9,.0f} pods/s", f"{1e6 / max(rates):.1f} µs/pod")
 
 
 def small_gangs() -> None:
-    title("many small gangs, one class each gang, 10 classes in all (100m to 1 cpu)")
+    title("many small gangs, one class each gang, 10 classes in all (0.5 to 1.4 cpu, 2 GiB)")
     for gangs, size, nodes in ((500, 20, 1_000), (3_000, 3, 5_000)):
         rates = []
         for _ in range(_REPEATS):
@@ -69,10 +62,9 @@ def small_gangs() -> None:
             changes: list[Change] = []
             for g in range(gangs):
                 changes.append(group(f"g-{g:05d}", size, created=g))
-                cpu = 100 * (1 + g % 10)
+                cpu = 500 + 100 * (g % 10)
                 changes += [
-                    pod(f"g-{g:05d}-{i}", cpu_milli=cpu, memory_gib=0.5, index=i, gang=f"g-{g:05d}")
-                    for i in range(size)
+                    pod(f"g-{g:05d}-{i}", cpu_milli=cpu, memory_gib=2, index=i, gang=f"g-{g:05d}") for i in range(size)
                 ]
             rates.append(gangs * size / _drain(engine, changes, gangs * size, batch=1_000))
         line(
@@ -90,18 +82,25 @@ def cluster_size() -> None:
         for _ in range(_REPEATS):
             rng = random.Random(7)
             engine = partly_filled(nodes)
-            shapes = [(100 + 10 * k, 0.25 + 0.01 * k) for k in range(10)]
-            changes = [
-                pod(f"p-{i:05d}", cpu_milli=c, memory_gib=m, index=i)
-                for i, (c, m) in enumerate(rng.choices(shapes, k=8_000))
-            ]
+            changes = _lone_pods(8_000, 10, rng)
             times.append(_drain(engine, changes, 8_000, batch=1_000))
         costs[nodes] = min(times) / 8_000
         line(f"{nodes:,} nodes", f"{costs[nodes] * 1e6:7.1f} µs/pod")
     line("10,000 against 1,000", f"{costs[10_000] / costs[1_000]:7.2f} ×")
 
 
-def _drain(engine: Engine, changes: list[Change], pods: int, *, batch: int) -> float:
+def _lone_pods(count: int, classes: int, rng: random.Random) -> list[PodSeen]:
+    """Pods of 0.5 to 1.5 cpu with 1 to 4 GiB, in a shuffled order of arrival and of age."""
+    shapes = [(500 + 1000 * k // classes, 1 + 3 * k / classes) for k in range(classes)]
+    pods = [
+        pod(f"p-{i:05d}", cpu_milli=cpu, memory_gib=memory, index=i)
+        for i, (cpu, memory) in enumerate(rng.choices(shapes, k=count))
+    ]
+    rng.shuffle(pods)
+    return pods
+
+
+def _drain(engine: Engine, changes: Sequence[Change], pods: int, *, batch: int) -> float:
     """Seconds from the first change to the last bind decision, taken in `batch` at a time."""
     bound = 0
     start = perf_counter()

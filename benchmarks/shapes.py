@@ -1,9 +1,12 @@
-"""Clusters and workloads that the benchmarks share: mixed nodes, partly filled; pods with unique index labels."""
+"""Clusters and workloads that the benchmarks share: mixed nodes, partly filled; pods with index labels."""
 
 from __future__ import annotations
 
 import random
 
+from msgspec.structs import replace
+
+from muster.api.times import stamp
 from muster.api.wire import (
     Container,
     GangPolicy,
@@ -18,7 +21,6 @@ from muster.api.wire import (
     SchedulingGroup,
     SchedulingPolicy,
 )
-from muster.api.times import stamp
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.engine import Engine
 from muster.plugins.defaults import default_profile
@@ -42,9 +44,7 @@ def nodes(count: int, rng: random.Random) -> list[Change]:
             NodeSeen(
                 Node(
                     metadata=Metadata(name=name, uid=f"node-{index}", labels=labels),
-                    status=NodeStatus(
-                        allocatable={"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": "250"}
-                    ),
+                    status=NodeStatus(allocatable={"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": "250"}),
                 )
             )
         )
@@ -81,12 +81,8 @@ def partly_filled(count: int, seed: int = 1) -> Engine:
 def group(name: str, minimum: int, *, created: float = 0.0) -> GroupSeen:
     return GroupSeen(
         PodGroup(
-            metadata=Metadata(
-                name=name, namespace="bench", uid=f"group-{name}", creation_timestamp=stamp(created)
-            ),
-            spec=PodGroupSpec(
-                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=minimum)), priority=0
-            ),
+            metadata=Metadata(name=name, namespace="bench", uid=f"group-{name}", creation_timestamp=stamp(created)),
+            spec=PodGroupSpec(scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=minimum)), priority=0),
         )
     )
 
@@ -110,13 +106,11 @@ def _spec(cpu_milli: int, memory_gib: float, *, scheduler: str, gang: str | None
     requests = {"cpu": f"{cpu_milli}m", "memory": str(int(memory_gib * GIB))}
     return PodSpec(
         containers=(Container(resources=Resources(requests=dict(requests), limits=dict(requests))),),
-        scheduler_name="muster" if scheduler == "muster" else scheduler,
+        scheduler_name=scheduler,
         priority=0,
         scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
     )
 
 
 def _on_node(spec: PodSpec, node: str) -> PodSpec:
-    from msgspec.structs import replace
-
     return replace(spec, node_name=node)

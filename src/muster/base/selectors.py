@@ -308,9 +308,7 @@ def _key_problems(key: str) -> tuple[str, ...]:
     prefix, slash, name = key.rpartition("/")
     found = []
     if slash and not (len(prefix) <= _LONGEST_PREFIX and _SUBDOMAIN.fullmatch(prefix)):
-        found.append(
-            f"label key {key!r}: the part before '/' is not a DNS subdomain of at most 253 characters"
-        )
+        found.append(f"label key {key!r}: the part before '/' is not a DNS subdomain of at most 253 characters")
     if not (len(name) <= _LONGEST_NAME and _NAME.fullmatch(name)):
         found.append(f"label key {key!r}: the name is not 1 to 63 {_ALLOWED}")
     return tuple(found)

@@ -86,9 +86,7 @@ class Lines:
         self.copies = copies
         """(lines × 1): how many of the class are there before this one."""
         self.need_rows: NDArray[np.intp] = np.array([row for row, _ in first.room], np.intp)
-        self.need: NDArray[np.int64] = np.array([[amount for _, amount in c.room] for c in classes]).T[
-            :, :, None
-        ]
+        self.need: NDArray[np.int64] = np.array([[amount for _, amount in c.room] for c in classes]).T[:, :, None]
         """How much of the resources `need_rows` one pod takes."""
         requests = [c.requests for c in classes]
         scored = np.array([[r.scored_cpu_milli, r.scored_memory_bytes] for r in requests]).T[:, :, None]

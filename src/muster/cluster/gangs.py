@@ -12,7 +12,7 @@ from muster.gangs.model import Gang, Policy
 class SubsetCount:
     """How many members of one subset there are.  Members that leave or failed count nowhere."""
 
-    __slots__ = ("binding", "bound", "present")
+    __slots__ = ("binding", "bound", "present", "succeeded")
 
     def __init__(self) -> None:
         self.present = 0
@@ -20,7 +20,8 @@ class SubsetCount:
         self.binding = 0
         """Decided, not acknowledged."""
         self.bound = 0
-        """Bound or succeeded."""
+        """Bound, whether they still run or succeeded."""
+        self.succeeded = 0
 
 
 class GangState:
@@ -97,10 +98,11 @@ class GangState:
             counts.binding += by
         elif pod.stage is not Stage.PENDING:
             counts.bound += by
+            counts.succeeded += by * (pod.stage is Stage.SUCCEEDED)
             # one that comes can only be the earliest; one that goes may have been it
             if by < 0:
                 self._first_bound = None
-            elif self._first_bound is not None and pod.bound_at is not None:
+            elif self._first_bound is not None and pod.bound_at is not None and _runs(pod):
                 self._first_bound = min(self._first_bound, pod.bound_at)
 
     def of(self, subset: str) -> SubsetCount:
@@ -109,6 +111,11 @@ class GangState:
     @property
     def bound(self) -> int:
         return sum(counts.bound for counts in self._counts.values())
+
+    @property
+    def running(self) -> int:
+        """Bound and not ended."""
+        return sum(counts.bound - counts.succeeded for counts in self._counts.values())
 
     @property
     def binding(self) -> int:
@@ -141,15 +148,15 @@ class GangState:
 
     @property
     def partial(self) -> bool:
-        """Some members are bound, fewer than the minimum, and it never started: to be repaired or undone."""
-        return self.declared is not None and self.bound > 0 and not self.started
+        """Some members take room, fewer are bound than the minimum, and it never started: repair or undo it."""
+        return self.running > 0 and self.declared is not None and not self.started
 
     @property
     def first_bound(self) -> float | None:
-        """When the earliest of the bound members was bound: the time-out runs from there."""
+        """When the earliest of the members that run was bound: the time-out runs from there."""
         if self._first_bound is None:
             self._first_bound = min(
-                (p.bound_at for p in self.members.values() if p.bound_at is not None and _counts_as_bound(p)),
+                (p.bound_at for p in self.members.values() if p.bound_at is not None and _runs(p)),
                 default=None,
             )
         return self._first_bound
@@ -166,5 +173,5 @@ class GangState:
         return self.declared is None and not self.members
 
 
-def _counts_as_bound(pod: PodState) -> bool:
-    return not pod.leaving and pod.stage in (Stage.BOUND, Stage.SUCCEEDED)
+def _runs(pod: PodState) -> bool:
+    return pod.stage is Stage.BOUND and not pod.leaving

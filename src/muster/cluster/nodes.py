@@ -120,9 +120,7 @@ class NodeTable:
 
     def _grow_facts(self, resources: int, rows: int) -> None:
         pad = ((0, resources), (0, rows))
-        self.facts = np.concatenate(
-            (np.pad(self.allocatable, pad), np.pad(self.divisor, pad, constant_values=1))
-        )
+        self.facts = np.concatenate((np.pad(self.allocatable, pad), np.pad(self.divisor, pad, constant_values=1)))
         self._name_facts()
 
     def _name_facts(self) -> None:

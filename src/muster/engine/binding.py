@@ -6,9 +6,8 @@ undone: its bound members are released.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from muster.base.backoff import backoff_seconds
+from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
@@ -16,6 +15,7 @@ from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
 from muster.engine.intake import Intake
 from muster.engine.queue import Timers
 from muster.engine.status import SCHEDULED, TIMEOUT, Status
+from muster.engine.verdicts import timed_out
 
 RETRY = "retry bind"
 DEADLINE = "gang deadline"
@@ -44,23 +44,19 @@ class Binding:
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
         if change.failure is Failure.TRANSIENT and pod.bind_failures <= _RETRIES:
-            delay = backoff_seconds(
-                pod.bind_failures, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS
-            )
+            delay = backoff_seconds(pod.bind_failures, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
             return False
         self._intake.move(pod, Stage.PENDING)
         return True
 
-    def retry(self, pods: Iterable[PodState]) -> None:
-        """Asks for the same binds again, a gang's together."""
-        by_unit: dict[str, list[PodState]] = {}
-        for pod in pods:
-            by_unit.setdefault(pod.gang or pod.key, []).append(pod)
-        for unit, members in by_unit.items():
-            self._decisions.append(
-                Bind(unit, tuple(Placement(pod.uid, pod.key, pod.node) for pod in members))
-            )
+    def retry(self, pod: PodState, cluster: Cluster) -> None:
+        """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
+        gang = cluster.gangs.get(pod.gang) if pod.gang else None
+        if pod.leaving or pod.node not in cluster.nodes.rows or (gang is not None and _fell_apart(gang)):
+            self._intake.move(pod, Stage.PENDING)
+        else:
+            self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
 
     def look_at(self, gang: GangState, now: float) -> None:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
@@ -69,7 +65,7 @@ class Binding:
         if gang.started:
             self._deadlines.pop(gang.key, None)
             self._status.gang_says(gang, SCHEDULED, "", started=True)
-        elif gang.bound:
+        elif gang.partial:
             at = self.deadline(gang, now)
             if self._deadlines.get(gang.key) != at:
                 self._deadlines[gang.key] = at
@@ -93,13 +89,15 @@ class Binding:
         bound = gang.bound
         members = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
         members.sort(key=lambda pod: pod.key)
-        message = (
-            f"only {bound} of {gang.declared.minimum} members were bound within "
-            f"{gang.declared.timeout_seconds:g} s; they are released"
-        )
+        message = timed_out(bound, gang.declared.minimum, gang.declared.timeout_seconds)
         for pod in members:
             self._intake.move(pod, pod.stage, leaving=True)
-        self._decisions.append(
-            Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), TIMEOUT, message)
-        )
+        self._decisions.append(Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), TIMEOUT, message))
         self._status.gang_says(gang, TIMEOUT, message)
+
+
+def _fell_apart(gang: GangState) -> bool:
+    """Nothing of the gang is bound, and what is being bound no longer makes up its minimum."""
+    if gang.declared is None or gang.started:
+        return gang.declared is None
+    return gang.running == 0 and gang.bound + gang.binding < gang.declared.minimum

@@ -47,17 +47,33 @@ class Batch:
 
 
 class Trial:
-    """What one attempt would place.  `usage` is the room with everything placed so far."""
+    """What one attempt would place, and the room that leaves; the cluster does not change."""
 
-    __slots__ = ("batches", "lacking", "needed", "usage")
+    __slots__ = ("_unbooked", "_usage", "batches", "lacking", "needed")
 
-    def __init__(self, batches: list[Batch], needed: int, usage: Usage) -> None:
+    def __init__(self, batches: list[Batch], *, needed: int, usage: Usage) -> None:
         self.batches = batches
         self.needed = needed
         """Members that must be placed for the unit to start, or to go on."""
-        self.usage = usage
         self.lacking = 0
         """Members that it is short of; 0 means that the unit may be bound."""
+        self._usage = usage
+        self._unbooked: list[tuple[Rows, PodClass]] = []
+
+    def add(self, batch: Batch, rows: Rows) -> None:
+        batch.rows.extend(rows.tolist())
+        if len(rows):
+            self._unbooked.append((rows, batch.pod_class))
+
+    @property
+    def usage(self) -> Usage:
+        """The room with everything placed so far; copied only when it is asked for after a placement."""
+        if self._unbooked and not self._usage.is_trial:
+            self._usage = self._usage.copy()
+        for rows, pod_class in self._unbooked:
+            self._usage.add_copies(rows, pod_class)
+        self._unbooked.clear()
+        return self._usage
 
     @property
     def placed(self) -> int:
@@ -88,9 +104,9 @@ class GangCycle:
         return row if key[row] else None
 
     def try_pod(self, pod: PodState) -> Trial:
-        trial = Trial([Batch(pod.pod_class, pod.subset, [pod])], 1, self._cluster.nodes.usage)
-        self._place(trial, {})
-        trial.lacking = 1 - trial.placed
+        batch = Batch(pod.pod_class, pod.subset, [pod])
+        trial = Trial([batch], needed=1, usage=self._cluster.nodes.usage)
+        trial.lacking = 1 - self._place(trial, batch, 1)
         return trial
 
     def try_gang(self, gang: GangState) -> Trial:
@@ -99,44 +115,35 @@ class GangCycle:
         must = rule.shortfall(gang, {})
         batches = _batches(pod for pod in gang.candidates.values() if not pod.gates)
         # a gang that has started still needs at least one place to be worth an attempt
-        trial = Trial(batches, sum(must.values()) or 1, self._cluster.nodes.usage)
-        self._place(trial, must)
-        placed: dict[str, int] = {}
+        needed = sum(must.values()) or 1
+        trial = Trial(batches, needed=needed, usage=self._cluster.nodes.usage)
+        if len({batch.subset for batch in batches}) > 1:
+            # else the spare members of one subset would take the room that another one must have
+            for batch in batches:
+                placed = self._place(trial, batch, must.get(batch.subset, 0))
+                must[batch.subset] = must.get(batch.subset, 0) - placed
         for batch in batches:
-            placed[batch.subset] = placed.get(batch.subset, 0) + len(batch.rows)
-        lacking = sum(rule.shortfall(gang, placed).values())
+            self._place(trial, batch, len(batch.pods))
+        found: dict[str, int] = {}
+        for batch in batches:
+            found[batch.subset] = found.get(batch.subset, 0) + len(batch.rows)
+        lacking = sum(rule.shortfall(gang, found).values())
         trial.lacking = lacking if trial.placed else max(1, lacking)
         return trial
 
-    def _place(self, trial: Trial, must: dict[str, int]) -> None:
-        rounds = [(batch, len(batch.pods)) for batch in trial.batches]
-        if len(must) > 1:
-            # else the first subset's spare members would take the room that another one must have
-            first = [(batch, must.get(batch.subset, 0)) for batch in trial.batches]
-            rounds = first + rounds
-        left = dict(must)
-        base = trial.usage
-        for number, (batch, limit) in enumerate(rounds):
-            count = len(batch.pods) - len(batch.rows)
-            if number < len(rounds) - len(trial.batches):
-                count = min(count, left[batch.subset] if limit else 0)
-            if not count:
-                continue
-            rows = self._choose(batch.pod_class, trial.usage, count)
-            if number + 1 < len(rounds):
-                if trial.usage is base:
-                    trial.usage = base.copy()
-                trial.usage.add_copies(rows, batch.pod_class)
-            batch.rows.extend(rows.tolist())
-            if batch.subset in left:
-                left[batch.subset] -= len(rows)
-
-    def _choose(self, pod_class: PodClass, usage: Usage, count: int) -> Rows:
-        if usage is self._cluster.nodes.usage:
-            view = self._views.of(pod_class)
+    def _place(self, trial: Trial, batch: Batch, most: int) -> int:
+        """Finds places for up to `most` more of the batch; returns for how many."""
+        count = min(most, len(batch.pods) - len(batch.rows))
+        if not count:
+            return 0
+        usage = trial.usage
+        if usage.is_trial:
+            view = self._views.on_trial(batch.pod_class, usage)
         else:
-            view = self._views.on_trial(pod_class, usage)
-        return choose(self._views, view, usage, count)
+            view = self._views.of(batch.pod_class)
+        rows = choose(self._views, view, usage, count)
+        trial.add(batch, rows)
+        return len(rows)
 
 
 def in_order_of_choice(pods: Iterable[PodState]) -> list[PodState]:

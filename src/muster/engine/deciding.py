@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt, Audit
 from muster.engine.cycle import GangCycle, in_order_of_choice
@@ -164,9 +163,7 @@ class Decider:
             self._cluster.note(pod, node)
             if gang is not None:
                 gang.count(pod)
-        self._decisions.append(
-            Bind(_name(unit), tuple([Placement(pod.uid, pod.key, node) for pod, node in binds]))
-        )
+        self._decisions.append(Bind(_name(unit), tuple([Placement(pod.uid, pod.key, node) for pod, node in binds])))
 
     def _success(self, unit: Unit, placed: int, needed: int) -> Tried:
         verdict = Verdict(unit=_name(unit), outcome=Outcome.PLACED, placed=placed, needed=needed)

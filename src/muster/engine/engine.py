@@ -65,9 +65,7 @@ class Engine:
             audit=self.audit,
             decisions=self._decisions,
         )
-        self._binding = Binding(
-            self._intake, timers=self._timers, status=self._status, decisions=self._decisions
-        )
+        self._binding = Binding(self._intake, timers=self._timers, status=self._status, decisions=self._decisions)
         self._now = 0.0
         self._unbooked = 0
 
@@ -109,13 +107,13 @@ class Engine:
         while (noted := self._intake.noted()).any:
             for pod in noted.bound:
                 self._status.bound(pod)
-            for pod, failure in noted.failed:
-                if self._binding.failed(pod, failure, self._now):
-                    self._rejected(pod)
+            rejected = [pod for pod, why in noted.failed if self._binding.failed(pod, why, self._now)]
+            self._rejected({pod.gang or pod.uid for pod in rejected})
             for pod in noted.pods:
                 self._consider_pod(pod)
             for key in noted.gangs:
                 self._consider_gang(key)
+            self._tell_newcomers(noted.members)
 
     def _consider_pod(self, pod: PodState) -> None:
         unit = self._units.get(pod.uid)
@@ -143,8 +141,12 @@ class Engine:
             return
         self._binding.look_at(gang, self._now)
         unit = self._units.get(key)
-        if unit is None:
+        if unit is None or unit.gang is not gang:
+            # new, or deleted and made again under its name
+            self._drop(key)
             unit = self._units[key] = Unit(key, gang, None, self._order(gang))
+        if gang.started and not gang.binding:
+            unit.failures = 0
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
             self._timers.set(self._now + _QUIET_SECONDS, _TELL, key=key, ticket=unit.ticket)
@@ -169,18 +171,29 @@ class Engine:
         unit.order = order
         self._enqueue(unit)
 
+    def _tell_newcomers(self, members: list[PodState]) -> None:
+        """Members that joined a gang that waits, and do not change that, learn why it does."""
+        by_gang: dict[str, list[PodState]] = {}
+        for pod in members:
+            unit = self._units.get(pod.gang or "")
+            if unit is not None and unit.where is Where.WAITING and pod.candidate:
+                by_gang.setdefault(unit.key, []).append(pod)
+        for key, pods in by_gang.items():
+            self._status.joined_waiting(self.cluster.gangs[key], pods)
+
     def _order(self, gang: GangState) -> Order:
         assert gang.declared is not None or not gang.partial
         created, uid = (gang.declared.created, gang.declared.uid) if gang.declared else (0.0, gang.key)
         key = self._profile.order.key(priority=gang.priority, created=created, uid=uid)
         return (0 if gang.partial else 1, *key)
 
-    def _rejected(self, pod: PodState) -> None:
-        """A bind was refused for good: the unit is tried again, at once for the first time."""
-        unit = self._units.get(pod.gang or pod.uid)
-        if unit is not None:
-            unit.failures += 1
-            unit.tried_at = self._now
+    def _rejected(self, keys: Iterable[str]) -> None:
+        """Binds were refused for good: their units are tried again, at once for the first time."""
+        for key in keys:
+            unit = self._units.get(key)
+            if unit is not None:
+                unit.failures += 1
+                unit.tried_at = self._now
 
     # --- moving units ---
 
@@ -222,7 +235,7 @@ class Engine:
         elif timer.purpose == RETRY:
             pod = self.cluster.pods.get(timer.key)
             if pod is not None and pod.stage is Stage.BINDING and pod.bind_failures == timer.ticket:
-                self._binding.retry([pod])
+                self._binding.retry(pod, self.cluster)
         elif timer.purpose == DEADLINE:
             self._deadline(timer.key)
 
@@ -253,11 +266,9 @@ class Engine:
             self._timers.set(self._now + _FLUSH_SECONDS, _UNIT, key=unit.key, ticket=unit.ticket)
         elif unit.gang is None:
             del self._units[unit.key]
-        else:
-            unit.failures = 0
-            if unit.gang.classes:
-                # members that found no place are told why, in an attempt of their own
-                self._queue.push(unit)
+        elif unit.gang.classes:
+            # members that found no place are told why, in an attempt of their own
+            self._queue.push(unit)
         return tried.work
 
 

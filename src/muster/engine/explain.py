@@ -29,8 +29,7 @@ class Explainer:
 
     def verdict(self, unit: str, trial: Trial, *, held: int) -> Verdict:
         wants = trial.wants()
-        filled = self._filled(trial)
-        needs = tuple(self._need(pod_class, count, filled) for pod_class, count in wants.items())
+        needs = tuple(self._need(pod_class, count, trial.usage) for pod_class, count in wants.items())
         outcome = _outcome(needs, trial.needed)
         return Verdict(
             unit=unit,
@@ -43,15 +42,6 @@ class Explainer:
             suggestion=self._suggestion(next(iter(wants)), trial.lacking) if len(wants) == 1 else None,
         )
 
-    def _filled(self, trial: Trial) -> Usage:
-        """The room that is left when everything that fits is placed."""
-        last = trial.batches[-1]
-        if not last.rows:
-            return trial.usage
-        usage = trial.usage.copy()
-        usage.add_copies(np.array(last.rows, np.intp), last.pod_class)
-        return usage
-
     def _need(self, pod_class: PodClass, members: int, filled: Usage) -> Need:
         nodes = self._cluster.nodes
         view = self._views.of(pod_class)
@@ -62,26 +52,27 @@ class Explainer:
             fits_empty=int(self._empty_copies(pod_class).sum()),
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             refusals=self._refusals(pod_class, filled),
+            host_ports=tuple(port.port for port in pod_class.ports),
         )
 
     def _refusals(self, pod_class: PodClass, usage: Usage) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
         nodes = self._cluster.nodes
         rows: Rows = np.flatnonzero(nodes.precedence > 0)
-        counted: dict[str, int] = {}
+        counted: dict[tuple[str, bool], int] = {}
         for rule in self._profile.rule_filters:
             admitted = rule.admits(pod_class.rules, nodes, rows)
             if refused := len(rows) - int(np.count_nonzero(admitted)):
-                counted[rule.reason] = counted.get(rule.reason, 0) + refused
+                counted[rule.reason, True] = counted.get((rule.reason, True), 0) + refused
                 rows = rows[admitted]
         for plugin in self._profile.room_filters:
             refused_here = np.zeros(len(rows), np.bool_)
             for reason, where in plugin.refusals(pod_class, Room(nodes, usage, rows)):
                 if refused := int(np.count_nonzero(where)):
-                    counted[reason] = counted.get(reason, 0) + refused
+                    counted[reason, False] = counted.get((reason, False), 0) + refused
                     refused_here |= where
             rows = rows[~refused_here]
-        return tuple(Refusal(count, reason) for reason, count in sorted(counted.items()))
+        return tuple(Refusal(count, reason, by_rule) for (reason, by_rule), count in sorted(counted.items()))
 
     def _empty_copies(self, pod_class: PodClass) -> Ints:
         """Copies on every node if nothing ran anywhere."""

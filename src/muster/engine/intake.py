@@ -32,11 +32,13 @@ POD_SCHEDULED = "PodScheduled"
 class Noted:
     """What happened since the last `decide`."""
 
-    __slots__ = ("bound", "failed", "gangs", "pods")
+    __slots__ = ("bound", "failed", "gangs", "members", "pods")
 
     def __init__(self) -> None:
         self.gangs: dict[str, None] = {}
         """Gangs of which anything changed."""
+        self.members: list[PodState] = []
+        """Members of gangs that came or changed."""
         self.pods: list[PodState] = []
         """Lone pods of ours that came, changed or went."""
         self.bound: list[PodState] = []
@@ -137,6 +139,7 @@ class Intake:
         if member is not None:
             self._cluster.gang(member.gang).add(state)
             self._noted.gangs[member.gang] = None
+            self._noted.members.append(state)
         elif ours:
             self._noted.pods.append(state)
 
@@ -169,6 +172,7 @@ class Intake:
         self._note(state, gang)
         if gang is not None:
             gang.count(state)
+            self._noted.members.append(state)
 
     def _pod_gone(self, change: PodGone) -> None:
         state = self._cluster.pods.pop(change.uid, None)

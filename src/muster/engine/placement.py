@@ -81,7 +81,8 @@ def _batch(views: Views, view: ClassView, usage: Usage, count: int) -> Rows:
         copies = _COPY_MASK - (ranked & _COPY_MASK)
         at_the_edge = (copies == depth - 1) & (limits[columns] > depth)
         if depth == deepest or (len(ranked) == count and not at_the_edge.any()):
-            return rows[columns]
+            chosen: Rows = rows[columns]
+            return chosen
         depth = min(deepest, depth * 4)
 
 

@@ -8,7 +8,7 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.verdicts import Verdict, fit_error, members_missing, summary
+from muster.engine.verdicts import Verdict, fit_error, members_gated, members_missing, summary
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
@@ -26,9 +26,7 @@ class Status:
 
     def bound(self, pod: PodState) -> None:
         note = f"Successfully assigned {pod.key} to {pod.node}"
-        self._decisions.append(
-            Event(reason="Scheduled", note=note, action="Binding", pods=(PodRef(pod.uid, pod.key),))
-        )
+        self._decisions.append(Event(reason="Scheduled", note=note, action="Binding", pods=(PodRef(pod.uid, pod.key),)))
 
     def pods_wait(self, pods: Iterable[PodState], message: str) -> None:
         said = (UNSCHEDULABLE, message)
@@ -55,9 +53,7 @@ class Status:
         self._decisions.append(GangCondition(gang.key, started, reason, message))
         if not started:
             self._decisions.append(
-                Event(
-                    reason="FailedScheduling", note=message, action="Scheduling", warning=True, gang=gang.key
-                )
+                Event(reason="FailedScheduling", note=message, action="Scheduling", warning=True, gang=gang.key)
             )
 
     # --- refusals ---
@@ -77,6 +73,11 @@ class Status:
             self.pods_wait(batch.placed, f"pod group is unschedulable, {message}")
             self.pods_wait(batch.unplaced, refusals[batch.pod_class])
 
+    def joined_waiting(self, gang: GangState, pods: list[PodState]) -> None:
+        """Pods that joined a gang that waits."""
+        if gang.said is not None and not gang.said[0]:
+            self.pods_wait(pods, f"pod group is unschedulable, {gang.said[2]}")
+
     def gang_held(self, gang: GangState) -> None:
         """Why a gang is not even tried."""
         declared = gang.declared
@@ -85,4 +86,4 @@ class Status:
         if gang.missing:
             self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing))
         elif gang.gated:
-            self.gang_says(gang, GATED, f"{gang.gated} of {gang.present} members wait for scheduling gates")
+            self.gang_says(gang, GATED, members_gated(gang.gated, gang.present))

@@ -9,11 +9,11 @@ would be, and the window holds as far as no pod would have preferred a node that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
@@ -29,6 +29,7 @@ _LARGEST_WINDOW = 256
 _FIRST_WINDOW = 8
 # a window that holds for fewer pods does not pay; so many are then decided one by one before the next
 _TOO_FEW = 3
+_RATED_ALONG = 128
 _PAUSE = 16
 
 
@@ -60,13 +61,16 @@ class Stream:
 
     def takes(self, pod_class: PodClass) -> bool:
         """Whether the class depends on nothing but resources and its nodes' own facts, without ranking these."""
-        return not pod_class.ports and not self._views.rules(pod_class.rules).raw
+        return not (pod_class.ports or self._views.rules(pod_class.rules).raw)
 
     def place(self, units: Sequence[Small]) -> list[list[int]]:
         """Takes the room for the first of `units`, as many as can be told at once; their rows, unit by unit."""
         wanted = [unit.pod_class for unit in units for _ in unit.pods]
-        window = _Window(wanted, [self._views.of(c) for c in dict.fromkeys(wanted)])
-        window.choose()
+        asked = [self._views.of(pod_class) for pod_class in dict.fromkeys(wanted)]
+        # classes that were used lately will be used again: rated along, they cost next to nothing
+        views = [v for v in self._views.with_others(asked, _RATED_ALONG) if self.takes(v.pod_class)]
+        window = _Window(wanted, views)
+        window.choose(self._views.keys(views))
         if window.rows:
             window.rate(self._room_after(window), self._views)
         decided = _whole_units(units, window.holding())
@@ -74,7 +78,7 @@ class Stream:
         self._adapt(len(wanted), placed)
         for row, pod_class in zip(window.rows[:placed], wanted, strict=False):
             self._nodes.usage.add(row, pod_class)
-        window.repair_views(placed, self._nodes.usage.log.end)
+        window.tell_views(placed, self._views)
         rows = iter(window.rows)
         return [list(islice(rows, len(unit.pods))) for unit in decided]
 
@@ -82,17 +86,16 @@ class Stream:
         """The chosen rows with their pods in place."""
         nodes = self._nodes
         room = Room(nodes, nodes.usage, np.array(window.rows, np.intp))
-        takes = [_takes(view.pod_class, len(nodes.resources)) for view in window.views]
-        taken = np.array(takes, np.int64)[window.numbers[: len(window.rows)]]
+        taken = np.array([_takes(c, len(nodes.resources)) for c in window.wanted[: len(window.rows)]])
         room.free -= taken[:, 0].T[:, None]
         room.scored -= taken[:, 1].T[:, None]
         return room
 
     def _adapt(self, asked: int, placed: int) -> None:
         if placed == asked:
-            self._size = min(_LARGEST_WINDOW, self._size * 2)
+            self._size = min(_LARGEST_WINDOW, self._size + self._size // 2)
         else:
-            self._size = max(_FIRST_WINDOW, placed)
+            self._size = max(_FIRST_WINDOW, placed + placed // 4)
             self._pause = _PAUSE if placed < _TOO_FEW else 0
 
 
@@ -100,9 +103,10 @@ class _Window:
     """One window: which row each pod gets, and how every class rates those rows afterwards."""
 
     def __init__(self, wanted: list[PodClass], views: list[ClassView]) -> None:
-        self.views = views
+        self.wanted = wanted
+        self._views = views
         numbers = {view.pod_class: number for number, view in enumerate(views)}
-        self.numbers: NDArray[np.intp] = np.array([numbers[c] for c in wanted], np.intp)
+        self._numbers = [numbers[pod_class] for pod_class in wanted]
         """For each pod, which of the views is its class's."""
         self.rows: list[int] = []
         """For each pod its row, as far as there was a node that no pod before it has."""
@@ -112,10 +116,9 @@ class _Window:
         self._after: Ints = self._copies
         """(classes × rows): copies and keys when all pods are in place."""
 
-    def choose(self) -> None:
-        """Every pod takes the best row that is left; its key says how good it is."""
-        keys = np.stack([view.key for view in self.views])
-        for number in self.numbers.tolist():
+    def choose(self, keys: Ints) -> None:
+        """Every pod takes the best row that is left, by `keys` (classes × nodes), which are used up."""
+        for number in self._numbers if keys.size else ():
             offers = keys[number]
             row = int(offers.argmax())
             key = int(offers[row])
@@ -126,13 +129,16 @@ class _Window:
             keys[:, row] = 0
 
     def rate(self, after: Room, views: Views) -> None:
-        shape = (len(self.views), len(self.rows))
-        self._copies, self._after = np.empty(shape, np.int64), np.empty(shape, np.int64)
         groups: dict[tuple[object, ...], list[int]] = {}
-        for number, view in enumerate(self.views):
+        for number, view in enumerate(self._views):
             groups.setdefault((id(view.rules), *view.pod_class.shape), []).append(number)
+        if len(groups) == 1:
+            self._copies, self._after = views.evaluate(self._views, after)
+            return
+        shape = (len(self._views), len(self.rows))
+        self._copies, self._after = np.empty(shape, np.int64), np.empty(shape, np.int64)
         for alike in groups.values():
-            found = views.evaluate([self.views[number] for number in alike], after)
+            found = views.evaluate([self._views[number] for number in alike], after)
             self._copies[alike], self._after[alike] = found
 
     def holding(self) -> int:
@@ -142,18 +148,16 @@ class _Window:
         # the best that changed rows offer to each class, just before each pod's turn
         rivals = np.maximum.accumulate(self._after, axis=1)
         turns = np.arange(1, len(self.rows))
-        beaten = rivals[self.numbers[turns], turns - 1] > np.array(self._before[1:])
+        beaten = rivals[self._numbers[1 : len(self.rows)], turns - 1] > np.array(self._before[1:])
         return 1 + int(beaten.argmax()) if beaten.any() else len(self.rows)
 
-    def repair_views(self, placed: int, log_end: int) -> None:
-        """The views know the changed rows already."""
+    def tell_views(self, placed: int, views: Views) -> None:
+        """The views need no repair: what they would find is known."""
         rows = np.array(self.rows[:placed], np.intp)
-        for number, view in enumerate(self.views):
-            view.copies[rows] = self._copies[number, :placed]
-            view.key[rows] = self._after[number, :placed]
-            view.seen = log_end
+        views.foresee(self._views, rows, copies=self._copies[:, :placed], keys=self._after[:, :placed])
 
 
+@lru_cache(maxsize=4096)
 def _takes(pod_class: PodClass, resources: int) -> tuple[list[int], list[int]]:
     """What one copy takes of every resource, as filters and as scores count it."""
     filtered = [0] * resources

@@ -29,6 +29,8 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 
     nodes: int
     reason: str
+    by_rule: bool = False
+    """The nodes' own facts (labels, taints, name) refuse, however much room they have."""
 
 
 class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -45,10 +47,15 @@ class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Nodes whose own facts (labels, taints, name) let the class on."""
     refusals: tuple[Refusal, ...] = ()
     """Why no node takes one more, with the members placed that fit."""
+    host_ports: tuple[int, ...] = ()
 
-    @property
-    def shape(self) -> str:
-        return ", ".join(show(name, amount) for name, amount in self.request) or "no requests"
+    def times(self, count: int) -> str:
+        """So many of them: "3 × 2 cpu, 4Gi memory"."""
+        shape = ", ".join(show(name, amount) for name, amount in self.request)
+        ports = f" with host port {', '.join(map(str, self.host_ports))}" if self.host_ports else ""
+        if shape:
+            return f"{count} × {shape}{ports}"
+        return _count(count, "pod") + (ports or " without requests")
 
 
 class Suggestion(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -94,16 +101,15 @@ def fit_error(nodes: int, refusals: tuple[Refusal, ...]) -> str:
 
 def summary(verdict: Verdict) -> str:
     """One sentence for people: what is needed, what is there, what is missing, what would do."""
-    parts = [_needs(verdict), _room(verdict)]
-    if verdict.outcome is Outcome.IMPOSSIBLE:
-        parts.append(_never(verdict))
-    elif verdict.outcome is Outcome.NOT_FOUND:
-        parts.append("no placement found for all of them together, which is no proof that there is none")
+    there = _room(verdict)
+    if verdict.outcome is Outcome.NOT_FOUND:
+        there += ", but no way was found to place them together (not proven impossible)"
+    parts = [f"{_needs(verdict)}, {there}"]
     if verdict.missing:
         parts.append(f"{verdict.missing} more {_are(verdict.missing)} missing")
     if verdict.suggestion is not None:
         parts.append(_would_do(verdict.suggestion, verdict.needs))
-    return parts[0] + ", " + "; ".join(parts[1:])
+    return "; ".join(parts)
 
 
 def members_missing(there: int, missing: int) -> str:
@@ -111,38 +117,45 @@ def members_missing(there: int, missing: int) -> str:
     return f"{there} of {there + missing} members exist, {missing} more {_are(missing)} missing"
 
 
+def members_gated(gated: int, there: int) -> str:
+    """Why a gang is not even tried: some of its pods may not be decided yet."""
+    return f"{gated} of {there} members {'waits' if gated == 1 else 'wait'} for scheduling gates"
+
+
+def timed_out(bound: int, minimum: int, seconds: float) -> str:
+    """Why a gang was undone."""
+    released = "it is released" if bound == 1 else "they are released"
+    return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {released}"
+
+
 def _needs(verdict: Verdict) -> str:
-    shapes = [f"{need.members} × {need.shape}" for need in verdict.needs]
     total = sum(need.members for need in verdict.needs)
-    if len(shapes) == 1:
-        needs = f"needs {verdict.needed} × {verdict.needs[0].shape}"
+    if len(verdict.needs) == 1:
+        needs = f"needs {verdict.needs[0].times(verdict.needed)}"
     elif verdict.needed == total:
-        needs = f"needs {_and(shapes)} together"
+        needs = f"needs {_and([need.times(need.members) for need in verdict.needs])} together"
     else:
-        needs = f"needs {verdict.needed} of {total} ({_and(shapes)}) together"
-    return f"has {verdict.held} and {needs} more" if verdict.held else needs
+        listed = _and([need.times(need.members) for need in verdict.needs])
+        needs = f"needs {verdict.needed} of {total} ({listed}) together"
+    return f"has {_count(verdict.held, 'member')} and {needs} more" if verdict.held else needs
 
 
 def _room(verdict: Verdict) -> str:
     if verdict.nodes == 0:
         return "there are no nodes"
     room = _and([str(need.fits) for need in verdict.needs])
-    admitted = {need.nodes_admitted for need in verdict.needs}
-    if admitted == {verdict.nodes}:
-        where = _count(verdict.nodes, "node")
-        has = "has" if verdict.nodes == 1 else "have"
-    elif len(admitted) == 1:
-        where = f"{admitted.pop()} of {_count(verdict.nodes, 'node')} may be used and"
-        has = "have"
-    else:
-        where, has = _count(verdict.nodes, "node"), "have"
-    counted = ", each counted alone" if len(verdict.needs) > 1 else ""
-    return f"{where} {has} room for {room}{counted}"
-
-
-def _never(verdict: Verdict) -> str:
-    empty = _and([str(need.fits_empty) for need in verdict.needs])
-    return f"even with nothing else running they would hold only {empty}"
+    if len(verdict.needs) > 1:
+        room += ", each counted alone"
+    elif verdict.needs[0].fits_empty != verdict.needs[0].fits:
+        room += f" (for {verdict.needs[0].fits_empty} if nothing else ran)"
+    fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
+    if fewest.nodes_admitted == verdict.nodes:
+        return f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)} room for {room}"
+    why = _and([f"{r.nodes} {r.reason.removeprefix('node(s) ')}" for r in fewest.refusals if r.by_rule])
+    if fewest.nodes_admitted == 0:
+        return f"none of {_count(verdict.nodes, 'node')} may be used ({why})"
+    usable = fewest.nodes_admitted
+    return f"{usable} of {_count(verdict.nodes, 'node')} may be used ({why}) and {_have(usable)} room for {room}"
 
 
 def _would_do(suggestion: Suggestion, needs: tuple[Need, ...]) -> str:
@@ -166,3 +179,7 @@ def _count(number: int, noun: str) -> str:
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"

@@ -19,31 +19,23 @@ from muster.framework.contract import (
 )
 
 _Role = TypeVar("_Role")
-Plugin = (
-    RuleFilter
-    | RoomFilter
-    | RuleScore
-    | RoomScore
-    | RoomTieBreak
-    | PodGate
-    | GangRule
-    | QueueOrder
-    | Stateful
-)
+# ratings of all copies on all nodes must fit into 63 bits
+_MOST_WEIGHT = 80
+Plugin = RuleFilter | RoomFilter | RuleScore | RoomScore | RoomTieBreak | PodGate | GangRule | QueueOrder | Stateful
 
 
 class Profile:
     """Plugins by the roles they play; the first filter in order that refuses a node names the reason."""
 
-    def __init__(
-        self, plugins: Sequence[tuple[Plugin, int]], *, scheduler_names: Sequence[str] = ("muster",)
-    ) -> None:
+    def __init__(self, plugins: Sequence[tuple[Plugin, int]], *, scheduler_names: Sequence[str] = ("muster",)) -> None:
         listed = [plugin for plugin, _ in plugins]
         self.scheduler_names = frozenset(scheduler_names)
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
         self.room_scores = [(p, weight) for p, weight in plugins if isinstance(p, RoomScore) and weight]
+        if sum(weight for _, weight in (*self.rule_scores, *self.room_scores)) > _MOST_WEIGHT:
+            raise ConfigError(f"score weights may add up to {_MOST_WEIGHT} at most")
         self.tie_break = _only("RoomTieBreak", [p for p in listed if isinstance(p, RoomTieBreak)])
         self.gates = [p for p in listed if isinstance(p, PodGate)]
         self.order = _only("QueueOrder", [p for p in listed if isinstance(p, QueueOrder)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -23,8 +24,9 @@ from muster.framework.profile import Profile
 TIE_BREAK_BITS = 10
 PRECEDENCE_BITS = 20
 
-# 16 bytes a node and class: 64 MB hold 800 classes on 5,000 nodes
-_VIEW_BYTES = 64 * 1024 * 1024
+# 64 MB hold the views of 800 classes on 5,000 nodes
+_TABLE_BYTES = 64 * 1024 * 1024
+_LINES_KEPT = 16
 
 
 class RulesView:
@@ -45,19 +47,53 @@ class RulesView:
 class ClassView:
     """One class on all nodes.  On nodes that refuse it `copies` and `key` are 0."""
 
-    __slots__ = ("copies", "epoch", "generation", "key", "peaks", "pod_class", "rules", "seen")
+    __slots__ = ("copies", "epoch", "generation", "key", "peaks", "pod_class", "rules", "seen", "slot")
 
-    def __init__(self, pod_class: PodClass, rules: RulesView) -> None:
+    def __init__(self, pod_class: PodClass, rules: RulesView, *, copies: Ints, key: Ints, slot: int = -1) -> None:
         self.pod_class = pod_class
         self.rules = rules
-        self.copies: Ints = np.zeros(0, np.int64)
-        self.key: Ints = self.copies
+        self.slot = slot
+        """Its line in the table of views."""
+        self.copies = copies
+        self.key = key
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
         self.peaks: tuple[int, ...] = ()
         """Highest raw rule score among the nodes that take a copy, for each of rules.raw."""
         self.seen = -1
         self.epoch = -1
         self.generation = -1
+
+
+class _Table:
+    """The views' numbers, a line for each view, so that many can be read and written at once."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.keys: Ints = np.zeros((0, capacity), np.int64)
+        self.copies: Ints = np.zeros((0, capacity), np.int64)
+        self.views: OrderedDict[PodClass, ClassView] = OrderedDict()
+        """Least recently used first."""
+        self._vacant: list[int] = []
+        # 16 bytes a node and class
+        self._most = max(16, _TABLE_BYTES // (16 * max(1, capacity)))
+
+    def add(self, pod_class: PodClass, rules: RulesView) -> ClassView:
+        if len(self.views) >= self._most:
+            self._vacant.append(self.views.popitem(last=False)[1].slot)
+        elif not self._vacant:
+            self._grow()
+        slot = self._vacant.pop()
+        view = ClassView(pod_class, rules, copies=self.copies[slot], key=self.keys[slot], slot=slot)
+        self.views[pod_class] = view
+        return view
+
+    def _grow(self) -> None:
+        before = len(self.keys)
+        pad = ((0, max(16, before)), (0, 0))
+        self.keys, self.copies = np.pad(self.keys, pad), np.pad(self.copies, pad)
+        self._vacant.extend(range(len(self.keys) - 1, before - 1, -1))
+        for view in self.views.values():
+            view.copies, view.key = self.copies[view.slot], self.keys[view.slot]
 
 
 class Views:
@@ -67,7 +103,8 @@ class Views:
         self._profile = profile
         self._nodes = nodes
         self._rules: dict[NodeRules, RulesView] = {}
-        self._classes: OrderedDict[PodClass, ClassView] = OrderedDict()
+        self._table = _Table(nodes.capacity)
+        self._lines: OrderedDict[tuple[PodClass, ...], Lines] = OrderedDict()
 
     # --- what the engine asks ---
 
@@ -78,21 +115,42 @@ class Views:
 
     def of(self, pod_class: PodClass) -> ClassView:
         """The class's view, up to date with the nodes as they are."""
-        view = self._classes.get(pod_class)
+        if self._table.capacity != self._nodes.capacity:
+            self._table = _Table(self._nodes.capacity)
+        view = self._table.views.get(pod_class)
         if view is None:
-            view = self._classes[pod_class] = ClassView(pod_class, self.rules(pod_class.rules))
-            while len(self._classes) > max(16, _VIEW_BYTES // (16 * max(1, self._nodes.capacity))):
-                self._classes.popitem(last=False)
+            view = self._table.add(pod_class, self.rules(pod_class.rules))
         else:
-            self._classes.move_to_end(pod_class)
+            self._table.views.move_to_end(pod_class)
         self._refresh(view)
         return view
+
+    def with_others(self, views: Sequence[ClassView], limit: int) -> list[ClassView]:
+        """These views, which are up to date, and others that are and were used lately; in a steady order."""
+        end = self._nodes.usage.log.end
+        recent = islice(reversed(self._table.views.values()), limit)
+        chosen = {view.slot: view for view in recent if view.seen == end}
+        chosen.update((view.slot, view) for view in views)
+        return [chosen[slot] for slot in sorted(chosen)]
+
+    def keys(self, views: Sequence[ClassView]) -> Ints:
+        """The views' keys, (views × nodes), as a copy."""
+        found: Ints = self._table.keys[np.array([view.slot for view in views], np.intp)]
+        return found
+
+    def foresee(self, views: Sequence[ClassView], rows: Rows, *, copies: Ints, keys: Ints) -> None:
+        """The views are now up to date with these values on the rows that changed since they last were."""
+        where = np.ix_(np.array([view.slot for view in views], np.intp), rows)
+        self._table.copies[where] = copies
+        self._table.keys[where] = keys
+        for view in views:
+            view.seen = self._nodes.usage.log.end
 
     def on_trial(self, pod_class: PodClass, trial: Usage) -> ClassView:
         """A view of the class on a trial copy of the usage; belongs to the caller."""
         base = self.of(pod_class)
-        view = ClassView(pod_class, base.rules)
-        view.copies, view.key, view.peaks = base.copies.copy(), base.key.copy(), base.peaks
+        view = ClassView(pod_class, base.rules, copies=base.copies.copy(), key=base.key.copy())
+        view.peaks = base.peaks
         changed = trial.log.since(0)
         if changed is None:
             self._compute(view, trial)
@@ -106,8 +164,7 @@ class Views:
         The classes must be of one shape, have the same rules, and no raw rule scores if they are several.
         """
         view = views[0]
-        classes = [view.pod_class for view in views]
-        lines = view.pod_class.line if len(views) == 1 else Lines.of_classes(classes)
+        lines = view.pod_class.line if len(views) == 1 else self._lines_of(views)
         copies = self._copies(lines, view.rules, room)
         return copies, self._key(view, lines, room, copies)
 
@@ -157,9 +214,9 @@ class Views:
     def _compute(self, view: ClassView, usage: Usage) -> None:
         room, line = Room(self._nodes, usage, None), view.pod_class.line
         copies = self._copies(line, view.rules, room)
-        view.copies = copies[0]
+        view.copies[:] = copies[0]
         view.peaks = _peaks(view)
-        view.key = self._key(view, line, room, copies)[0]
+        view.key[:] = self._key(view, line, room, copies)[0]
 
     def _repair(self, view: ClassView, usage: Usage, rows: Rows) -> None:
         copies, key = self.evaluate([view], Room(self._nodes, usage, rows))
@@ -168,6 +225,15 @@ class Views:
         if view.rules.raw and _peaks(view) != view.peaks:
             # the last node with the highest raw score filled up, or one came: all are rated anew
             self._compute(view, usage)
+
+    def _lines_of(self, views: Sequence[ClassView]) -> Lines:
+        classes = tuple([view.pod_class for view in views])
+        lines = self._lines.get(classes)
+        if lines is None:
+            lines = self._lines[classes] = Lines.of_classes(classes)
+            if len(self._lines) > _LINES_KEPT:
+                self._lines.popitem(last=False)
+        return lines
 
     def _copies(self, lines: Lines, rules: RulesView, room: Room) -> Ints:
         copies: Ints | None = None

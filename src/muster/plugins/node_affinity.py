@@ -70,9 +70,10 @@ def _has_value(nodes: NodeTable, key: str, value: str, rows: Rows | None) -> Boo
 
 
 def _name_matches(requirement: Requirement, nodes: NodeTable, rows: Rows | None) -> Bools:
-    """matchFields knows one field, metadata.name, with In and NotIn; anything else matches nothing."""
+    """matchFields knows one field, metadata.name, In or NotIn one name; anything else matches nothing."""
     asked = np.arange(nodes.capacity) if rows is None else rows
-    if requirement.key != "metadata.name" or requirement.operator not in ("In", "NotIn"):
+    known = requirement.key == "metadata.name" and requirement.operator in ("In", "NotIn")
+    if not known or len(requirement.values) != 1:
         return np.zeros(len(asked), np.bool_)
-    named = np.isin(asked, [nodes.rows[name] for name in requirement.values if name in nodes.rows])
+    named: Bools = asked == nodes.rows.get(requirement.values[0], -1)
     return named if requirement.operator == "In" else ~named

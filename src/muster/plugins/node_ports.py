@@ -40,8 +40,7 @@ class PortState:
     def copy(self) -> Self:
         twin = type(self)()
         twin.taken = {
-            port: {row: addresses.copy() for row, addresses in rows.items()}
-            for port, rows in self.taken.items()
+            port: {row: addresses.copy() for row, addresses in rows.items()} for port, rows in self.taken.items()
         }
         return twin
 
@@ -49,9 +48,7 @@ class PortState:
         """Rows where the port is taken for the wanted address."""
         rows = self.taken.get((wanted.protocol, wanted.port), {})
         return [
-            row
-            for row, addresses in rows.items()
-            if wanted.ip == _ANY or wanted.ip in addresses or _ANY in addresses
+            row for row, addresses in rows.items() if wanted.ip == _ANY or wanted.ip in addresses or _ANY in addresses
         ]
 
 

@@ -54,10 +54,7 @@ class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
 
     def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
         names = room.nodes.resources.names()
-        return [
-            (_message(names[resource]), room.free[resource, 0] < amount)
-            for resource, amount in pod_class.room
-        ]
+        return [(_message(names[resource]), room.free[resource, 0] < amount) for resource, amount in pod_class.room]
 
     # --- score ---
 
@@ -86,6 +83,7 @@ class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
         """(resource, amount by line, weight); extended resources count only where the pod asks for them."""
         needs = zip(lines.need_rows.tolist(), lines.need * (lines.copies + 1), strict=True)
         amounts = dict(needs) | {CPU: lines.scored[0], MEMORY: lines.scored[1]}
+        amounts.setdefault(nodes.resources.row("ephemeral-storage"), np.zeros_like(lines.scored[0]))
         listed = [(nodes.resources.row(name), weight) for name, weight in self._weights.items()]
         return [(resource, amounts[resource], weight) for resource, weight in listed if resource in amounts]
 

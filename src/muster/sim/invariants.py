@@ -286,6 +286,10 @@ class Invariants:
         if not uids or len(uids) != len(set(uids)):
             raise Violation("bound once", f"one decision names a pod twice, or none: {decision}")
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
+        again = all(placement.uid in self._held for placement in decision.pods) or all(
+            placement.uid in self._hopeless and self._hopeless[placement.uid][0].node == placement.node
+            for placement in decision.pods
+        )
         fresh = [uid for uid in uids if uid not in self._held]
         if fresh:
             self._check_order(decision.unit, places, waiting)
@@ -293,7 +297,9 @@ class Invariants:
             self._check_place(placement, pod, places)
         if decision.unit in gangs and _unit(pods[0]) == decision.unit and pods[0].spec.scheduling_group:
             kept = [uid for uid in self._hopeless if uid not in uids and self._is_of(uid, decision.unit)]
-            self._check_whole(gangs[decision.unit], len(fresh) + len(kept), decision)
+            gang = gangs[decision.unit]
+            if not (again and gang.group is not None and gang.running):
+                self._check_whole(gang, len(fresh) + len(kept), decision)
 
     def _is_of(self, uid: str, unit: str) -> bool:
         return _unit(self._world.pods[uid]) == unit
@@ -480,7 +486,8 @@ class Invariants:
             gang.succeeded += phase == "Succeeded"
             gang.running += phase != "Succeeded"
             scheduled = condition(pod.status.conditions, "PodScheduled")
-            if scheduled is not None and scheduled.status == "True" and scheduled.last_transition_time:
+            known = scheduled is not None and scheduled.status == "True" and phase != "Succeeded"
+            if known and scheduled and scheduled.last_transition_time:
                 gang.bound_times.append(seconds(scheduled.last_transition_time))
         elif self._node_of(pod):
             gang.binding += 1

@@ -10,7 +10,6 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.usage import Ints
-from muster.engine.engine import Engine
 from muster.framework.views import Views
 from muster.sim.invariants import Violation
 from muster.sim.world import World
@@ -89,16 +88,12 @@ def _counters(gang: GangState) -> tuple[object, ...]:
 
 def compare_views(world: World) -> None:
     """Whether the views that the engine keeps rank the nodes as views made from scratch do."""
-    kept = _views(world.engine)
-    fresh = Views(kept._profile, world.engine.cluster.nodes)
-    for pod_class in list(kept._classes):
+    engine = world.engine
+    kept, fresh = engine._views, Views(engine._profile, engine.cluster.nodes)
+    for pod_class in dict.fromkeys(pod.pod_class for pod in engine.cluster.pods.values()):
         one, other = kept.of(pod_class), fresh.of(pod_class)
         _compare("copies of a class", one.copies.tolist(), other.copies.tolist())
         _compare("ranks of a class", _ranks(one.key), _ranks(other.key))
-
-
-def _views(engine: Engine) -> Views:
-    return engine._views
 
 
 def _ranks(key: Ints) -> list[int]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from benchmarks.report import line, title
-from benchmarks.shapes import group, partly_filled, pod
-from muster.engine.changes import Change, PodSeen
-from muster.engine.decisions import Bind
+from benchmarks.shapes import foreign, full_cluster, group, partly_filled, pod
+from muster.engine.changes import Change, GroupGone, PodGone, PodSeen
+from muster.engine.decisions import Bind, Placement
 from muster.engine.engine import Engine
 
 _REPEATS = 3
@@ -74,6 +74,75 @@ def small_gangs() -> None:
         )
 
 
+def deep_queue() -> None:
+    """A full cluster; every 0.1 s ten pods end and others take their room.  Once a second a gang comes that waits
+    until what ends next makes room for it."""
+    gangs, rounds = 10_000, 200
+    title(
+        f"{gangs:,} waiting gangs of distinct classes, 1,000 full nodes, 100 pods ending per second, and one that fits"
+    )
+    rng = random.Random(3)
+    engine, running = full_cluster(1_000, pods_per_node=20)
+    changes: list[Change] = []
+    for g in range(gangs):
+        changes.append(group(f"w-{g:05d}", 2))
+        changes += [
+            pod(f"w-{g:05d}-{i}", cpu_milli=4_000 + g, memory_gib=1, index=i, gang=f"w-{g:05d}") for i in range(2)
+        ]
+    calls: list[float] = []
+    start = perf_counter()
+    engine.apply(changes)
+    _decide_all(engine, 1.0, calls)
+    line(
+        "first refusal of all of them", f"{perf_counter() - start:.2f} s", f"longest decide {max(calls) * 1000:.1f} ms"
+    )
+    assert len(engine.audit.story("bench/w-00000")) == 1
+    calls.clear()
+    waits: list[float] = []
+    now = 1.0
+    for number in range(rounds):
+        name = f"fits-{number}"
+        engine.apply([group(name, 4, created=now)])
+        engine.apply([pod(f"{name}-{i}", cpu_milli=900, memory_gib=1, index=i, gang=name) for i in range(4)])
+        assert not _decide_all(engine, now, calls)
+        for tenth in range(10):
+            now += 0.1
+            nodes = rng.sample(sorted(running), 10)
+            engine.apply([PodGone(running[node].pop()) for node in nodes])
+            start = perf_counter()
+            bound = _decide_all(engine, now, calls)
+            if bound:
+                waits.append(perf_counter() - start)
+                engine.apply([PodGone(placed.uid) for placed in bound])
+                engine.apply([GroupGone(f"bench/{name}")])
+            refill = [foreign(f"r-{number}-{tenth}-{node}", node, cpu_milli=1_000, memory_gib=1) for node in nodes]
+            for node, change in zip(nodes, refill, strict=True):
+                running[node].append(change.pod.metadata.uid)
+            engine.apply(refill)
+    assert len(waits) == rounds, len(waits)
+    waits.sort()
+    calls.sort()
+    line(
+        "the one that fits starts, after the room is there, within",
+        f"median {waits[len(waits) // 2] * 1000:.1f} ms",
+        f"99 % {waits[len(waits) * 99 // 100] * 1000:.1f} ms",
+    )
+    line("decide calls", f"median {calls[len(calls) // 2] * 1000:.2f} ms", f"longest {calls[-1] * 1000:.1f} ms")
+
+
+def _decide_all(engine: Engine, now: float, calls: list[float]) -> list[Placement]:
+    """Calls `decide` until nothing is left to do, and notes how long each call took."""
+    bound: list[Placement] = []
+    while True:
+        start = perf_counter()
+        decisions = engine.decide(now)
+        calls.append(perf_counter() - start)
+        bound += [placed for decision in decisions if isinstance(decision, Bind) for placed in decision.pods]
+        due = engine.next_decide_at
+        if due is None or due > now:
+            return bound
+
+
 def cluster_size() -> None:
     title("cost per pod by cluster size: 8,000 lone pods of 10 classes")
     costs = {}
@@ -119,5 +188,6 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "big-gang": big_gang,
     "lone-pods": lone_pods,
     "small-gangs": small_gangs,
+    "deep-queue": deep_queue,
     "cluster-size": cluster_size,
 }

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from muster.api.times import stamp
 from muster.api.wire import (
+    Amount,
     Container,
     GangPolicy,
     Metadata,
@@ -56,15 +57,9 @@ def filling(count: int, rng: random.Random) -> list[Change]:
     found: list[Change] = []
     for index in range(count):
         for number in range(rng.randrange(0, 4)):
-            spec = _spec(rng.choice((500, 1000, 2000)), rng.choice((1, 2, 4)), scheduler="other")
-            found.append(
-                PodSeen(
-                    Pod(
-                        metadata=_meta(f"other-{index:05d}-{number}", index=number),
-                        spec=_on_node(spec, f"node-{index:05d}"),
-                    )
-                )
-            )
+            cpu_milli, memory_gib = rng.choice((500, 1000, 2000)), rng.choice((1, 2, 4))
+            node = f"node-{index:05d}"
+            found.append(foreign(f"other-{index:05d}-{number}", node, cpu_milli=cpu_milli, memory_gib=memory_gib))
     return found
 
 
@@ -76,6 +71,29 @@ def partly_filled(count: int, seed: int = 1) -> Engine:
     engine.apply(filling(count, rng))
     engine.decide(0.0)
     return engine
+
+
+def full_cluster(count: int, *, pods_per_node: int) -> tuple[Engine, dict[str, list[str]]]:
+    """An engine that knows `count` equal nodes without a free cpu; and the UIDs of what runs, by node."""
+    engine = Engine(default_profile())
+    running: dict[str, list[str]] = {}
+    changes: list[Change] = []
+    for index in range(count):
+        name = f"node-{index:05d}"
+        allocatable: dict[str, Amount] = {"cpu": str(pods_per_node), "memory": f"{4 * pods_per_node}Gi", "pods": "250"}
+        changes.append(NodeSeen(Node(metadata=Metadata(name=name), status=NodeStatus(allocatable=allocatable))))
+        pods = [foreign(f"f-{index}-{i}", name, cpu_milli=1_000, memory_gib=1) for i in range(pods_per_node)]
+        changes += pods
+        running[name] = [change.pod.metadata.uid for change in pods]
+    engine.apply(changes)
+    engine.decide(0.0)
+    return engine, running
+
+
+def foreign(name: str, node: str, *, cpu_milli: int, memory_gib: float) -> PodSeen:
+    """A pod of another scheduler that runs on the node."""
+    spec = _spec(cpu_milli, memory_gib, scheduler="other")
+    return PodSeen(Pod(metadata=_meta(name, index=0), spec=replace(spec, node_name=node)))
 
 
 def group(name: str, minimum: int, *, created: float = 0.0) -> GroupSeen:
@@ -110,7 +128,3 @@ def _spec(cpu_milli: int, memory_gib: float, *, scheduler: str, gang: str | None
         priority=0,
         scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
     )
-
-
-def _on_node(spec: PodSpec, node: str) -> PodSpec:
-    return replace(spec, node_name=node)

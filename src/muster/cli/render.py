@@ -114,32 +114,37 @@ def _timeline(lines: Iterable[Line]) -> Table:
     before = ""
     for line in lines:
         time = show_seconds(line.at)
-        grid.add_row(
-            Text(time if time != before else "", "bold"), Text(line.text, _STYLES.get(line.kind, ""))
-        )
+        grid.add_row(Text(time if time != before else "", "bold"), Text(line.text, _STYLES.get(line.kind, "")))
         before = time
     return grid
 
 
 def _units(units: Iterable[UnitReport]) -> Table:
-    units = list(units)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("name", "pods", "min", "state", "waited", "started", "ended"):
-        table.add_column(name, justify="right" if name in ("pods", "min") else "left", no_wrap=True)
-    if any(unit.why for unit in units):
-        # on a terminal one line is enough: the timeline has told it in full
-        table.add_column("why it waits", overflow="ellipsis", no_wrap=True)
-    for unit in units:
-        table.add_row(
+    rows = [
+        (
             unit.name if unit.gang else f"{unit.name} (no gang)",
             str(unit.members),
             "-" if unit.min is None else str(unit.min),
-            Text(unit.state, _STYLES.get(unit.state, "")),
+            unit.state.value,
             show_seconds(unit.waited),
             _moment(unit.started),
             _moment(unit.ended),
-            *([unit.why] if unit.why else []),
+            unit.why,
         )
+        for unit in units
+    ]
+    names = ("name", "pods", "min", "state", "waited", "started", "ended")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, name in enumerate(names):
+        # a minimum, or a long reason would squeeze these columns to nothing
+        width = max(len(name), *(len(row[number]) for row in rows), 0)
+        table.add_column(name, justify="right" if name in ("pods", "min") else "left", min_width=width)
+    if any(row[-1] for row in rows):
+        # on a terminal one line is enough: the timeline has told it in full
+        table.add_column("why it waits", overflow="ellipsis", no_wrap=True)
+    for *cells, why in rows:
+        shown = [Text(cell, _STYLES.get(cell, "") if cell == cells[3] else "") for cell in cells]
+        table.add_row(*shown, *([why] if why else []))
     return table
 
 

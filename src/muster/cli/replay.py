@@ -8,11 +8,35 @@ import click
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 def replay(file: Path) -> int:
     """Decide again what a journal recorded, and compare.
 
-    A journal holds everything that the scheduler was told and decided.  The same input must give the same
-    decisions; the first difference is shown.
+    A journal holds everything that the scheduler was told and decided; `muster simulate --journal FILE` writes
+    one.  The same input must give the same decisions: exit status 1 and the first difference if it does not.
     """
-    raise click.ClickException("not there yet")
+    import msgspec
+
+    from muster.base.errors import JournalError
+    from muster.engine import journal
+    from muster.sim.scenario.run import make_engine
+
+    try:
+        with file.open("rb") as lines:
+            result = journal.replay(lines, make_engine)
+    except JournalError as error:
+        raise JournalError(f"{file}: {error}") from error
+    except OSError as error:
+        raise JournalError(f"{file} cannot be read: {error.strerror}") from error
+    difference = result.difference
+    if difference is None:
+        click.echo(f"decided the same: {result.decisions} decisions in {result.calls} calls")
+        return 0
+
+    def show(decision: object) -> str:
+        return "nothing" if decision is None else msgspec.json.encode(decision).decode()
+
+    click.echo(f"decided otherwise in line {difference.line} of {file}:")
+    click.echo(f"  recorded: {show(difference.recorded)}")
+    click.echo(f"  now:      {show(difference.decided)}")
+    return 1

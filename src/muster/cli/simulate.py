@@ -35,9 +35,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what the scheduler was told and decided to this file, for `muster replay`.",
 )
-@click.option(
-    "--until", callback=_seconds, metavar="TIME", help="Stop after this much virtual time, like 90s or 5m."
-)
+@click.option("--until", callback=_seconds, metavar="TIME", help="Stop after this much virtual time, like 90s or 5m.")
 def simulate(files: tuple[Path, ...], output: str, journal: Path | None, until: float | None) -> int:
     """Run scenarios in virtual time and check what they expect.
 
@@ -67,9 +65,16 @@ def simulate(files: tuple[Path, ...], output: str, journal: Path | None, until: 
 
 
 def _run(scenario: Scenario, journal: Path | None, until: float | None) -> Result:
+    from muster.base.errors import JournalError
     from muster.sim.scenario.run import run
 
-    return run(scenario, until=until)
+    if journal is None:
+        return run(scenario, until=until)
+    try:
+        with journal.open("wb") as file:
+            return run(scenario, until=until, journal=file.write)
+    except OSError as error:
+        raise JournalError(f"{journal} cannot be written: {error.strerror}") from error
 
 
 def _print_json(results: list[Result]) -> None:

@@ -143,8 +143,14 @@ class GangState:
 
     @property
     def started(self) -> bool:
-        """Its object says so, or its minimum is bound now."""
-        return self.declared is not None and (self.declared.started or self.unbound == 0)
+        """It once had its minimum bound, or has it now."""
+        return self.declared is not None and (self.has_started or self.unbound == 0)
+
+    @property
+    def has_started(self) -> bool:
+        """Its object says so, or we have asked for that to be written."""
+        told = self.said is not None and self.said[0]
+        return told or (self.declared is not None and self.declared.started)
 
     @property
     def partial(self) -> bool:
@@ -160,6 +166,13 @@ class GangState:
                 default=None,
             )
         return self._first_bound
+
+    @property
+    def age(self) -> tuple[float, str]:
+        """Creation time and UID of its object; of its first member where there is none."""
+        if self.declared is not None:
+            return self.declared.created, self.declared.uid
+        return min(((pod.created, pod.uid) for pod in self.members.values()), default=(0.0, ""))
 
     @property
     def priority(self) -> int:

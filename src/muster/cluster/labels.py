@@ -39,6 +39,14 @@ class LabelColumns:
                 found.put(row, labels.get(key))
         return found
 
+    def copy(self) -> LabelColumns:
+        twin = LabelColumns()
+        twin._labels, twin._capacity = self._labels.copy(), self._capacity
+        for key, column in self._columns.items():
+            twin._columns[key] = LabelColumn(0)
+            twin._columns[key].ids, twin._columns[key].values = column.ids.copy(), column.values.copy()
+        return twin
+
     def put(self, row: int, labels: Mapping[str, str]) -> None:
         self._labels[row] = labels
         for key, column in self._columns.items():

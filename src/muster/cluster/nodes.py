@@ -44,6 +44,19 @@ class NodeTable:
         self.order_epoch = 0
         """Changes when the set of names, and with it everybody's precedence, does."""
 
+    def copy(self) -> NodeTable:
+        """A table that changes on its own, for those who wonder about other nodes."""
+        twin = NodeTable(self.resources, states={})
+        twin.rows, twin.nodes = self.rows.copy(), self.nodes.copy()
+        twin.facts = self.facts.copy()
+        twin._name_facts()
+        twin.unschedulable, twin.taint_set = self.unschedulable.copy(), self.taint_set.copy()
+        twin.taint_sets, twin.labels = self.taint_sets.copy(), self.labels.copy()
+        twin.usage = self.usage.copy()
+        twin.usage.is_trial = False
+        twin._vacant, twin._lacking = self._vacant.copy(), self._lacking.copy()
+        return twin
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -37,9 +37,10 @@ class RowState(Protocol):
 class Usage:
     """Room on every node: `free` as filters count it, `scored` as scores count it.
 
-    Both are (resources × rows), halves of one `block`, so that one gathering serves both.  Absent rows have no room at all, so no filter needs to ask whether a row is
-    in use.  `log` names changed rows.  `freed` holds rows whose room has grown since somebody last took
-    notice (`take_freed`), with the least room that was there in between: what a waiting unit saw at worst.
+    Both are (resources × rows), halves of one `block`, so that one gathering serves both.  Absent rows have no
+    room at all, so no filter needs to ask whether a row is in use.  `log` names changed rows.  `freed` holds rows
+    whose room has grown since somebody last took notice (`take_freed`), with the least room that was there in
+    between: what a waiting unit saw at worst.
     """
 
     __slots__ = ("block", "free", "freed", "is_trial", "log", "scored", "states")

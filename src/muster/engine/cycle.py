@@ -11,13 +11,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from muster.cluster.classes import PodClass
-from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
-from muster.cluster.nodes import Rows
+from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Usage
 from muster.engine.placement import choose
-from muster.framework.profile import Profile
+from muster.framework.contract import GangRule
 from muster.framework.views import Views
 
 
@@ -88,11 +87,11 @@ class Trial:
 
 
 class GangCycle:
-    """Tries units on the cluster as it is."""
+    """Tries units on nodes as they are: the cluster's, or others that somebody wonders about."""
 
-    def __init__(self, cluster: Cluster, profile: Profile, views: Views) -> None:
-        self._cluster = cluster
-        self._profile = profile
+    def __init__(self, nodes: NodeTable, rule: GangRule, views: Views) -> None:
+        self._nodes = nodes
+        self._rule = rule
         self._views = views
 
     def best_row(self, pod_class: PodClass) -> int | None:
@@ -105,18 +104,18 @@ class GangCycle:
 
     def try_pod(self, pod: PodState) -> Trial:
         batch = Batch(pod.pod_class, pod.subset, [pod])
-        trial = Trial([batch], needed=1, usage=self._cluster.nodes.usage)
+        trial = Trial([batch], needed=1, usage=self._nodes.usage)
         trial.lacking = 1 - self._place(trial, batch, 1)
         return trial
 
     def try_gang(self, gang: GangState) -> Trial:
         """Places the gang's candidates: first what each subset must have, then as many more as fit."""
-        rule = self._profile.gang_rule
+        rule = self._rule
         must = rule.shortfall(gang, {})
         batches = _batches(pod for pod in gang.candidates.values() if not pod.gates)
         # a gang that has started still needs at least one place to be worth an attempt
         needed = sum(must.values()) or 1
-        trial = Trial(batches, needed=needed, usage=self._cluster.nodes.usage)
+        trial = Trial(batches, needed=needed, usage=self._nodes.usage)
         if len({batch.subset for batch in batches}) > 1:
             # else the spare members of one subset would take the room that another one must have
             for batch in batches:

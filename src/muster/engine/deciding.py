@@ -20,7 +20,7 @@ from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
 from muster.engine.verdicts import Outcome, Verdict
 from muster.framework.profile import Profile
-from muster.framework.views import Views
+from muster.framework.views import CLASSES_AT_ONCE, Views
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
 _WORK_PER_UNIT = 15
@@ -56,7 +56,7 @@ class Decider:
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
-        self._cycle = GangCycle(cluster, profile, views)
+        self._cycle = GangCycle(cluster.nodes, profile.gang_rule, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
@@ -87,13 +87,14 @@ class Decider:
 
     def _collect(self, first: Small, following: Callable[[], Unit | None]) -> tuple[list[Small], Unit | None]:
         """Small units for one window, and the unit that ended the run because it is none."""
-        run, pods = [first], len(first.pods)
-        while pods < self._stream.window and (unit := following()) is not None:
+        run, pods, classes = [first], len(first.pods), {first.pod_class}
+        while pods < self._stream.window and len(classes) < CLASSES_AT_ONCE and (unit := following()) is not None:
             small = self._small(unit)
             if small is None:
                 return run, unit
             run.append(small)
             pods += len(small.pods)
+            classes.add(small.pod_class)
         return run, None
 
     def _small(self, unit: Unit) -> Small | None:
@@ -130,7 +131,7 @@ class Decider:
             self._bind(unit, [(pod, nodes.name(row))])
             return self._success(unit, 1, 1)
         trial = self._cycle.try_pod(pod)
-        verdict = self._explainer.verdict(pod.key, trial, held=0)
+        verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod))
         self._status.pod_refused(pod, verdict)
         return self._refusal(unit, verdict, trial.wants())
 
@@ -140,7 +141,8 @@ class Decider:
         assert gang is not None
         trial = self._cycle.try_gang(gang)
         if trial.lacking:
-            verdict = self._explainer.verdict(gang.key, trial, held=gang.bound + gang.binding)
+            held = gang.bound + gang.binding
+            verdict = self._explainer.verdict(gang.key, trial, held=held, again=lambda cycle: cycle.try_gang(gang))
             self._status.gang_refused(gang, trial, verdict)
             return self._refusal(unit, verdict, trial.wants())
         nodes = self._cluster.nodes

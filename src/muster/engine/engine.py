@@ -20,7 +20,7 @@ from muster.engine.binding import DEADLINE, RETRY, Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
 from muster.engine.decisions import Decision
-from muster.engine.intake import Intake
+from muster.engine.intake import Intake, Noted
 from muster.engine.queue import Order, Queue, Timer, Timers, Unit, Where
 from muster.engine.status import Status
 from muster.engine.verdicts import Outcome, Verdict
@@ -30,6 +30,7 @@ from muster.framework.views import Views
 
 # about 20 ms; see deciding.py for what counts as work
 WORK = 20_000
+_CHANGES_PER_DECIDE = 3_000
 _BOOKINGS_PER_DECIDE = 300_000
 
 # a unit that waits is tried again after so long even if nothing seems to help it, as upstream does
@@ -68,6 +69,7 @@ class Engine:
         self._binding = Binding(self._intake, timers=self._timers, status=self._status, decisions=self._decisions)
         self._now = 0.0
         self._unbooked = 0
+        self._settled = True
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Takes changes in; `decide` acts on them."""
@@ -76,10 +78,11 @@ class Engine:
     def decide(self, now: float, budget: int = WORK) -> list[Decision]:
         """Decides what can be decided, best unit first; `budget` bounds the work, never cutting a unit short."""
         self._now = now
-        self._settle()
+        self._settled = self._settle()
         self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
         self._wake()
-        work = budget
+        # while some units are not where they belong, a worse one might be decided before them
+        work = budget if self._settled else 0
         while work > 0:
             unit = self._queue.pop()
             if unit is not None:
@@ -94,26 +97,42 @@ class Engine:
     @property
     def next_decide_at(self) -> float | None:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
-        if len(self._queue) or self._unbooked:
+        if len(self._queue) or self._unbooked or not self._settled:
             return self._now
         return self._timers.next
 
     # --- what changed ---
 
-    def _settle(self) -> None:
-        """Puts every unit of which something changed where it belongs."""
+    def _settle(self) -> bool:
+        """Puts units of which something changed where they belong; whether that is done for all of them."""
         for timer in self._timers.due(self._now):
             self._ring(timer)
-        while (noted := self._intake.noted()).any:
-            for pod in noted.bound:
-                self._status.bound(pod)
-            rejected = [pod for pod, why in noted.failed if self._binding.failed(pod, why, self._now)]
-            self._rejected({pod.gang or pod.uid for pod in rejected})
-            for pod in noted.pods:
-                self._consider_pod(pod)
-            for key in noted.gangs:
+        noted = self._intake.noted
+        for _ in range(_CHANGES_PER_DECIDE):
+            if noted.bound:
+                self._status.bound(noted.bound.popleft())
+            elif noted.failed:
+                self._handle_failures(noted)
+            elif noted.pods:
+                self._consider_pod(noted.pods.popleft())
+            elif noted.gangs:
+                key = next(iter(noted.gangs))
+                del noted.gangs[key]
                 self._consider_gang(key)
-            self._tell_newcomers(noted.members)
+            else:
+                self._tell_newcomers(noted)
+                return True
+        return False
+
+    def _handle_failures(self, noted: Noted) -> None:
+        failed, noted.failed = noted.failed, []
+        rejected = [pod for pod, why in failed if self._binding.failed(pod, why, self._now)]
+        # tried again at once for the first time, however many of a unit's binds were refused
+        for key in dict.fromkeys(pod.gang or pod.uid for pod in rejected):
+            unit = self._units.get(key)
+            if unit is not None:
+                unit.failures += 1
+                unit.tried_at = self._now
 
     def _consider_pod(self, pod: PodState) -> None:
         unit = self._units.get(pod.uid)
@@ -145,7 +164,7 @@ class Engine:
             # new, or deleted and made again under its name
             self._drop(key)
             unit = self._units[key] = Unit(key, gang, None, self._order(gang))
-        if gang.started and not gang.binding:
+        if not gang.candidates and not gang.binding:
             unit.failures = 0
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
@@ -167,33 +186,32 @@ class Engine:
                 return
             self._waiting.leave(unit.key)
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
+            unit.order = order
             return
         unit.order = order
         self._enqueue(unit)
 
-    def _tell_newcomers(self, members: list[PodState]) -> None:
+    def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
+        members, noted.members = noted.members, []
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
-            if unit is not None and unit.where is Where.WAITING and pod.candidate:
+            if unit is not None and unit.where is Where.WAITING and pod.candidate and pod.said is None:
                 by_gang.setdefault(unit.key, []).append(pod)
         for key, pods in by_gang.items():
-            self._status.joined_waiting(self.cluster.gangs[key], pods)
+            gang = self.cluster.gangs[key]
+            if gang.has_started:
+                # what the group says is no reason any more: they get one of their own
+                self._waiting.leave(key)
+                self._enqueue(self._units[key])
+            else:
+                self._status.joined_waiting(gang, pods)
 
     def _order(self, gang: GangState) -> Order:
-        assert gang.declared is not None or not gang.partial
-        created, uid = (gang.declared.created, gang.declared.uid) if gang.declared else (0.0, gang.key)
+        created, uid = gang.age
         key = self._profile.order.key(priority=gang.priority, created=created, uid=uid)
         return (0 if gang.partial else 1, *key)
-
-    def _rejected(self, keys: Iterable[str]) -> None:
-        """Binds were refused for good: their units are tried again, at once for the first time."""
-        for key in keys:
-            unit = self._units.get(key)
-            if unit is not None:
-                unit.failures += 1
-                unit.tried_at = self._now
 
     # --- moving units ---
 
@@ -219,10 +237,15 @@ class Engine:
 
     def _wake(self) -> bool:
         """Readies the units that freed room can help; whether there were any."""
-        woken = self._waiting.offer()
-        for unit in woken:
-            self._enqueue(unit)
-        return bool(woken)
+        found = False
+        while woken := self._waiting.offer():
+            found = True
+            for unit in woken:
+                self._enqueue(unit)
+            if all(unit.where is Where.READY for unit in woken):
+                break
+            # a unit that must still back off leaves the room to the next
+        return found
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Callable
 
+import numpy as np
+from msgspec.structs import replace
+
+from muster.api.wire import Metadata, Node
 from muster.base.selectors import NodeSelector
 from muster.cluster.classes import NodeRules, PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.nodes import Rows
+from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.cycle import Trial
+from muster.engine.cycle import GangCycle, Trial
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -27,29 +32,30 @@ class Explainer:
         self._profile = profile
         self._views = views
 
-    def verdict(self, unit: str, trial: Trial, *, held: int) -> Verdict:
+    def verdict(self, unit: str, trial: Trial, *, again: Callable[[GangCycle], Trial], held: int = 0) -> Verdict:
+        """`again` tries the unit on other nodes, to see what would do; `held` members count already."""
         wants = trial.wants()
-        needs = tuple(self._need(pod_class, count, trial.usage) for pod_class, count in wants.items())
-        outcome = _outcome(needs, trial.needed)
+        empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
+        needs = tuple(self._need(c, count, trial.usage, empty=empty[c]) for c, count in wants.items())
         return Verdict(
             unit=unit,
-            outcome=outcome,
+            outcome=_outcome(needs, trial.needed),
             placed=trial.needed - trial.lacking,
             needed=trial.needed,
             held=held,
             nodes=len(self._cluster.nodes),
             needs=needs,
-            suggestion=self._suggestion(next(iter(wants)), trial.lacking) if len(wants) == 1 else None,
+            suggestion=self._suggestion(trial, empty, again),
         )
 
-    def _need(self, pod_class: PodClass, members: int, filled: Usage) -> Need:
+    def _need(self, pod_class: PodClass, members: int, filled: Usage, *, empty: Ints) -> Need:
         nodes = self._cluster.nodes
         view = self._views.of(pod_class)
         return Need(
             members=members,
             request=pod_class.requests.amounts,
             fits=int(view.copies.sum()),
-            fits_empty=int(self._empty_copies(pod_class).sum()),
+            fits_empty=int(empty.sum()),
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             refusals=self._refusals(pod_class, filled),
             host_ports=tuple(port.port for port in pod_class.ports),
@@ -82,31 +88,55 @@ class Explainer:
 
     # --- what would do ---
 
-    def _suggestion(self, pod_class: PodClass, missing: int) -> Suggestion | None:
+    def _suggestion(
+        self, trial: Trial, empty: dict[PodClass, Ints], again: Callable[[GangCycle], Trial]
+    ) -> Suggestion | None:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
-        return self._more_of_the_same(pod_class, missing) or self._made_to_measure(pod_class, missing)
+        model = self._model(empty)
+        if len(empty) > 1:
+            return None if model is None else self._tried_out(trial, model, empty, again)
+        ((pod_class, copies),) = empty.items()
+        if model is None:
+            return self._made_to_measure(pod_class, trial.lacking)
+        return self._more_of_the_same(model, -(-trial.lacking // int(copies[model])))
 
-    def _more_of_the_same(self, pod_class: PodClass, missing: int) -> Suggestion | None:
+    def _model(self, empty: dict[PodClass, Ints]) -> int | None:
+        """The row of the node that, empty, takes most; None if more of its kind would not be let on."""
         nodes = self._cluster.nodes
-        copies = self._empty_copies(pod_class)
+        copies = np.minimum.reduce(list(empty.values()))
         if not copies.any():
             return None
         model = int(np.lexsort((nodes.precedence, copies))[-1])
-        node = nodes.nodes[model]
-        assert node is not None
-        labels = _as_new_node(node.metadata.labels)
-        if not _lets_on(pod_class.rules, labels):
-            return None
-        room = nodes.allocatable[:, model].tolist()
+        labels = _as_new_node(_node(nodes, model).metadata.labels)
+        return model if all(_lets_on(pod_class.rules, labels) for pod_class in empty) else None
+
+    def _more_of_the_same(self, model: int, count: int) -> Suggestion:
+        nodes = self._cluster.nodes
+        node, room = _node(nodes, model), nodes.allocatable[:, model].tolist()
         return Suggestion(
-            nodes=-(-missing // int(copies[model])),
+            nodes=count,
             allocatable=tuple(
                 (name, amount) for name, amount in zip(nodes.resources.names(), room, strict=True) if amount
             ),
-            labels=tuple(sorted(labels.items())),
+            labels=tuple(sorted(_as_new_node(node.metadata.labels).items())),
             taints=tuple((taint.key, taint.value, taint.effect) for taint in node.spec.taints),
             like=node.metadata.name,
         )
+
+    def _tried_out(
+        self, trial: Trial, model: int, empty: dict[PodClass, Ints], again: Callable[[GangCycle], Trial]
+    ) -> Suggestion | None:
+        """For members of several shapes, which may stand in each other's way: as many nodes as really help."""
+        unplaced = [(batch, len(batch.unplaced)) for batch in trial.batches]
+        least = max(1, math.ceil(sum(count / int(empty[batch.pod_class][model]) for batch, count in unplaced)))
+        most = max(least, sum(count for _, count in unplaced))
+        for count in sorted({least, min(most, least + 1), min(most, least * 2), most}):
+            nodes = self._cluster.nodes.copy()
+            for number in range(count):
+                nodes.put(_clone(_node(nodes, model), number))
+            if not again(GangCycle(nodes, self._profile.gang_rule, Views(self._profile, nodes))).lacking:
+                return self._more_of_the_same(model, count)
+        return None
 
     def _made_to_measure(self, pod_class: PodClass, missing: int) -> Suggestion | None:
         labels = dict(pod_class.rules.selector) | _wanted_labels(pod_class.rules.required)
@@ -129,6 +159,17 @@ def _outcome(needs: tuple[Need, ...], needed: int) -> Outcome:
     if at_most([need.fits for need in needs]) < needed:
         return Outcome.WAITING
     return Outcome.NOT_FOUND
+
+
+def _node(nodes: NodeTable, row: int) -> Node:
+    node = nodes.nodes[row]
+    assert node is not None, f"row {row} is vacant"
+    return node
+
+
+def _clone(node: Node, number: int) -> Node:
+    labels = _as_new_node(node.metadata.labels)
+    return replace(node, metadata=Metadata(name=f"{_NEW_NODE}-{number}", labels=labels))
 
 
 def _as_new_node(labels: dict[str, str]) -> dict[str, str]:

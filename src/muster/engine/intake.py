@@ -6,6 +6,7 @@ of thousands that arrives member by member is looked at once.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from muster.api.times import seconds
@@ -30,24 +31,20 @@ POD_SCHEDULED = "PodScheduled"
 
 
 class Noted:
-    """What happened since the last `decide`."""
+    """What happened and has not been acted on; the engine takes from it piece by piece."""
 
     __slots__ = ("bound", "failed", "gangs", "members", "pods")
 
     def __init__(self) -> None:
+        self.bound: deque[PodState] = deque()
+        """Pods whose bind was acknowledged."""
+        self.failed: list[tuple[PodState, BindFailed]] = []
+        self.pods: deque[PodState] = deque()
+        """Lone pods of ours that came, changed or went."""
         self.gangs: dict[str, None] = {}
         """Gangs of which anything changed."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
-        self.pods: list[PodState] = []
-        """Lone pods of ours that came, changed or went."""
-        self.bound: list[PodState] = []
-        """Pods whose bind was acknowledged."""
-        self.failed: list[tuple[PodState, BindFailed]] = []
-
-    @property
-    def any(self) -> bool:
-        return bool(self.gangs or self.pods or self.bound or self.failed)
 
 
 class Intake:
@@ -56,7 +53,7 @@ class Intake:
     def __init__(self, cluster: Cluster, scheduler_names: frozenset[str]) -> None:
         self._cluster = cluster
         self._names = scheduler_names
-        self._noted = Noted()
+        self.noted = Noted()
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
             PodGone: self._pod_gone,
@@ -72,11 +69,6 @@ class Intake:
         handlers = self._handlers
         for change in changes:
             handlers[type(change)](change)
-
-    def noted(self) -> Noted:
-        """Everything noted since the last call."""
-        noted, self._noted = self._noted, Noted()
-        return noted
 
     # --- nodes and gangs ---
 
@@ -94,13 +86,13 @@ class Intake:
         if declared.said is not None:
             gang.said = (declared.started, *declared.said)
         gang.declared = declared
-        self._noted.gangs[gang.key] = None
+        self.noted.gangs[gang.key] = None
 
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None:
             gang.declared = None
-            self._noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
 
     # --- pods ---
@@ -138,10 +130,10 @@ class Intake:
             self._cluster.occupy(state, spec.node_name)
         if member is not None:
             self._cluster.gang(member.gang).add(state)
-            self._noted.gangs[member.gang] = None
-            self._noted.members.append(state)
+            self.noted.gangs[member.gang] = None
+            self.noted.members.append(state)
         elif ours:
-            self._noted.pods.append(state)
+            self.noted.pods.append(state)
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         gang = self._gang_of(state)
@@ -157,8 +149,12 @@ class Intake:
         pod_class = self._cluster.class_of(pod)
         if stage is Stage.BOUND and state.stage is Stage.BINDING and state.node == spec.node_name:
             # the watch was faster than the answer to the bind
-            self._noted.bound.append(state)
-        if stage is Stage.BOUND and (state.node != spec.node_name or pod_class is not state.pod_class):
+            self.noted.bound.append(state)
+        if (
+            spec.node_name
+            and stage is Stage.BOUND
+            and (state.node != spec.node_name or pod_class is not state.pod_class)
+        ):
             # first news of a bind, another scheduler's included; or the pod was resized
             if state.takes_room:
                 self._cluster.vacate(state)
@@ -172,7 +168,7 @@ class Intake:
         self._note(state, gang)
         if gang is not None:
             gang.count(state)
-            self._noted.members.append(state)
+            self.noted.members.append(state)
 
     def _pod_gone(self, change: PodGone) -> None:
         state = self._cluster.pods.pop(change.uid, None)
@@ -195,12 +191,12 @@ class Intake:
             # the watch was faster, or the pod is gone
             return
         self.move(state, Stage.BOUND, bound_at=change.at)
-        self._noted.bound.append(state)
+        self.noted.bound.append(state)
 
     def _bind_failed(self, change: BindFailed) -> None:
         state = self._cluster.pods.get(change.uid)
         if state is not None and state.stage is Stage.BINDING and state.node == change.node:
-            self._noted.failed.append((state, change))
+            self.noted.failed.append((state, change))
 
     # --- what the engine itself changes ---
 
@@ -230,9 +226,9 @@ class Intake:
 
     def _note(self, pod: PodState, gang: GangState | None) -> None:
         if gang is not None:
-            self._noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = None
         elif pod.ours:
-            self._noted.pods.append(pod)
+            self.noted.pods.append(pod)
 
 
 def _stage(pod: Pod, now: Stage) -> Stage:

@@ -75,7 +75,7 @@ class Status:
 
     def joined_waiting(self, gang: GangState, pods: list[PodState]) -> None:
         """Pods that joined a gang that waits."""
-        if gang.said is not None and not gang.said[0]:
+        if gang.said is not None:
             self.pods_wait(pods, f"pod group is unschedulable, {gang.said[2]}")
 
     def gang_held(self, gang: GangState) -> None:

@@ -151,11 +151,17 @@ def _room(verdict: Verdict) -> str:
     fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
     if fewest.nodes_admitted == verdict.nodes:
         return f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)} room for {room}"
-    why = _and([f"{r.nodes} {r.reason.removeprefix('node(s) ')}" for r in fewest.refusals if r.by_rule])
+    why = _and([_refused(refusal) for refusal in fewest.refusals if refusal.by_rule])
     if fewest.nodes_admitted == 0:
         return f"none of {_count(verdict.nodes, 'node')} may be used ({why})"
     usable = fewest.nodes_admitted
     return f"{usable} of {_count(verdict.nodes, 'node')} may be used ({why}) and {_have(usable)} room for {room}"
+
+
+def _refused(refusal: Refusal) -> str:
+    """Upstream's reason as part of a sentence: "3 had untolerated taint(s)"."""
+    reason = refusal.reason.removeprefix("node(s) ")
+    return f"{refusal.nodes} {reason.replace('were', 'was') if refusal.nodes == 1 else reason}"
 
 
 def _would_do(suggestion: Suggestion, needs: tuple[Need, ...]) -> str:

@@ -211,6 +211,8 @@ class _WantColumns:
 
     def fit(self, resources: int) -> None:
         more = resources - len(self.need)
+        if not more:
+            return
         self.need = np.pad(self.need, ((0, more), (0, 0)), constant_values=1)
         self.idle = np.pad(self.idle, ((0, more), (0, 0)), constant_values=_PLENTY)
 

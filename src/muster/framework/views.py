@@ -24,9 +24,11 @@ from muster.framework.profile import Profile
 TIE_BREAK_BITS = 10
 PRECEDENCE_BITS = 20
 
-# 64 MB hold the views of 800 classes on 5,000 nodes
-_TABLE_BYTES = 64 * 1024 * 1024
+# the views of 200 classes on 5,000 nodes, of 100 on 10,000
+_TABLE_BYTES = 16 * 1024 * 1024
 _LINES_KEPT = 16
+CLASSES_AT_ONCE = 64
+"""So many views may be in use while others are asked for."""
 
 
 class RulesView:
@@ -74,8 +76,8 @@ class _Table:
         self.views: OrderedDict[PodClass, ClassView] = OrderedDict()
         """Least recently used first."""
         self._vacant: list[int] = []
-        # 16 bytes a node and class
-        self._most = max(16, _TABLE_BYTES // (16 * max(1, capacity)))
+        # 16 bytes a node and class; at least as many as somebody may use at once
+        self._most = max(2 * CLASSES_AT_ONCE, _TABLE_BYTES // (16 * max(1, capacity)))
 
     def add(self, pod_class: PodClass, rules: RulesView) -> ClassView:
         if len(self.views) >= self._most:
@@ -259,12 +261,8 @@ class Views:
             total = total + (part if weight == 1 else weight * part)
         if view.rules.raw:
             total = total + self._rule_score(view, room.rows)
-        finer = self._profile.tie_break.finer(lines, room)
-        if isinstance(total, int):
-            return finer + (total << TIE_BREAK_BITS)
-        total <<= TIE_BREAK_BITS
-        total += finer
-        return total
+        ratings: Ints = (total << TIE_BREAK_BITS) + self._profile.tie_break.finer(lines, room)
+        return ratings
 
     def _rule_score(self, view: ClassView, rows: Rows | None) -> Ints | int:
         """Weighted sum of the normalised rule scores, by the view's present peaks."""

@@ -19,7 +19,7 @@ class GangScheduling(GangRule):
     def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
         declared = gang.declared
         assert declared is not None
-        if declared.started:
+        if gang.has_started:
             return {}
         lacking: dict[str, int] = {}
         for subset in declared.subsets:

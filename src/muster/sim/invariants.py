@@ -2,7 +2,7 @@
 
 `told` hears every change, `before` sees every batch of decisions before it is carried out, `after` looks
 at the world whenever the engine has nothing more to say, `at_rest` when nothing will change any more.
-A broken rule raises Violation.
+A broken rule raises BrokenRuleError.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _POD_TEXT = re.compile(
 )
 
 
-class Violation(AssertionError):
+class BrokenRuleError(AssertionError):
     """A rule that does not hold."""
 
     def __init__(self, rule: str, message: str) -> None:
@@ -138,7 +138,7 @@ class Invariants:
         self._world = world
         self.seen: Counter[str] = Counter()
         """What was looked at, and what the fast path missed."""
-        self._needs: dict[str, Needs] = {}
+        self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
         self._held: dict[str, Placement] = {}
         """Binds that failed for the moment, by pod: their room is kept, they are to be tried again."""
@@ -211,9 +211,14 @@ class Invariants:
         self._failures.clear()
 
     @property
-    def open(self) -> bool:
-        """Whether some bind is to be tried again."""
-        return bool(self._held)
+    def troubled(self) -> bool:
+        """Whether some bind is to be tried again, or some unit may be in backoff or half bound."""
+        gangs = self._gangs()
+        return (
+            bool(self._held or self._hopeless or self._failures)
+            or any(gang.partial for gang in gangs.values())
+            or any(self._may_back_off(unit) for unit in self._waiting(gangs))
+        )
 
     def waits(self, pod: Pod) -> bool:
         """Ours, pending, and no bind of it is open."""
@@ -259,23 +264,23 @@ class Invariants:
     def at_rest(self) -> None:
         """Looks at the world when nothing will change any more: nobody waits who fits, everybody knows why."""
         if self._world.in_flight or self._held:
-            raise Violation("rest", f"binds are still open: {[*self._world.in_flight, *self._held]}")
+            raise BrokenRuleError("rest", f"binds are still open: {[*self._world.in_flight, *self._held]}")
         places, gangs = self.places(), self._gangs()
         for unit in self._waiting(gangs):
             self._check_waits(unit, places)
             for pod in unit.pods:
                 if condition(pod.status.conditions, "PodScheduled") is None:
-                    raise Violation("told", f"{_key(pod)} waits and nobody says why")
+                    raise BrokenRuleError("told", f"{_key(pod)} waits and nobody says why")
             if unit.gang is not None and unit.gang.said is None:
-                raise Violation("told", f"{unit.key} waits and its group does not say why")
+                raise BrokenRuleError("told", f"{unit.key} waits and its group does not say why")
         for gang in gangs.values():
             if gang.group is None:
                 continue
             if gang.bound >= gang.minimum and not gang.says_started:
-                raise Violation("gang condition", f"{gang.key} has its minimum bound but does not say so")
+                raise BrokenRuleError("gang condition", f"{gang.key} has its minimum bound but does not say so")
             held = not gang.started and not gang.basic and (gang.present < gang.minimum or gang.gated)
             if held and gang.said is None:
-                raise Violation("told", f"{gang.key} is held and does not say why")
+                raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
 
     # --- decisions ---
 
@@ -284,7 +289,7 @@ class Invariants:
     ) -> None:
         uids = [placement.uid for placement in decision.pods]
         if not uids or len(uids) != len(set(uids)):
-            raise Violation("bound once", f"one decision names a pod twice, or none: {decision}")
+            raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
         again = all(placement.uid in self._held for placement in decision.pods) or all(
             placement.uid in self._hopeless and self._hopeless[placement.uid][0].node == placement.node
@@ -307,50 +312,48 @@ class Invariants:
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:
         pod = self._world.pods.get(placement.uid)
         if pod is None or _key(pod) != placement.pod:
-            raise Violation("bound once", f"{placement.pod} is bound but does not exist")
+            raise BrokenRuleError("bound once", f"{placement.pod} is bound but does not exist")
         if pod.spec.node_name or placement.uid in self._world.in_flight:
-            raise Violation("bound once", f"{placement.pod} is bound again, to {placement.node}")
+            raise BrokenRuleError("bound once", f"{placement.pod} is bound again, to {placement.node}")
         if pod.spec.scheduler_name != _OURS or pod.status.phase in _ENDED or _unit(pod) != unit:
-            raise Violation("bound once", f"{placement.pod} is not for {unit} to bind")
+            raise BrokenRuleError("bound once", f"{placement.pod} is not for {unit} to bind")
         if pod.spec.scheduling_gates:
-            raise Violation("gates", f"{placement.pod} is bound with gates")
+            raise BrokenRuleError("gates", f"{placement.pod} is bound with gates")
         if pod.metadata.deletion_timestamp is not None:
-            raise Violation("leaving", f"{placement.pod} is bound while it is being deleted")
+            raise BrokenRuleError("leaving", f"{placement.pod} is bound while it is being deleted")
         return pod
 
     def _check_place(self, placement: Placement, pod: Pod, places: dict[str, Place]) -> None:
         node = self._world.nodes.get(placement.node)
         if node is None:
-            raise Violation(
-                "no pod lost", f"{placement.pod} is bound to {placement.node}, which is not there"
-            )
+            raise BrokenRuleError("no pod lost", f"{placement.pod} is bound to {placement.node}, which is not there")
         held = self._held.get(placement.uid)
         if held is not None:
             if held.node != placement.node:
-                raise Violation(
+                raise BrokenRuleError(
                     "bound once",
                     f"{placement.pod} may be on {held.node} already, and goes to {placement.node}",
                 )
             return  # its room is counted, and its node's facts may have changed since
         if not admits(node, pod):
-            raise Violation("node rules", f"{placement.node} does not admit {placement.pod}")
+            raise BrokenRuleError("node rules", f"{placement.node} does not admit {placement.pod}")
         needs, place = self._needs_of(pod), places[placement.node]
+        if any(collide(port, taken) for port in needs.ports for taken in place.ports):
+            raise BrokenRuleError("ports", f"{placement.pod} wants a port that is taken on {placement.node}")
         if not fits(needs, place):
-            raise Violation("over-commit", f"{placement.pod} does not fit on {placement.node}: {place.room}")
+            raise BrokenRuleError("over-commit", f"{placement.pod} does not fit on {placement.node}: {place.room}")
         take(needs, place)
 
     def _check_whole(self, gang: Gang, fresh: int, decision: Bind) -> None:
         if gang.group is None:
-            raise Violation("gang whole", f"{gang.key} is bound but not declared")
+            raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
         if gang.started or gang.group.metadata.uid in self._started:
             return
         if gang.gated:
-            raise Violation("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
+            raise BrokenRuleError("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
         have = gang.bound + gang.binding + fresh
         if have < gang.minimum:
-            raise Violation(
-                "gang whole", f"{gang.key} is bound with {have} of {gang.minimum}: {decision.pods}"
-            )
+            raise BrokenRuleError("gang whole", f"{gang.key} is bound with {have} of {gang.minimum}: {decision.pods}")
 
     def _check_order(self, key: str, places: dict[str, Place], waiting: list[Waiting]) -> None:
         """Nobody goes first while a better one that may be decided fits."""
@@ -363,54 +366,50 @@ class Invariants:
             if unit.order >= mine.order:
                 return
             if not self._may_back_off(unit) and self._exact(unit) and self._fits(unit, places):
-                raise Violation(
-                    "order", f"{key} {mine.order} goes before {unit.key} {unit.order}, which fits"
-                )
+                raise BrokenRuleError("order", f"{key} {mine.order} goes before {unit.key} {unit.order}, which fits")
 
     def _check_release(self, decision: Release, gangs: dict[str, Gang]) -> None:
         gang = gangs.get(decision.unit)
         self._trouble[decision.unit] = self._world.now
         if gang is None or gang.group is None or gang.started or not gang.bound:
-            raise Violation("release", f"{decision.unit} is released but is not a half-bound gang")
+            raise BrokenRuleError("release", f"{decision.unit} is released but is not a half-bound gang")
         if not decision.pods:
-            raise Violation("release", f"nothing of {decision.unit} is released")
+            raise BrokenRuleError("release", f"nothing of {decision.unit} is released")
         if gang.deadline is not None and gang.deadline > self._world.now:
-            raise Violation(
-                "release", f"{decision.unit} is released {gang.deadline - self._world.now:g} s early"
-            )
+            raise BrokenRuleError("release", f"{decision.unit} is released {gang.deadline - self._world.now:g} s early")
         for ref in decision.pods:
             pod = self._world.pods.get(ref.uid)
             on_its_way = ref.uid in self._world.in_flight or ref.uid in self._held
             if pod is None or _unit(pod) != decision.unit or not (pod.spec.node_name or on_its_way):
-                raise Violation("no pod lost", f"{ref.pod} is released but has no node")
+                raise BrokenRuleError("no pod lost", f"{ref.pod} is released but has no node")
 
     def _check_pod_condition(self, decision: PodCondition) -> None:
         told = _POD_TEXT.fullmatch(decision.message)
         if told is None or decision.reason != "Unschedulable":
-            raise Violation("text", f"not upstream's text: {decision.reason}: {decision.message}")
+            raise BrokenRuleError("text", f"not upstream's text: {decision.reason}: {decision.message}")
         nodes = told["nodes"]
         if nodes is not None and int(nodes) != len(self._world.nodes):
-            raise Violation("text", f"there are {len(self._world.nodes)} nodes: {decision.message}")
+            raise BrokenRuleError("text", f"there are {len(self._world.nodes)} nodes: {decision.message}")
         for ref in decision.pods:
             pod = self._world.pods.get(ref.uid)
             if pod is None or pod.spec.node_name or ref.uid in self._world.in_flight:
-                raise Violation("text", f"{ref.pod} does not wait: {decision.message}")
+                raise BrokenRuleError("text", f"{ref.pod} does not wait: {decision.message}")
             now = condition(pod.status.conditions, "PodScheduled")
             if now is not None and (now.reason, now.message) == (decision.reason, decision.message):
-                raise Violation("noise", f"{ref.pod} says so already: {decision.message}")
+                raise BrokenRuleError("noise", f"{ref.pod} says so already: {decision.message}")
 
     def _check_gang_condition(self, decision: GangCondition, gangs: dict[str, Gang]) -> None:
         gang = gangs.get(decision.gang)
         if gang is None or gang.group is None:
-            raise Violation("gang condition", f"{decision.gang} is not declared")
+            raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
         if decision.started and not reached:
-            raise Violation("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")
+            raise BrokenRuleError("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")
         if gang.says_started and not decision.started:
-            raise Violation("gang condition", f"{gang.key} goes back to not started")
+            raise BrokenRuleError("gang condition", f"{gang.key} goes back to not started")
         said = gang.said
         if said is not None and (said.reason, said.message) == (decision.reason, decision.message):
-            raise Violation("noise", f"{gang.key} says so already: {decision.message}")
+            raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")
 
     # --- the world ---
 
@@ -420,9 +419,9 @@ class Invariants:
             if not short:
                 self._excused.discard(name)
             elif name not in self._excused:
-                raise Violation("over-commit", f"{name} lacks {short}")
+                raise BrokenRuleError("over-commit", f"{name} lacks {short}")
             if _collisions(place.ports):
-                raise Violation("ports", f"{name} has a host port twice: {sorted(place.ports)}")
+                raise BrokenRuleError("ports", f"{name} has a host port twice: {sorted(place.ports)}")
 
     def _check_partial(self, gang: Gang) -> None:
         if gang.group is None:
@@ -433,7 +432,7 @@ class Invariants:
             return
         deadline = gang.deadline
         if deadline is not None and self._world.now > deadline + _STAMP_SECONDS:
-            raise Violation(
+            raise BrokenRuleError(
                 "half bound",
                 f"{gang.key} has {gang.bound} of {gang.minimum} bound, {self._world.now - deadline:g} s too long",
             )
@@ -444,7 +443,7 @@ class Invariants:
         if not self._fits(unit, places):
             return
         if exact:
-            raise Violation("nobody waits who fits", f"{unit.key} waits, and {unit.need} of it fit")
+            raise BrokenRuleError("nobody waits who fits", f"{unit.key} waits, and {unit.need} of it fit")
         self.seen["mixed gangs that waited and fit"] += 1
 
     # --- what is there ---
@@ -498,16 +497,11 @@ class Invariants:
     def _waiting(self, gangs: dict[str, Gang]) -> Iterator[Waiting]:
         """Every unit that may be decided now."""
         for pod in self._world.pods.values():
-            lone = pod.spec.scheduling_group is None and pod.spec.scheduler_name == _OURS
-            if lone and pod.status.phase not in _ENDED and not self._node_of(pod):
-                if not pod.spec.scheduling_gates and pod.metadata.deletion_timestamp is None:
-                    order = (
-                        1,
-                        -(pod.spec.priority or 0),
-                        seconds(pod.metadata.creation_timestamp),
-                        pod.metadata.uid,
-                    )
-                    yield Waiting(_key(pod), order, 1, [pod], None)
+            lone = pod.spec.scheduling_group is None
+            if lone and not pod.spec.scheduling_gates and self.waits(pod):
+                created = seconds(pod.metadata.creation_timestamp)
+                order = (1, -(pod.spec.priority or 0), created, pod.metadata.uid)
+                yield Waiting(_key(pod), order, 1, [pod], None)
         for gang in gangs.values():
             if gang.ready:
                 assert gang.group is not None
@@ -524,9 +518,7 @@ class Invariants:
 
     def _may_back_off(self, unit: Waiting) -> bool:
         since = self._trouble.get(unit.key)
-        return unit.key in self._was_mixed or (
-            since is not None and self._world.now - since < _BACKOFF_SECONDS
-        )
+        return unit.key in self._was_mixed or (since is not None and self._world.now - since < _BACKOFF_SECONDS)
 
     def _wanted(self, unit: Waiting) -> dict[Needs, int]:
         return Counter(self._needs_of(pod) for pod in unit.pods)
@@ -549,10 +541,12 @@ class Invariants:
     # --- what stays the same, kept ---
 
     def _needs_of(self, pod: Pod) -> Needs:
-        found = self._needs.get(pod.metadata.uid)
-        if found is None:
-            found = self._needs[pod.metadata.uid] = needs_of(pod)
-        return found
+        """Changes of a pod keep the parts of its spec that did not change, so identity tells."""
+        spec = pod.spec
+        known = self._needs.get(pod.metadata.uid)
+        if known is None or known[0] is not spec.containers or known[1] is not spec.node_selector:
+            known = self._needs[pod.metadata.uid] = (spec.containers, spec.node_selector, needs_of(pod))
+        return known[2]
 
     def _room_of(self, node: Node) -> Room:
         return self._facts_of(node)[1]

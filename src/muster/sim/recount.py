@@ -1,4 +1,4 @@
-"""Whether the engine's columns and counters say what a fresh count of its pods says, and its pods what the objects say."""
+"""Whether the engine's columns and counters agree with a fresh count of its pods, and its pods with the objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.usage import Ints
 from muster.framework.views import Views
-from muster.sim.invariants import Violation
+from muster.sim.invariants import BrokenRuleError
 from muster.sim.world import World
 
 
@@ -30,9 +30,9 @@ def _compare_pod(state: PodState, pod: Pod) -> None:
     ended = {"Succeeded": Stage.SUCCEEDED, "Failed": Stage.FAILED}.get(pod.status.phase)
     stage = ended or (Stage.BOUND if pod.spec.node_name else None)
     if stage is None and state.stage not in (Stage.PENDING, Stage.BINDING):
-        raise Violation("recount", f"{state.key} is {state.stage.name}, the object knows nothing of it")
+        raise BrokenRuleError("recount", f"{state.key} is {state.stage.name}, the object knows nothing of it")
     if stage is not None and stage is not state.stage:
-        raise Violation("recount", f"{state.key} is {state.stage.name}, by its object {stage.name}")
+        raise BrokenRuleError("recount", f"{state.key} is {state.stage.name}, by its object {stage.name}")
     if stage is Stage.BOUND:
         _compare(f"node of {state.key}", state.node, pod.spec.node_name)
     _compare(f"gates of {state.key}", len(state.gates), len(pod.spec.scheduling_gates))
@@ -43,9 +43,7 @@ def _compare_rows(cluster: Cluster) -> None:
     for pod in cluster.pods.values():
         if pod.takes_room:
             there.setdefault(pod.node, {})[pod.uid] = pod
-    _compare(
-        "pods by node", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()}
-    )
+    _compare("pods by node", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()})
     usage = cluster.nodes.usage
     fresh = {name: type(state)() for name, state in usage.states.items()}
     for name, row in cluster.nodes.rows.items():
@@ -105,4 +103,4 @@ def _ranks(key: Ints) -> list[int]:
 
 def _compare(what: str, kept: object, counted: object) -> None:
     if kept != counted:
-        raise Violation("recount", f"{what}: the engine has {kept}, a recount {counted}")
+        raise BrokenRuleError("recount", f"{what}: the engine has {kept}, a recount {counted}")

@@ -1,8 +1,8 @@
 """Replays one world, or runs many.
 
-    python -m muster.sim.chaos 1234               tells the story of one world
-    python -m muster.sim.chaos 1234 --shrink      the same with as few events as still break the rule
-    python -m muster.sim.chaos --worlds 20000     runs many and prints what they saw
+python -m muster.sim.chaos 1234               tells the story of one world
+python -m muster.sim.chaos 1234 --shrink      the same with as few events as still break the rule
+python -m muster.sim.chaos --worlds 20000     runs many and prints what they saw
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from multiprocessing import Pool
 
 from muster.sim.chaos.recipe import recipe
-from muster.sim.chaos.run import Outcome, run
+from muster.sim.chaos.run import Outcome, Variation, run
 from muster.sim.chaos.story import tell
 
 _CHUNK = 50
@@ -22,14 +22,19 @@ _CHUNK = 50
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m muster.sim.chaos", description=__doc__)
-    parser.add_argument("seed", type=int, nargs="?", help="the world to tell the story of")
+    parser.add_argument("seeds", type=int, nargs="*", help="worlds to tell the story of")
     parser.add_argument("--shrink", action="store_true", help="leave out what is not needed to break the rule")
     parser.add_argument("--worlds", type=int, default=0, help="run so many worlds")
     parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
     parser.add_argument("--jobs", type=int, default=2, help="processes to use")
+    parser.add_argument("--digest", action="store_true", help="print a digest of all decisions, nothing else")
     given = parser.parse_args(arguments)
-    if given.seed is not None:
-        return _one(given.seed, shrink=given.shrink)
+    if given.digest:
+        for seed in given.seeds:
+            print(run(seed).digest())
+        return 0
+    if given.seeds:
+        return max(_one(seed, shrink=given.shrink) for seed in given.seeds)
     return _many(given.first, given.worlds, jobs=given.jobs)
 
 
@@ -44,14 +49,13 @@ def _one(seed: int, *, shrink: bool) -> int:
 def shrunk(seed: int) -> Outcome:
     """The world of a failing seed, without the steps that the failure does not need."""
     outcome = run(seed)
-    rule = outcome.rule
     kept = [step.number for step in recipe(seed).plan]
     size = max(1, len(kept) // 2)
     while size:
         for start in range(0, len(kept), size):
             fewer = kept[:start] + kept[start + size :]
-            tried = run(seed, only=frozenset(fewer))
-            if tried.rule == rule:
+            tried = run(seed, Variation(only=frozenset(fewer)))
+            if tried.rule == outcome.rule:
                 outcome, kept = tried, fewer
                 break
         else:

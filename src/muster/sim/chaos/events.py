@@ -63,17 +63,14 @@ class Events:
         shapes = [rng.choice(self._shapes)] * members
         if "mixed" in self._mood and rng.random() < 0.5:
             shapes = [rng.choice(self._shapes) for _ in range(members)]
-        minimum = rng.choice(
-            (members, members, members, max(1, members - 1), max(1, members // 2), members + 1)
-        )
+        minimum = rng.choice((members, members, members, max(1, members - 1), max(1, members // 2), members + 1))
         self._gangs[name] = (max(members, minimum), shapes[0])
         basic = rng.random() < 0.12
         group = self._group(name, None if basic else minimum, rng)
         priority = group.spec.priority or 0
-        pods = [
-            self._pod(f"{name}-{i}", shape, rng, gang=name, priority=priority)
-            for i, shape in enumerate(shapes)
-        ]
+        pods = [self._pod(f"{name}-{i}", shape, rng, gang=name, priority=priority) for i, shape in enumerate(shapes)]
+        if "foreign" in self._mood and rng.random() < 0.15:
+            pods[0] = replace(pods[0], spec=replace(pods[0].spec, scheduler_name="other"))
         declared = rng.choices(("before", "after", "late", "never"), weights=(6, 2, 2, 1))[0]
         if declared == "before":
             self._world.create_group(group)
@@ -100,9 +97,7 @@ class Events:
             ),
         )
 
-    def _pod(
-        self, name: str, shape: PodSpec, rng: Random, *, gang: str | None = None, priority: int = 0
-    ) -> Pod:
+    def _pod(self, name: str, shape: PodSpec, rng: Random, *, gang: str | None = None, priority: int = 0) -> Pod:
         annotations: dict[str, str] = {}
         if rng.random() < 0.35:
             annotations[RUN_SECONDS] = rng.choice(("1", "7", "20", "45"))
@@ -131,9 +126,7 @@ class Events:
             return ""
         name = rng.choice(declared)
         wanted, shape = self._gangs[name]
-        live = sum(
-            _gang_of(pod) == name and pod.status.phase != "Failed" for pod in self._world.pods.values()
-        )
+        live = sum(_gang_of(pod) == name and pod.status.phase != "Failed" for pod in self._world.pods.values())
         priority = self._world.groups[f"{_NAMESPACE}/{name}"].spec.priority or 0
         for number in range(wanted - live):
             pod_name = f"{self._name(name + '-r')}-{number}"
@@ -143,13 +136,11 @@ class Events:
     # --- ends ---
 
     def delete_pod(self, rng: Random) -> str:
-        pod = self._pick(
-            rng, (pod for pod in self._world.pods.values() if pod.metadata.deletion_timestamp is None)
-        )
+        pod = self._pick(rng, (pod for pod in self._world.pods.values() if pod.metadata.deletion_timestamp is None))
         if pod is None:
             return ""
         uid = pod.metadata.uid
-        if rng.random() < 0.5:
+        if rng.random() < 0.4:
             self._world.delete_pod(uid)
             return f"{pod.metadata.name} deleted"
         self._delete_slowly(pod, rng)
@@ -158,7 +149,7 @@ class Events:
     def _delete_slowly(self, pod: Pod, rng: Random) -> None:
         marked = replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(self._world.now)))
         self._world.change_pod(marked)
-        delay = rng.choice((0.3, 2.0, 10.0))
+        delay = rng.choice((0.3, 2.0, 10.0, 30.0))
         self._world.at(self._world.now + delay, lambda: self._world.delete_pod(pod.metadata.uid))
 
     def delete_gang(self, rng: Random) -> str:
@@ -188,6 +179,16 @@ class Events:
 
     # --- changes of mind ---
 
+    def annotate(self, rng: Random) -> str:
+        """Somebody writes on pods what does not concern the scheduler, most often on those on their way."""
+        flying = [pod for uid, pod in self._world.pods.items() if uid in self._world.in_flight]
+        pod = self._pick(rng, flying or self._world.pods.values())
+        if pod is None:
+            return ""
+        annotations = {**pod.metadata.annotations, "sim/note": "seen"}
+        self._world.change_pod(replace(pod, metadata=replace(pod.metadata, annotations=annotations)))
+        return f"{pod.metadata.name} annotated"
+
     def ungate(self, rng: Random) -> str:
         pod = self._pick(rng, (pod for pod in self._world.pods.values() if pod.spec.scheduling_gates))
         if pod is None:
@@ -207,6 +208,38 @@ class Events:
         self._world.change_group(replace(group, spec=replace(group.spec, scheduling_policy=policy)))
         return f"{group.metadata.name} now needs {minimum}, not {gang.min_count}"
 
+    def change_timeout(self, rng: Random) -> str:
+        groups = sorted(self._world.groups.values(), key=lambda g: g.metadata.name)
+        if not groups:
+            return ""
+        group = rng.choice(groups)
+        timeout = str(rng.choice((2, 5, 30)))
+        annotations = {**group.metadata.annotations, TIMEOUT_ANNOTATION: timeout}
+        self._world.change_group(replace(group, metadata=replace(group.metadata, annotations=annotations)))
+        return f"{group.metadata.name} times out after {timeout} s"
+
+    def narrow_pod(self, rng: Random) -> str:
+        """A pod with gates may still be told where to go."""
+        pod = self._pick(rng, (pod for pod in self._world.pods.values() if pod.spec.scheduling_gates))
+        if pod is None:
+            return ""
+        self._world.change_pod(replace(pod, spec=replace(pod.spec, node_selector={"zone": rng.choice("ab")})))
+        return f"{pod.metadata.name} wants zone {self._world.pods[pod.metadata.uid].spec.node_selector}"
+
+    def shrink_pod(self, rng: Random) -> str:
+        """A running pod is resized in place, to no more than it had."""
+        pod = self._pick(rng, (pod for pod in self._world.pods.values() if pod.status.phase == "Running"))
+        if pod is None or not pod.spec.containers[0].resources.requests:
+            return ""
+        first = pod.spec.containers[0]
+        requests = {**first.resources.requests, "cpu": "250m"}
+        smaller = replace(first, resources=replace(first.resources, requests=requests))
+        spec = replace(pod.spec, containers=(smaller, *pod.spec.containers[1:]))
+        if dict(needs_of(pod).requests).get("cpu", 0) < dict(needs_of(replace(pod, spec=spec)).requests)["cpu"]:
+            return ""
+        self._world.change_pod(replace(pod, spec=spec))
+        return f"{pod.metadata.name} shrinks to {requests}"
+
     # --- other schedulers ---
 
     def foreign_pod(self, rng: Random) -> str:
@@ -221,9 +254,7 @@ class Events:
         return f"foreign pod {pod.metadata.name} on {node}"
 
     def delete_foreign(self, rng: Random) -> str:
-        pod = self._pick(
-            rng, (pod for pod in self._world.pods.values() if pod.spec.scheduler_name == "other")
-        )
+        pod = self._pick(rng, (pod for pod in self._world.pods.values() if pod.spec.scheduler_name == "other"))
         if pod is None:
             return ""
         self._world.delete_pod(pod.metadata.uid)
@@ -240,9 +271,7 @@ class Events:
 
     def _node_for(self, pod: Pod, rng: Random) -> str | None:
         needs = needs_of(pod)
-        possible = [
-            name for name, place in sorted(self._world.invariants.places().items()) if fits(needs, place)
-        ]
+        possible = [name for name, place in sorted(self._world.invariants.places().items()) if fits(needs, place)]
         return rng.choice(possible) if possible else None
 
     # --- nodes ---
@@ -274,8 +303,10 @@ class Events:
         if not self._lost:
             return ""
         name = rng.choice(sorted(self._lost))
-        self._world.put_node(self._lost.pop(name))
-        return f"node {name} is back"
+        node = self._lost.pop(name)
+        changed = rng.random() < 0.3
+        self._world.put_node(new_node(rng, name, self._mood) if changed else node)
+        return f"node {name} is back" + (", another one" if changed else "")
 
     def cordon(self, rng: Random) -> str:
         return self._change_node(rng, "cordoned", unschedulable=True)

@@ -28,12 +28,13 @@ GPU = "example.com/gpu"
 Mood = frozenset[str]
 """Which kinds of trouble a world has.  Few at a time: in worlds with all of them one hides the other."""
 
-# How often a world has each trouble.  "hurry" gives the engine so little budget that it decides one unit per
-# call.
+# How often a world has each trouble.  "stubborn" has nodes where every bind fails; "hurry" gives the engine so
+# little budget that it decides one unit per call; "long" worlds last for hours, others for a minute or two.
 _LIKELY = {
     "slow": 0.5,
     "transient": 0.3,
     "rejected": 0.25,
+    "stubborn": 0.08,
     "lost answers": 0.2,
     "answers first": 0.5,
     "restarts": 0.4,
@@ -49,6 +50,7 @@ _LIKELY = {
     "taints": 0.4,
     "priorities": 0.6,
     "hurry": 0.2,
+    "long": 0.03,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -59,6 +61,7 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("delete_gang", 2, ""),
     ("end_pod", 4, ""),
     ("replace_members", 3, ""),
+    ("annotate", 3, ""),
     ("add_node", 2, ""),
     ("heartbeats", 1, ""),
     ("foreign_pod", 4, "foreign"),
@@ -73,6 +76,9 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("resize_node", 2, "node facts"),
     ("ungate", 6, "gates"),
     ("change_minimum", 5, "resizing"),
+    ("change_timeout", 2, "resizing"),
+    ("shrink_pod", 2, "resizing"),
+    ("narrow_pod", 2, "gates"),
     ("restart", 4, "restarts"),
     ("crash", 4, "crashes"),
 )
@@ -114,7 +120,8 @@ def _plan(rng: Random, mood: Mood, steps: int) -> list[Step]:
     chosen = rng.choices([k for k, _ in kinds], weights=[w for _, w in kinds], k=steps)
     # arrivals first, or there is little to go wrong
     chosen[: steps // 6] = rng.choices(("gang", "pod"), weights=(3, 1), k=steps // 6)
-    delays = rng.choices((0.0, 0.3, 1.0, 2.0, 5.0, 9.0), weights=(6, 4, 4, 3, 2, 1), k=steps)
+    pace = (0.0, 2.0, 10.0, 60.0, 200.0, 400.0) if "long" in mood else (0.0, 0.3, 1.0, 2.0, 5.0, 9.0)
+    delays = rng.choices(pace, weights=(6, 4, 4, 3, 2, 1), k=steps)
     return [Step(i, delay, kind) for i, (delay, kind) in enumerate(zip(delays, chosen, strict=True))]
 
 
@@ -170,9 +177,7 @@ def _shape(rng: Random, mood: Mood) -> PodSpec:
         requests["memory"] = rng.choice(("512Mi", "1Gi", "2Gi", "5Gi"))
     if rng.random() < 0.25:
         requests[GPU] = rng.choice((1, 1, 2))
-    ports = (
-        (ContainerPort(host_port=rng.choice((80, 8080))),) if "ports" in mood and rng.random() < 0.5 else ()
-    )
+    ports = (ContainerPort(host_port=rng.choice((80, 8080))),) if "ports" in mood and rng.random() < 0.5 else ()
     containers = [Container(resources=Resources(requests=requests), ports=ports)]
     if rng.random() < 0.1:
         containers.append(Container(resources=Resources(limits={"cpu": "250m"})))
@@ -199,9 +204,7 @@ def _affinity(rng: Random) -> Affinity:
 
     required = NodeSelector(tuple(term() for _ in range(rng.randint(1, 2)))) if rng.random() < 0.5 else None
     wishes = rng.randint(0 if required else 1, 2)
-    preferred = tuple(
-        PreferredNodes(weight=rng.choice((1, 10, 50)), preference=term()) for _ in range(wishes)
-    )
+    preferred = tuple(PreferredNodes(weight=rng.choice((1, 10, 50)), preference=term()) for _ in range(wishes))
     return Affinity(node_affinity=NodeAffinity(required=required, preferred=preferred))
 
 

@@ -13,14 +13,37 @@ import msgspec
 
 from muster.engine.decisions import Decision
 from muster.sim.chaos.events import Events
-from muster.sim.chaos.recipe import Recipe, recipe
+from muster.sim.chaos.recipe import Recipe, Step, recipe
 from muster.sim.chaos.world import START, ChaosFaults, ChaosWorld
-from muster.sim.invariants import Violation
+from muster.sim.invariants import BrokenRuleError
 from muster.sim.recount import compare_views
 
 # longer than any time-out, backoff and run time together; shorter than the 300 s after which the engine
 # tries everybody again, which would hide a wake-up that was forgotten
 _REST_SECONDS = 110.0
+
+
+class Variation(NamedTuple):
+    """How a run differs from the plain one of its seed."""
+
+    only: Container[int] | None = None
+    """Steps to do; others are left out."""
+    without: Container[str] = ()
+    """Kinds of events to leave out."""
+    shuffle: int = 0
+    """Another number, another order in which a restarted scheduler reads the objects."""
+    rebuild_before: int | None = None
+    """The scheduler restarts before this step, or the next one that the world is quiet at."""
+    crash_at: int | None = None
+    """The scheduler dies at this point, counted over the whole run."""
+    recount: bool = True
+    """Compares the engine's counters with a recount; else only what the objects say is looked at."""
+
+    def does(self, step: Step) -> bool:
+        return (self.only is None or step.number in self.only) and step.kind not in self.without
+
+
+_PLAIN = Variation()
 
 
 class Outcome(NamedTuple):
@@ -29,14 +52,11 @@ class Outcome(NamedTuple):
     seed: int
     violation: str
     """Empty if there was none."""
+    rule: str
+    """Which rule was broken."""
     seen: Counter[str]
     world: ChaosWorld
     story: list[tuple[float, str]]
-
-    @property
-    def rule(self) -> str:
-        """Which rule was broken."""
-        return self.violation.partition(":")[0] if "(/" not in self.violation else self.violation.rpartition("(")[2]
 
     def digest(self, *kinds: type) -> str:
         """Of all decisions, or of those of some kinds: equal for worlds that decided the same."""
@@ -47,69 +67,66 @@ class Outcome(NamedTuple):
         return hasher.hexdigest()
 
 
-def run(
-    seed: int,
-    *,
-    shuffle: int = 0,
-    only: Container[int] | None = None,
-    rebuild_after: int | None = None,
-    planned: Recipe | None = None,
-) -> Outcome:
-    """Runs the world of `seed`.
-
-    `shuffle` changes the order in which a restarted scheduler reads the objects, `only` leaves out steps,
-    `rebuild_after` restarts the scheduler after that step, if nothing is in flight there.
-    """
-    given = planned or recipe(seed)
-    faults = ChaosFaults(seed, given.mood, shuffle=shuffle)
-    world = ChaosWorld(faults, hurry="hurry" in given.mood)
-    story: list[tuple[float, str]] = []
-    seen: Counter[str] = Counter()
-    violation = ""
+def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
+    """Runs the world of `seed`; whatever goes wrong in it is in the outcome."""
+    planned = recipe(seed)
+    faults = ChaosFaults(seed, planned.mood, shuffle=variation.shuffle)
+    world = ChaosWorld(faults, hurry="hurry" in planned.mood, recount=variation.recount)
+    world.crash_in = variation.crash_at
+    life = _Life(planned, world, variation)
+    rule = violation = ""
     try:
-        _live(world, given, story, seen, only=only, rebuild_after=rebuild_after)
-    except Violation as broken:
-        violation = str(broken)
-    except Exception as error:  # whatever breaks in the engine is a finding, with this seed
+        life.live()
+    except BrokenRuleError as broken:
+        rule, violation = broken.rule, str(broken)
+    except Exception as error:  # whatever breaks in the engine is a finding
         where = traceback.extract_tb(error.__traceback__)[-1]
-        violation = f"exception: {type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+        rule = f"{type(error).__name__} at {where.filename}:{where.lineno}"
+        violation = f"{rule}: {error}"
+    seen = life.seen
     for counted in (faults.seen, world.seen, world.invariants.seen):
         seen.update({name: count for name, count in counted.items() if count})
-    return Outcome(seed, violation, seen, world, story)
+    return Outcome(seed, violation, rule, seen, world, life.story)
 
 
-def _live(
-    world: ChaosWorld,
-    given: Recipe,
-    story: list[tuple[float, str]],
-    seen: Counter[str],
-    *,
-    only: Container[int] | None,
-    rebuild_after: int | None,
-) -> None:
-    events = Events(world, given)
-    for node in given.nodes:
-        world.put_node(node)
-    at = START
-    for step in given.plan:
-        if only is not None and step.number not in only:
-            continue
-        at += step.delay_seconds
-        if step.delay_seconds:
-            world.run(at)  # else both happen before the scheduler looks
-        happened = events.do(step, Random(f"{given.seed}/{step.number}"))
+class _Life:
+    """A world on its way through its plan."""
+
+    def __init__(self, planned: Recipe, world: ChaosWorld, variation: Variation) -> None:
+        self._recipe = planned
+        self._world = world
+        self._variation = variation
+        self.story: list[tuple[float, str]] = []
+        self.seen: Counter[str] = Counter()
+
+    def live(self) -> None:
+        world = self._world
+        events = Events(world, self._recipe)
+        for node in self._recipe.nodes:
+            world.put_node(node)
+        at = START
+        for step in self._recipe.plan:
+            if self._variation.does(step):
+                at += step.delay_seconds
+                if step.delay_seconds:
+                    world.run(at)  # else both happen before the scheduler looks
+                    self._rebuild(step)
+                self._do(step, events)
+        world.end_trouble()
+        world.run(at + _REST_SECONDS)
+        world.invariants.at_rest()
+        compare_views(world)
+        self.seen["worlds"] += 1
+
+    def _do(self, step: Step, events: Events) -> None:
+        happened = events.do(step, Random(f"{self._recipe.seed}/{step.number}"))
         if happened:
-            story.append((world.now, f"[{step.number}] {happened}"))
-            seen[f"events: {step.kind}"] += 1
-            seen["events"] += 1
-        if rebuild_after == step.number:
-            world.run(at)
-            if not world.in_flight and not world.invariants.open:
-                world.restart()
-    assert isinstance(world.faults, ChaosFaults)
-    world.faults.calm = True
-    world.crash_in = None
-    world.run(at + _REST_SECONDS)
-    world.invariants.at_rest()
-    compare_views(world)
-    seen["worlds"] += 1
+            self.story.append((self._world.now, f"[{step.number}] {happened}"))
+            self.seen[f"events: {step.kind}"] += 1
+            self.seen["events"] += 1
+
+    def _rebuild(self, step: Step) -> None:
+        first = self._variation.rebuild_before
+        if first is not None and step.number >= first and not self.seen["rebuilt"] and self._world.quiet:
+            self._world.restart()
+            self.seen["rebuilt"] += 1

@@ -12,7 +12,7 @@ from muster.engine.decisions import Decision, Placement
 from muster.engine.engine import WORK, Engine
 from muster.plugins.defaults import default_profile
 from muster.sim.chaos.recipe import Mood
-from muster.sim.invariants import Invariants, Violation
+from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.recount import recount
 from muster.sim.world import BindFate, Faults, World
 
@@ -38,10 +38,10 @@ class ChaosFaults(Faults):
             return BindFate()
         rng = self._rng("bind", placement)
         delay = rng.choice((0.0, 0.0, 0.4, 2.0, 6.5)) if "slow" in self._mood else 0.0
-        failure = None
-        if "transient" in self._mood and rng.random() < 0.3:
+        failure = self._stubbornness(placement.node)
+        if failure is None and "transient" in self._mood and rng.random() < 0.3:
             failure = Failure.TRANSIENT
-        elif "rejected" in self._mood and rng.random() < 0.3:
+        elif failure is None and "rejected" in self._mood and rng.random() < 0.3:
             failure = Failure.REJECTED
         landed = failure is Failure.TRANSIENT and "lost answers" in self._mood and rng.random() < 0.5
         self.seen["slow binds"] += delay > 0
@@ -65,11 +65,17 @@ class ChaosFaults(Faults):
         Random(f"{self._seed}/relist/{self._relists}/{self._shuffle}").shuffle(changes)
         return changes
 
+    def _stubbornness(self, node: str) -> Failure | None:
+        """Some nodes fail every bind, whoever asks: an admission plugin gone wrong, a partition."""
+        if "stubborn" not in self._mood:
+            return None
+        return Random(f"{self._seed}/{node}").choice((Failure.REJECTED, Failure.TRANSIENT, None, None))
+
     def _rng(self, what: str, placement: Placement) -> Random:
         return Random(f"{self._seed}/{what}/{placement.pod}/{self._tries[placement.uid]}")
 
 
-class SchedulerDied(Exception):
+class SchedulerDiedError(Exception):
     """Stops the driver in the middle of its work; never leaves this module."""
 
 
@@ -90,7 +96,9 @@ class ChaosEngine(Engine):
 class ChaosWorld(World):
     """`crash_in` counts down at every point where a scheduler can die: before each decision, around each bind."""
 
-    def __init__(self, faults: ChaosFaults, *, hurry: bool = False) -> None:
+    def __init__(self, faults: ChaosFaults, *, hurry: bool = False, recount: bool = True) -> None:
+        self._chaos = faults
+        self._recount = recount
         self.invariants = Invariants(self)
         self.seen: Counter[str] = Counter()
         self.crash_in: int | None = None
@@ -98,6 +106,16 @@ class ChaosWorld(World):
         self._calls = (0.0, 0)
         budget = 1 if hurry else WORK
         super().__init__(lambda: ChaosEngine(budget=budget, show=self._shown), start=START, faults=faults)
+
+    @property
+    def quiet(self) -> bool:
+        """No bind is open, nobody is in backoff: all that the engine knows stands in the objects."""
+        return not self.in_flight and not self.invariants.troubled
+
+    def end_trouble(self) -> None:
+        """From now on binds succeed and the scheduler lives."""
+        self._chaos.calm = True
+        self.crash_in = None
 
     def waits(self, pod: Pod) -> bool:
         """Ours, unbound, and no bind of it is open."""
@@ -116,17 +134,18 @@ class ChaosWorld(World):
             try:
                 super()._schedule()
                 break
-            except SchedulerDied:
+            except SchedulerDiedError:
                 self.seen["restarts in the middle of a batch"] += 1
                 self.restart()
         self.seen["steps"] += 1
         self.invariants.after()
-        recount(self)
+        if self._recount:
+            recount(self)
 
     def _shown(self, decisions: list[Decision], now: float) -> None:
         self._calls = (now, self._calls[1] + 1 if self._calls[0] == now else 1)
         if self._calls[1] > _MOST_CALLS:
-            raise Violation("livelock", f"{_MOST_CALLS} calls of decide at one instant")
+            raise BrokenRuleError("livelock", f"{_MOST_CALLS} calls of decide at one instant")
         self.invariants.before(decisions)
         self.seen.update(f"decisions: {type(decision).__name__}" for decision in decisions)
 
@@ -145,7 +164,7 @@ class ChaosWorld(World):
             self.crash_in -= 1
             if self.crash_in <= 0:
                 self.crash_in = None
-                raise SchedulerDied
+                raise SchedulerDiedError
 
     def _tell(self, change: Change) -> None:
         super()._tell(change)

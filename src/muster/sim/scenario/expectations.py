@@ -69,9 +69,7 @@ def read_expectations(place: Place, refer: Refer) -> tuple[Expectation, ...]:
     return tuple(found)
 
 
-def _expectation(
-    value: Place, read: Callable[[Place], _Test], *, kind: str, subject: str, key: str
-) -> Expectation:
+def _expectation(value: Place, read: Callable[[Place], _Test], *, kind: str, subject: str, key: str) -> Expectation:
     test = read(value)
     return Expectation(
         where=value.where,
@@ -139,9 +137,7 @@ def _moment(place: Place) -> tuple[str, Callable[[float | None], bool]]:
         first, last = times
     else:
         first = last = place.seconds()
-    words = (
-        show_seconds(first) if first == last else f"between {show_seconds(first)} and {show_seconds(last)}"
-    )
+    words = show_seconds(first) if first == last else f"between {show_seconds(first)} and {show_seconds(last)}"
     return words, lambda at: at is not None and first - _SAME_INSTANT <= at <= last + _SAME_INSTANT
 
 

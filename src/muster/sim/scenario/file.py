@@ -14,7 +14,7 @@ import msgspec
 from muster.base.errors import ScenarioError
 from muster.plugins.node_resources_fit import Strategy
 from muster.sim.scenario import manifests
-from muster.sim.scenario.actions import Action, Create, short
+from muster.sim.scenario.actions import Action, Create
 from muster.sim.scenario.book import Book
 from muster.sim.scenario.expectations import Expectation, read_expectations
 from muster.sim.scenario.manifests import Manifest
@@ -146,20 +146,17 @@ def _until(place: Place, steps: list[Step]) -> float:
 
 
 def describe_nodes(scenario: Scenario) -> str:
-    """The cluster at the start, in one line: "4 nodes n-1 … n-4 with 4 cpu"."""
+    """The cluster at the start, in one line: "4 nodes (n-1 … n-4) with 4 cpu"."""
     kinds: dict[str, list[str]] = {}
     for action in scenario.steps[0].actions:
         for manifest in action.manifests if isinstance(action, Create) else ():
             if manifest["kind"] == "Node":
-                room = manifest["status"]["allocatable"]
-                listed = {name: value for name, value in room.items() if name != "pods" or value != 110}
-                kinds.setdefault(manifests.words(listed), []).append(manifest["metadata"]["name"])
-    parts = [f"{_nodes(names)} with {room}" for room, names in kinds.items()]
-    return "; ".join(parts) or "no nodes"
+                kinds.setdefault(manifests.node_words(manifest), []).append(manifest["metadata"]["name"])
+    return "; ".join(f"{_nodes(names)} with {words}" for words, names in kinds.items()) or "no nodes"
 
 
 def _nodes(names: list[str]) -> str:
     if len(names) == 1:
-        return f"node {short(names[0])}"
+        return f"node {names[0]}"
     listed = ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"
     return f"{len(names)} nodes ({listed})"

@@ -75,9 +75,7 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         affinity=shape.affinity or {},
         schedulingGates=[{"name": gate} for gate in shape.gates],
     )
-    return _manifest(
-        "v1", "Pod", metadata=_metadata(name, labels=shape.labels, annotations=annotations), spec=spec
-    )
+    return _manifest("v1", "Pod", metadata=_metadata(name, labels=shape.labels, annotations=annotations), spec=spec)
 
 
 def pod_group(
@@ -111,6 +109,26 @@ def node(
     allocatable = {"pods": _DEFAULT_PODS, **resources}
     status = {"allocatable": allocatable, "capacity": allocatable}
     return _manifest("v1", "Node", metadata=metadata, spec=spec, status=status)
+
+
+def node_words(node: Manifest) -> str:
+    """What sets a node apart: "8 cpu, zone=a, taint gpu=yes:NoSchedule"."""
+    room = {**node.get("status", {}).get("allocatable", {})}
+    if room.get("pods") == _DEFAULT_PODS:
+        del room["pods"]
+    labels = node["metadata"].get("labels", {}).items()
+    spec = node.get("spec", {})
+    parts = [words(room)] if room else []
+    parts += [f"{key}={value}" for key, value in labels if key != _HOSTNAME]
+    parts += [f"taint {taint_words(taint)}" for taint in spec.get("taints", ())]
+    parts += ["cordoned"] if spec.get("unschedulable") else []
+    return ", ".join(parts) or "nothing to allocate"
+
+
+def taint_words(taint: Manifest) -> str:
+    """As kubectl writes it."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint['key']}{value}:{taint.get('effect', 'NoSchedule')}"
 
 
 def priority_class(name: str, value: int, *, default: bool = False) -> Manifest:

@@ -26,9 +26,7 @@ def parse(text: str | bytes, *, file: str) -> Place:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ScenarioError(f"not YAML: {error}", where=file) from error
     if node is None:
-        raise ScenarioError(
-            "the file is empty", where=file, hint="a scenario needs at least a name and nodes"
-        )
+        raise ScenarioError("the file is empty", where=file, hint="a scenario needs at least a name and nodes")
     _refuse_cycles(node, file=file, above=[], done=set())
     return Place(node, file=file, what="scenario")
 

@@ -44,6 +44,8 @@ class Unit:
         self.group: PodGroup | None = None
         self.pods: dict[str, Pod] = {}
         """By UID; those that exist."""
+        self.placed: set[str] = set()
+        """UIDs of pods that came with a node, past every scheduler."""
         self.arrived = arrived
         self.started: float | None = None
         self.ended: float | None = None
@@ -187,8 +189,10 @@ class Record:
         uid = pod.metadata.uid
         if self.pods.get(uid) == pod:
             return
-        self.pods[uid] = pod
         unit = self._unit_of(pod, at)
+        if uid not in self.pods and pod.spec.node_name:
+            unit.placed.add(uid)
+        self.pods[uid] = pod
         unit.pods[uid] = pod
         self._touched[unit.key] = None
 
@@ -232,9 +236,7 @@ class Record:
             elif unit.live:
                 unit.ended = None
             unit.seen.add(unit.state)
-            if (
-                life := (unit.state, *sorted(pod.metadata.uid for pod in unit.bound), len(unit.pods))
-            ) != unit.life:
+            if (life := (unit.state, *sorted(pod.metadata.uid for pod in unit.bound), len(unit.pods))) != unit.life:
                 unit.life = life
                 self.last_change = at
             self._on_change(unit, at)

@@ -8,9 +8,11 @@ from functools import partial
 import msgspec
 
 from muster.api.times import seconds
-from muster.base.errors import MusterError, ScenarioError
+from muster.base.errors import JournalError, MusterError, ScenarioError
 from muster.engine.engine import Engine
+from muster.engine.journal import Recorder
 from muster.plugins.defaults import default_profile
+from muster.plugins.node_resources_fit import Strategy
 from muster.sim.scenario.actions import Action
 from muster.sim.scenario.expectations import Expectation
 from muster.sim.scenario.file import Scenario, describe_nodes
@@ -18,7 +20,7 @@ from muster.sim.scenario.perform import Hands, ScenarioFaults
 from muster.sim.scenario.record import Record, State, Unit
 from muster.sim.scenario.story import Line, Story
 from muster.sim.scenario.times import show_seconds
-from muster.sim.world import World
+from muster.sim.world import Scheduler, World
 
 # any day will do; creation timestamps have to look like ones
 START = seconds("2026-01-01T00:00:00Z")
@@ -29,7 +31,7 @@ _QUIET_SECONDS = 600.0
 # and in any case so long after its last step: what never comes to rest must not run for ever
 _LONGEST_SECONDS = 7 * 86_400.0
 
-MakeEngine = Callable[[], Engine]
+_STRATEGY = "strategy"
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +52,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """One line for people."""
-        return (
-            f"{self.when}, {self.subject}: expected {self.aspect}: {self.wanted}, "
-            f"saw {self.seen} [{self.where}]"
-        )
+        return f"{self.when}, {self.subject}: expected {self.aspect}: {self.wanted}, saw {self.seen} [{self.where}]"
 
 
 class UnitReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,21 +88,29 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Expectations for times after `until`."""
 
 
-def run(scenario: Scenario, *, until: float | None = None, make_engine: MakeEngine | None = None) -> Result:
-    """Plays the scenario; with `until` no further than that many seconds."""
-    return _Run(scenario, make_engine or engine_maker(scenario)).play(until)
+def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[bytes], object] | None = None) -> Result:
+    """Plays the scenario; with `until` no further than that many seconds.  `journal` takes lines."""
+    return _Run(scenario, journal).play(until)
 
 
-def engine_maker(scenario: Scenario) -> MakeEngine:
-    """Makes schedulers as the scenario wants them, for its start and for every restart."""
-    return lambda: Engine(default_profile(strategy=scenario.strategy))
+def make_engine(settings: dict[str, str]) -> Engine:
+    """An engine with the settings that a scenario or a journal's header names."""
+    try:
+        return Engine(default_profile(strategy=Strategy(settings[_STRATEGY])))
+    except (KeyError, ValueError) as error:
+        raise JournalError("settings that this version does not know", settings=settings) from error
 
 
 class _Run:
-    def __init__(self, scenario: Scenario, make_engine: MakeEngine) -> None:
+    def __init__(self, scenario: Scenario, journal: Callable[[bytes], object] | None) -> None:
         self._scenario = scenario
         faults = ScenarioFaults()
-        self._world = World(make_engine, start=START, faults=faults)
+        settings = {_STRATEGY: scenario.strategy.value}
+
+        def through(engine: Engine) -> Scheduler:
+            return engine if journal is None else Recorder(engine, journal, settings=settings)
+
+        self._world = World(lambda: make_engine(settings), start=START, faults=faults, through=through)
         self._hands = Hands(self._world, faults)
         self._story = Story()
         self._record = Record(start=START, together=scenario.together, on_change=self._story.changed)

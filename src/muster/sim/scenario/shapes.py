@@ -96,9 +96,7 @@ def pod_shape(fields: dict[str, Place], *, base: PodShape, class_for: Callable[[
             changes[attribute] = reader(place)
     if "priority" in fields:
         if "priorityClass" in fields:
-            raise fields["priority"].error(
-                "both 'priority' and 'priorityClass' are given", "keep one of them"
-            )
+            raise fields["priority"].error("both 'priority' and 'priorityClass' are given", "keep one of them")
         changes["priority_class"] = class_for(fields["priority"].integer())
     if asked := resources(fields):
         changes["resources"] = {**base.resources, **asked}

@@ -57,6 +57,7 @@ class Steps:
         else:
             raise place.error("gang needs 'members' or 'shapes'", "use 'group' for a PodGroup without pods")
         group, more = self._group(fields, name, default=len(pods), base=base)
+        more += ", gated" if base.gates else ""
         return self._create(place, [group, *pods], told=f"gang {name} ({told}{more}) arrives")
 
     def group(self, place: Place) -> Action:
@@ -99,10 +100,10 @@ class Steps:
     def node(self, place: Place) -> Action:
         found = self.nodes(place)
         names = [manifest["metadata"]["name"] for manifest in found]
-        room = {key: value for key, value in found[0]["status"]["allocatable"].items() if key != "pods"}
-        told = f"node {names[0]} ({manifests.words(room)}) joins"
+        words = manifests.node_words(found[0])
+        told = f"node {names[0]} ({words}) joins"
         if len(names) > 1:
-            told = f"nodes {names[0]} … {names[-1]} ({len(names)} × {manifests.words(room)}) join"
+            told = f"nodes {names[0]} … {names[-1]} ({len(names)} × {words}) join"
         return Create(where=place.where, told=told, manifests=tuple(found))
 
     def nodes(self, place: Place) -> list[Manifest]:
@@ -136,9 +137,7 @@ class Steps:
 
     def uncordon(self, place: Place) -> Action:
         node = self._node(place)
-        return ChangeNode(
-            where=place.where, told=f"node {node} is uncordoned", node=node, unschedulable=False
-        )
+        return ChangeNode(where=place.where, told=f"node {node} is uncordoned", node=node, unschedulable=False)
 
     def change(self, place: Place) -> Action:
         entries = place.entries()
@@ -163,7 +162,7 @@ class Steps:
         told = [f"{key}={value}" for key, value in labels.items()]
         told += [f"no label {key}" for key in gone]
         if taints is not None:
-            told.append("taints " + (", ".join(_taint_words(taint) for taint in taints) or "none"))
+            told.append("taints " + (", ".join(manifests.taint_words(taint) for taint in taints) or "none"))
         if room:
             told.append(manifests.words(room))
         if not told:
@@ -237,7 +236,7 @@ class Steps:
 
     def _shapes(self, place: Place, gang: str, base: PodShape) -> tuple[list[Manifest], str]:
         pods: list[Manifest] = []
-        told: list[str] = []
+        counts: dict[str, int] = {}
         for item in place.items():
             known = ("name", "members", *POD_FIELDS)
             fields = item.called("shape").fields(known, required=["name"], also=is_resource)
@@ -245,18 +244,16 @@ class Steps:
             shape = self._shape(fields, base)
             names = numbered(name, fields["members"].count(least=1)) if "members" in fields else [name]
             pods += [manifests.pod(one, shape, gang=gang) for one in names]
-            told.append(f"{len(names)} × {shape.words}")
+            counts[shape.words] = counts.get(shape.words, 0) + len(names)
         if not pods:
             raise place.error("shapes has no entries")
-        return pods, " and ".join(told)
+        return pods, " and ".join(f"{count} × {words}" for words, count in counts.items())
 
     def _members(self, gang: str, count: int, shape: PodShape) -> list[Manifest]:
         names = numbered(gang, count, after=self.book.number_members(gang, count))
         return [manifests.pod(name, shape, gang=gang) for name in names]
 
-    def _group(
-        self, fields: dict[str, Place], name: str, *, default: int, base: PodShape
-    ) -> tuple[Manifest, str]:
+    def _group(self, fields: dict[str, Place], name: str, *, default: int, base: PodShape) -> tuple[Manifest, str]:
         """The PodGroup, and what is worth saying of it beyond its members."""
         basic = "basic" in fields and fields["basic"].flag()
         if basic and "min" in fields:
@@ -301,11 +298,6 @@ def _bad_ref(place: Place, text: str, kinds: tuple[RefKind, ...]) -> ScenarioErr
 
 def _binds_of(what: Ref) -> str:
     return f"to {what}" if what.kind is RefKind.NODE else f"of {what}"
-
-
-def _taint_words(taint: Manifest) -> str:
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint['key']}{value}:{taint.get('effect', 'NoSchedule')}"
 
 
 ACTIONS: dict[str, Callable[[Steps, Place], Action]] = {

@@ -49,10 +49,11 @@ class Story:
         """What became of a unit in an instant."""
         told = self._told.setdefault(unit.key, _Told())
         bound = {uid: pod.spec.node_name for uid, pod in unit.pods.items() if pod.spec.node_name}
-        new = [unit.pods[uid] for uid in bound if uid not in told.bound]
+        # of what came with a node the step has told
+        new = [unit.pods[uid] for uid in bound if uid not in told.bound and uid not in unit.placed]
         self._losses(unit, told, at)
         if unit.started == at and new:
-            self._say(at, "starts", f"{unit.name} starts: {_on(new)}")
+            self._say(at, "starts", f"{unit.name} starts: {_on(unit.bound)}")
         elif new and unit.started is not None and all(pod.status.phase == "Running" for pod in new):
             self._say(at, "grows", f"{unit.name} gets {_on(new, more=True)}")
         elif new and unit.started is None:
@@ -79,7 +80,7 @@ class Story:
     def _waits(self, unit: Unit, told: _Told, at: float) -> None:
         """Why it waits, when that is something else than before; counts alone are no news."""
         reason, message = unit.why
-        gist = re.sub(r"\d+", "#", message)
+        gist = _gist(message)
         if not message or gist == told.why:
             told.why = gist or told.why
             return
@@ -98,6 +99,11 @@ class Story:
 
     def _say(self, at: float, kind: str, text: str) -> None:
         self.lines.append(Line(at, kind, text))
+
+
+def _gist(message: str) -> str:
+    """The message without its numbers, and without what goes with one or many."""
+    return re.sub(r"\d+|\b(?:is|are|has|have)\b|s\b", "", message)
 
 
 def _on(pods: Iterable[Pod], *, more: bool = False) -> str:

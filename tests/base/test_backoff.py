@@ -11,9 +11,7 @@ def test_without_failures_there_is_no_wait():
     assert backoff_seconds(0) == 0
 
 
-@pytest.mark.parametrize(
-    ("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (1000, 10)]
-)
+@pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (1000, 10)])
 def test_the_wait_doubles_up_to_the_maximum(failures, seconds):
     assert backoff_seconds(failures) == seconds
 

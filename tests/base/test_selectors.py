@@ -294,9 +294,7 @@ def test_a_label_selector_with_problems_names_them_and_matches_nothing(selector,
 
 
 def test_every_problem_is_named():
-    selector = LabelSelector(
-        match_labels={"a b": "-"}, match_expressions=(Requirement("a", "Gt", ("x", "y z")),)
-    )
+    selector = LabelSelector(match_labels={"a b": "-"}, match_expressions=(Requirement("a", "Gt", ("x", "y z")),))
     assert len(selector.problems()) == 5
 
 
@@ -439,9 +437,7 @@ def test_node_selectors_and_requirements_are_values():
         one.node_selector_terms = ()
 
 
-WORDS = st.sampled_from(
-    ["a", "b", "in", "notin", "=", "==", "!=", "!", "(", ")", ",", ">", "<", " ", "1", "_"]
-)
+WORDS = st.sampled_from(["a", "b", "in", "notin", "=", "==", "!=", "!", "(", ")", ",", ">", "<", " ", "1", "_"])
 
 
 @given(st.lists(WORDS, max_size=10).map("".join))

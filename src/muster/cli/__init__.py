@@ -46,6 +46,7 @@ def _leave(message: str) -> NoReturn:
 
 
 @click.group(
+    "muster",
     cls=_Command,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -7,6 +7,7 @@ labels yet, so none do: a thousand pods of an Indexed Job, each labelled with it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
@@ -40,7 +41,7 @@ class PodClass:
     `order` sorts classes the same way in every process: larger pods first, since they are harder to place.
     """
 
-    __slots__ = ("best_effort", "line", "order", "ports", "requests", "room", "rules", "unnamed")
+    __slots__ = ("__weakref__", "best_effort", "line", "order", "ports", "requests", "room", "rules", "unnamed")
 
     def __init__(
         self, rules: NodeRules, requests: Requests, *, ports: tuple[HostPort, ...], names: ResourceNames
@@ -120,8 +121,9 @@ class ClassTable:
         self._names = names
         self._encoder = msgspec.msgpack.Encoder()
         self._by_wire: dict[bytes, PodClass] = {}
-        self._by_needs: dict[tuple[NodeRules, Requests, tuple[HostPort, ...]], PodClass] = {}
-        self._rules: dict[bytes, NodeRules] = {}
+        # classes live as long as a pod or a spelling has them: clusters see new ones for years
+        self._by_needs: WeakValueDictionary[tuple[NodeRules, Requests, tuple[HostPort, ...]], PodClass]
+        self._by_needs = WeakValueDictionary()
 
     def of(self, pod: Pod) -> PodClass:
         spec = pod.spec
@@ -144,23 +146,22 @@ class ClassTable:
         return found
 
     def _intern(self, pod: Pod) -> PodClass:
-        rules = self._intern_rules(pod)
-        needs = rules, effective_requests(pod.spec), _host_ports(pod)
+        rules, requests, ports = needs = _node_rules(pod), effective_requests(pod.spec), _host_ports(pod)
         found = self._by_needs.get(needs)
         if found is None:
-            found = self._by_needs[needs] = PodClass(rules, needs[1], ports=needs[2], names=self._names)
+            found = self._by_needs[needs] = PodClass(rules, requests, ports=ports, names=self._names)
         return found
 
-    def _intern_rules(self, pod: Pod) -> NodeRules:
-        spec = pod.spec
-        nodes = spec.affinity.node_affinity if spec.affinity else None
-        rules = NodeRules(
-            selector=tuple(sorted(spec.node_selector.items())),
-            required=nodes.required if nodes else None,
-            preferred=nodes.preferred if nodes else (),
-            tolerations=tuple(sorted(set(spec.tolerations), key=msgspec.json.encode)),
-        )
-        return self._rules.setdefault(msgspec.json.encode(rules), rules)
+
+def _node_rules(pod: Pod) -> NodeRules:
+    spec = pod.spec
+    nodes = spec.affinity.node_affinity if spec.affinity else None
+    return NodeRules(
+        selector=tuple(sorted(spec.node_selector.items())),
+        required=nodes.required if nodes else None,
+        preferred=nodes.preferred if nodes else (),
+        tolerations=tuple(sorted(set(spec.tolerations), key=msgspec.json.encode)),
+    )
 
 
 def _host_ports(pod: Pod) -> tuple[HostPort, ...]:

@@ -15,6 +15,10 @@ class ResourceNames:
     def row(self, name: str) -> int:
         return self._rows.setdefault(name, len(self._rows))
 
+    def find(self, name: str) -> int | None:
+        """The row of a name that was seen before; None if nothing has or asks for it."""
+        return self._rows.get(name)
+
     def names(self) -> tuple[str, ...]:
         return tuple(self._rows)
 

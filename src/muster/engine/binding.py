@@ -58,6 +58,10 @@ class Binding:
         else:
             self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
 
+    def forget(self, key: str) -> None:
+        """The gang is gone."""
+        self._deadlines.pop(key, None)
+
     def look_at(self, gang: GangState, now: float) -> None:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
         if gang.declared is None:

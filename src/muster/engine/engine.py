@@ -157,6 +157,7 @@ class Engine:
         gang = self.cluster.gangs.get(key)
         if gang is None:
             self._drop(key)
+            self._binding.forget(key)
             return
         self._binding.look_at(gang, self._now)
         unit = self._units.get(key)

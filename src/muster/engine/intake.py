@@ -150,11 +150,8 @@ class Intake:
         if stage is Stage.BOUND and state.stage is Stage.BINDING and state.node == spec.node_name:
             # the watch was faster than the answer to the bind
             self.noted.bound.append(state)
-        if (
-            spec.node_name
-            and stage is Stage.BOUND
-            and (state.node != spec.node_name or pod_class is not state.pod_class)
-        ):
+        moved = spec.node_name != state.node or pod_class is not state.pod_class
+        if spec.node_name and stage is Stage.BOUND and moved:
             # first news of a bind, another scheduler's included; or the pod was resized
             if state.takes_room:
                 self._cluster.vacate(state)

@@ -27,6 +27,7 @@ PRECEDENCE_BITS = 20
 # the views of 200 classes on 5,000 nodes, of 100 on 10,000
 _TABLE_BYTES = 16 * 1024 * 1024
 _LINES_KEPT = 16
+_RULES_KEPT = 10_000
 CLASSES_AT_ONCE = 64
 """So many views may be in use while others are asked for."""
 
@@ -174,6 +175,8 @@ class Views:
         """Up to date with the nodes as they are."""
         view = self._rules.get(rules)
         if view is None:
+            if len(self._rules) >= _RULES_KEPT:
+                self._rules.clear()
             view = self._rules[rules] = RulesView()
         log, nodes = self._nodes.described, self._nodes
         if view.seen == log.end:
@@ -205,7 +208,8 @@ class Views:
         if view.seen == log.end and view.epoch == nodes.order_epoch:
             return
         changed = log.since(view.seen)
-        current = view.epoch == nodes.order_epoch and view.generation == rules.generation
+        current = view.epoch == nodes.order_epoch and view.rules is rules and view.generation == rules.generation
+        view.rules = rules
         if not current or changed is None or len(changed) * 2 > nodes.capacity:
             self._compute(view, nodes.usage)
             view.epoch, view.generation = nodes.order_epoch, rules.generation

@@ -83,9 +83,13 @@ class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
         """(resource, amount by line, weight); extended resources count only where the pod asks for them."""
         needs = zip(lines.need_rows.tolist(), lines.need * (lines.copies + 1), strict=True)
         amounts = dict(needs) | {CPU: lines.scored[0], MEMORY: lines.scored[1]}
-        amounts.setdefault(nodes.resources.row("ephemeral-storage"), np.zeros_like(lines.scored[0]))
-        listed = [(nodes.resources.row(name), weight) for name, weight in self._weights.items()]
-        return [(resource, amounts[resource], weight) for resource, weight in listed if resource in amounts]
+        listed = [(name, nodes.resources.find(name), weight) for name, weight in self._weights.items()]
+        nothing = np.zeros_like(lines.scored[0])
+        return [
+            (resource, amounts.get(resource, nothing), weight)
+            for name, resource, weight in listed
+            if resource is not None and (resource in amounts or name == "ephemeral-storage")
+        ]
 
     def _part(self, left: Ints, have: Ints, divisor: Ints) -> Ints:
         """0 to 100 for one resource, by what is left of it; `left` may be overwritten."""

@@ -38,8 +38,6 @@ _OURS = "muster"
 
 # stamps are whole seconds, so what the objects say of a time may be so much too early
 _STAMP_SECONDS = 1.0
-# a unit whose binds were refused for good, or that was released, may be in backoff for so long
-_BACKOFF_SECONDS = 60.0
 # transient failures after which another node may be tried
 _PATIENCE = 10
 # and the longest wait before one of them is tried again
@@ -145,8 +143,8 @@ class Invariants:
         self._hopeless: dict[str, tuple[Placement, float]] = {}
         """Such binds that make no sense any more, and since when: their room may be kept or given back."""
         self._failures: Counter[str] = Counter()
-        self._trouble: dict[str, float] = {}
-        """Units that may be in backoff, and since when."""
+        self._trouble: set[str] = set()
+        """Units that may be in backoff: binds of theirs were refused for good, or they were released."""
         self._was_mixed: set[str] = set()
         self._started: set[str] = set()
         """UIDs of groups that had their minimum bound once."""
@@ -177,7 +175,7 @@ class Invariants:
         if change.failure is Failure.TRANSIENT and self._failures[change.uid] <= _PATIENCE:
             self._held[change.uid] = Placement(change.uid, _key(pod), change.node)
         else:
-            self._trouble[_unit(pod)] = self._world.now
+            self._trouble.add(_unit(pod))
 
     def _settled(self, uid: str) -> None:
         self._held.pop(uid, None)
@@ -189,7 +187,7 @@ class Invariants:
         hopeless = [uid for uid, placement in self._held.items() if not self._makes_sense(placement, gangs)]
         for uid in hopeless:
             self._hopeless[uid] = (self._held.pop(uid), now)
-            self._trouble[_unit(self._world.pods[uid])] = now
+            self._trouble.add(_unit(self._world.pods[uid]))
         for uid, (_, since) in list(self._hopeless.items()):
             if now - since > _RETRY_SECONDS:
                 del self._hopeless[uid]
@@ -203,11 +201,12 @@ class Invariants:
         gang = gangs[_unit(pod)]
         if gang.group is None or gang.started:
             return gang.group is not None
-        return not gang.gated and gang.bound + gang.binding >= gang.minimum
+        return gang.bound + gang.binding >= gang.minimum
 
     def restarted(self) -> None:
         self._held.clear()
         self._hopeless.clear()
+        self._trouble.clear()
         self._failures.clear()
 
     @property
@@ -250,9 +249,7 @@ class Invariants:
         self._give_up(gangs)
         places = self.places()
         self._check_room(places)
-        for placement, _ in self._hopeless.values():
-            if placement.node in places:
-                take(self._needs_of(self._world.pods[placement.uid]), places[placement.node])
+        self._take_doubtful(places)
         for gang in gangs.values():
             self._check_partial(gang)
         for unit in self._waiting(gangs):
@@ -291,10 +288,7 @@ class Invariants:
         if not uids or len(uids) != len(set(uids)):
             raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
-        again = all(placement.uid in self._held for placement in decision.pods) or all(
-            placement.uid in self._hopeless and self._hopeless[placement.uid][0].node == placement.node
-            for placement in decision.pods
-        )
+        again = all(self._tried_there(placement) for placement in decision.pods)
         fresh = [uid for uid in uids if uid not in self._held]
         if fresh:
             self._check_order(decision.unit, places, waiting)
@@ -303,8 +297,16 @@ class Invariants:
         if decision.unit in gangs and _unit(pods[0]) == decision.unit and pods[0].spec.scheduling_group:
             kept = [uid for uid in self._hopeless if uid not in uids and self._is_of(uid, decision.unit)]
             gang = gangs[decision.unit]
+            if gang.gated and not gang.started and not again:
+                raise BrokenRuleError("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
             if not (again and gang.group is not None and gang.running):
                 self._check_whole(gang, len(fresh) + len(kept), decision)
+
+    def _tried_there(self, placement: Placement) -> bool:
+        """Whether the same bind failed for the moment before."""
+        held, (hopeless, _) = self._held.get(placement.uid), self._hopeless.get(placement.uid, (None, 0.0))
+        before = held or hopeless
+        return before is not None and before.node == placement.node
 
     def _is_of(self, uid: str, unit: str) -> bool:
         return _unit(self._world.pods[uid]) == unit
@@ -335,7 +337,7 @@ class Invariants:
                     f"{placement.pod} may be on {held.node} already, and goes to {placement.node}",
                 )
             return  # its room is counted, and its node's facts may have changed since
-        if not admits(node, pod):
+        if not admits(node, pod) and not self._tried_there(placement):
             raise BrokenRuleError("node rules", f"{placement.node} does not admit {placement.pod}")
         needs, place = self._needs_of(pod), places[placement.node]
         if any(collide(port, taken) for port in needs.ports for taken in place.ports):
@@ -349,8 +351,6 @@ class Invariants:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
         if gang.started or gang.group.metadata.uid in self._started:
             return
-        if gang.gated:
-            raise BrokenRuleError("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
         have = gang.bound + gang.binding + fresh
         if have < gang.minimum:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound with {have} of {gang.minimum}: {decision.pods}")
@@ -370,7 +370,7 @@ class Invariants:
 
     def _check_release(self, decision: Release, gangs: dict[str, Gang]) -> None:
         gang = gangs.get(decision.unit)
-        self._trouble[decision.unit] = self._world.now
+        self._trouble.add(decision.unit)
         if gang is None or gang.group is None or gang.started or not gang.bound:
             raise BrokenRuleError("release", f"{decision.unit} is released but is not a half-bound gang")
         if not decision.pods:
@@ -379,7 +379,7 @@ class Invariants:
             raise BrokenRuleError("release", f"{decision.unit} is released {gang.deadline - self._world.now:g} s early")
         for ref in decision.pods:
             pod = self._world.pods.get(ref.uid)
-            on_its_way = ref.uid in self._world.in_flight or ref.uid in self._held
+            on_its_way = any(ref.uid in open_ for open_ in (self._world.in_flight, self._held, self._hopeless))
             if pod is None or _unit(pod) != decision.unit or not (pod.spec.node_name or on_its_way):
                 raise BrokenRuleError("no pod lost", f"{ref.pod} is released but has no node")
 
@@ -458,6 +458,17 @@ class Invariants:
                 take(self._needs_of(pod), place)
         return places
 
+    def places_left(self) -> dict[str, Place]:
+        """The same, without what the engine may or may not keep for a bind that makes no sense any more."""
+        places = self.places()
+        self._take_doubtful(places)
+        return places
+
+    def _take_doubtful(self, places: dict[str, Place]) -> None:
+        for placement, _ in self._hopeless.values():
+            if placement.node in places:
+                take(self._needs_of(self._world.pods[placement.uid]), places[placement.node])
+
     def _node_of(self, pod: Pod) -> str:
         if pod.spec.node_name:
             return pod.spec.node_name
@@ -517,8 +528,7 @@ class Invariants:
                 yield Waiting(gang.key, order, need, pods, gang)
 
     def _may_back_off(self, unit: Waiting) -> bool:
-        since = self._trouble.get(unit.key)
-        return unit.key in self._was_mixed or (since is not None and self._world.now - since < _BACKOFF_SECONDS)
+        return unit.key in self._was_mixed or unit.key in self._trouble
 
     def _wanted(self, unit: Waiting) -> dict[Needs, int]:
         return Counter(self._needs_of(pod) for pod in unit.pods)

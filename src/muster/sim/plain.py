@@ -138,7 +138,8 @@ def most_placed(wanted: Mapping[Needs, int], places: Iterable[tuple[Place, Itera
     """
     kinds = list(wanted)
     if len(kinds) == 1:
-        return sum(copies(kinds[0], place, wanted[kinds[0]]) for place, ok in places if kinds[0] in ok)
+        only, most = kinds[0], wanted[kinds[0]]
+        return min(most, sum(copies(only, place, most) for place, ok in places if only in ok))
     best = {tuple(wanted.values()): 0}
     for place, ok in places:
         admitted = set(ok)

@@ -104,10 +104,13 @@ def _setup(fields: dict[str, Place], steps: Steps) -> list[Action]:
         for place in fields["nodes"].items():
             found += steps.nodes(place.called("node"))
         actions.append(Create(where=fields["nodes"].where, manifests=tuple(found)))
-    for plural, action in (("objects", "objects"), ("gangs", "gang"), ("pods", "pod")):
-        if plural in fields:
-            listed = [fields[plural]] if plural == "objects" else fields[plural].items()
-            actions += [steps.read(action, place.called(action)) for place in listed]
+    # in the order written: it is the order of their ages
+    for name, place in fields.items():
+        if name == "objects":
+            actions.append(steps.read(name, place))
+        elif name in ("gangs", "pods"):
+            action = name.removesuffix("s")
+            actions += [steps.read(action, item.called(action)) for item in place.items()]
     return actions
 
 

@@ -1,0 +1,322 @@
+"""Objects and small worlds for tests, said in one line each.
+
+    cluster(nodes=4, cpu=8).gang("train", members=5, cpu=2).decide()
+
+Amounts are Kubernetes quantities, selectors are written as `kubectl -l` takes them ("zone in (a,b),!old"),
+taints as `kubectl taint` does ("gpu=yes:NoSchedule").  Everything lives in the namespace "team"; a pod's UID
+is "uid-" and its name, so that a pod can be named in a change without keeping the object.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from muster.api.times import stamp
+from muster.api.wire import (
+    Affinity,
+    Condition,
+    Container,
+    ContainerPort,
+    GangPolicy,
+    Metadata,
+    Node,
+    NodeAffinity,
+    NodeSpec,
+    NodeStatus,
+    Pod,
+    PodGroup,
+    PodGroupSpec,
+    PodGroupStatus,
+    PodSpec,
+    PodStatus,
+    PreferredNodes,
+    Resources,
+    SchedulingGate,
+    SchedulingGroup,
+    SchedulingPolicy,
+    Taint,
+    Toleration,
+)
+from muster.base.selectors import NodeSelector, NodeSelectorTerm, parse_selector
+from muster.engine.changes import (
+    BindFailed,
+    Bound,
+    Change,
+    Failure,
+    GroupGone,
+    GroupSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+)
+from muster.engine.decisions import Bind, Decision, GangCondition, PodCondition
+from muster.engine.engine import Engine
+from muster.engine.verdicts import Outcome, Verdict
+from muster.framework.profile import Profile
+from muster.plugins.defaults import default_profile
+
+NAMESPACE = "team"
+GPU = "nvidia.com/gpu"
+
+Amount = str | int | float
+
+
+# --- objects ----------------------------------------------------------------------------------------
+
+
+def node(
+    name: str,
+    *,
+    cpu: Amount = 8,
+    memory: Amount = "32Gi",
+    pods: int = 110,
+    gpu: int = 0,
+    resources: Mapping[str, Amount] | None = None,
+    labels: Mapping[str, str] | None = None,
+    taints: Sequence[str] = (),
+    cordoned: bool = False,
+) -> Node:
+    allocatable = {"cpu": cpu, "memory": memory, "pods": pods} | ({GPU: gpu} if gpu else {})
+    return Node(
+        metadata=Metadata(name=name, labels=dict(labels or {})),
+        spec=NodeSpec(unschedulable=cordoned, taints=tuple(taint(text) for text in taints)),
+        status=NodeStatus(allocatable=allocatable | dict(resources or {})),
+    )
+
+
+def pod(
+    name: str,
+    *,
+    cpu: Amount | None = None,
+    memory: Amount | None = None,
+    gpu: int | None = None,
+    requests: Mapping[str, Amount] | None = None,
+    gang: str | None = None,
+    priority: int | None = None,
+    created: float = 0.0,
+    labels: Mapping[str, str] | None = None,
+    selector: Mapping[str, str] | None = None,
+    required: str | None = None,
+    preferred: Mapping[str, int] | None = None,
+    tolerations: Sequence[Toleration] = (),
+    ports: Sequence[int | ContainerPort] = (),
+    gates: Sequence[str] = (),
+    on: str = "",
+    bound_at: float | None = None,
+    phase: str = "Pending",
+    leaving: bool = False,
+    scheduler: str = "muster",
+) -> Pod:
+    """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights."""
+    named = {"cpu": cpu, "memory": memory, GPU: gpu}
+    asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
+    scheduled = (
+        ()
+        if bound_at is None
+        else (Condition(type="PodScheduled", status="True", last_transition_time=stamp(bound_at)),)
+    )
+    return Pod(
+        metadata=Metadata(
+            name=name,
+            namespace=NAMESPACE,
+            uid=f"uid-{name}",
+            creation_timestamp=stamp(created),
+            deletion_timestamp=stamp(created) if leaving else None,
+            labels=dict(labels or {}),
+        ),
+        spec=PodSpec(
+            containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
+            node_name=on,
+            node_selector=dict(selector or {}),
+            affinity=_affinity(required, preferred or {}),
+            tolerations=tuple(tolerations),
+            scheduler_name=scheduler,
+            priority=priority,
+            scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
+            scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
+        ),
+        status=PodStatus(phase=phase, conditions=scheduled),
+    )
+
+
+def group(
+    name: str,
+    minimum: int | None,
+    *,
+    priority: int | None = None,
+    created: float = 0.0,
+    timeout: float | None = None,
+    condition: Condition | None = None,
+) -> PodGroup:
+    """A PodGroup; a minimum of None makes it a basic one."""
+    gang = None if minimum is None else GangPolicy(min_count=minimum)
+    annotations = {} if timeout is None else {"muster.dev/schedule-timeout-seconds": f"{timeout:g}"}
+    return PodGroup(
+        metadata=Metadata(
+            name=name,
+            namespace=NAMESPACE,
+            uid=f"uid-{name}",
+            creation_timestamp=stamp(created),
+            annotations=annotations,
+        ),
+        spec=PodGroupSpec(scheduling_policy=SchedulingPolicy(gang=gang), priority=priority),
+        status=PodGroupStatus(conditions=(condition,) if condition else ()),
+    )
+
+
+def taint(text: str) -> Taint:
+    """`key[=value]:Effect`"""
+    named, _, effect = text.rpartition(":")
+    key, _, value = named.partition("=")
+    return Taint(key=key, value=value, effect=effect)
+
+
+def tolerate(key: str = "", value: str | None = None, effect: str = "") -> Toleration:
+    """Covers the key with any value, or with the one given; no key covers everything."""
+    if value is None:
+        return Toleration(key=key, operator="Exists", effect=effect)
+    return Toleration(key=key, value=value, effect=effect)
+
+
+def _port(port: int | ContainerPort) -> ContainerPort:
+    return ContainerPort(host_port=port) if isinstance(port, int) else port
+
+
+def _affinity(required: str | None, preferred: Mapping[str, int]) -> Affinity | None:
+    if required is None and not preferred:
+        return None
+    wishes = tuple(PreferredNodes(weight=weight, preference=_term(text)) for text, weight in preferred.items())
+    must = None if required is None else NodeSelector((_term(required),))
+    return Affinity(node_affinity=NodeAffinity(required=must, preferred=wishes))
+
+
+def _term(text: str) -> NodeSelectorTerm:
+    return NodeSelectorTerm(match_expressions=parse_selector(text))
+
+
+# --- worlds -----------------------------------------------------------------------------------------
+
+
+class World:
+    """An engine and the time; every method that tells it something returns the world."""
+
+    def __init__(self, profile: Profile | None = None) -> None:
+        self.engine = Engine(profile or default_profile())
+        self.now = 0.0
+
+    # what happens
+
+    def apply(self, *changes: Change) -> "World":
+        self.engine.apply(changes)
+        return self
+
+    def see(self, *objects: Node | Pod | PodGroup) -> "World":
+        """The objects are there, or have changed."""
+        kinds = {Node: NodeSeen, Pod: PodSeen, PodGroup: GroupSeen}
+        return self.apply(*(kinds[type(found)](found) for found in objects))
+
+    def node(self, name: str, **facts: object) -> "World":
+        return self.see(node(name, **facts))
+
+    def pod(self, name: str, **facts: object) -> "World":
+        return self.see(pod(name, **facts))
+
+    def group(self, name: str, minimum: int | None, **facts: object) -> "World":
+        return self.see(group(name, minimum, **facts))
+
+    def gang(
+        self,
+        name: str,
+        *,
+        members: int,
+        minimum: int | None = None,
+        priority: int | None = None,
+        **facts: object,
+    ) -> "World":
+        """A group and its members, called name-0, name-1, ...; all are needed unless `minimum` says less."""
+        self.group(name, minimum or members, priority=priority, created=facts.get("created", 0.0))
+        return self.members(name, *range(members), **facts)
+
+    def members(self, gang: str, *numbers: int, **facts: object) -> "World":
+        return self.see(*(pod(f"{gang}-{number}", gang=gang, **facts) for number in numbers))
+
+    def pod_gone(self, *names: str) -> "World":
+        return self.apply(*(PodGone(f"uid-{name}") for name in names))
+
+    def node_gone(self, *names: str) -> "World":
+        return self.apply(*map(NodeGone, names))
+
+    def group_gone(self, name: str) -> "World":
+        return self.apply(GroupGone(f"{NAMESPACE}/{name}"))
+
+    def bound(self, *names: str) -> "World":
+        """The binds that were decided for these pods, or for all, are acknowledged now."""
+        uids = [f"uid-{name}" for name in names] or [p.uid for p in self._pods() if p.stage.name == "BINDING"]
+        return self.apply(*(Bound(uid, self.engine.cluster.pods[uid].node, self.now) for uid in uids))
+
+    def bind_failed(self, name: str, failure: Failure) -> "World":
+        node = self.engine.cluster.pods[f"uid-{name}"].node
+        return self.apply(BindFailed(f"uid-{name}", node, failure))
+
+    # what comes of it
+
+    def decide(self, *, after: float = 0.0, budget: int | None = None) -> list[Decision]:
+        """What is decided after so many more seconds: by one call if a budget is given, else to the end."""
+        self.now += after
+        if budget is not None:
+            return self.engine.decide(self.now, budget)
+        decisions = self.engine.decide(self.now)
+        while (due := self.engine.next_decide_at) is not None and due <= self.now:
+            decisions += self.engine.decide(self.now)
+        return decisions
+
+    def run(self) -> "World":
+        """Decides and acknowledges all binds until nothing is left to do now."""
+        while placements(self.decide()):
+            self.bound()
+        return self
+
+    @property
+    def where(self) -> dict[str, str]:
+        """The node of every pod that has one, by the pod's name."""
+        return {_name(p.key): p.node for p in sorted(self._pods(), key=lambda p: p.key) if p.node}
+
+    def attempts(self, unit: str) -> list[Outcome]:
+        """What came of each attempt at the unit."""
+        return [attempt.verdict.outcome for attempt in self.engine.audit.story(f"{NAMESPACE}/{unit}")]
+
+    def verdict(self, unit: str) -> Verdict:
+        """What came of the last attempt at the unit."""
+        return self.engine.audit.story(f"{NAMESPACE}/{unit}")[-1].verdict
+
+    def _pods(self) -> list:
+        return list(self.engine.cluster.pods.values())
+
+
+def cluster(nodes: int = 0, *, profile: Profile | None = None, **facts: object) -> World:
+    """A world of equal nodes, called n0, n1, ..."""
+    return World(profile).see(*(node(f"n{number}", **facts) for number in range(nodes)))
+
+
+def placements(decisions: Sequence[Decision]) -> dict[str, str]:
+    """Where the decisions bind which pod, by names."""
+    return {_name(p.pod): p.node for d in decisions if isinstance(d, Bind) for p in d.pods}
+
+
+def told(decisions: Sequence[Decision]) -> dict[str, str]:
+    """The message of each condition among the decisions, by the name of the pod or group that gets it."""
+    messages = {}
+    for decision in decisions:
+        if isinstance(decision, GangCondition):
+            messages[_name(decision.gang)] = decision.message
+        elif isinstance(decision, PodCondition):
+            messages |= {_name(ref.pod): decision.message for ref in decision.pods}
+    return messages
+
+
+def only(kind: type, decisions: Sequence[Decision]) -> list:
+    """The decisions of one kind."""
+    return [decision for decision in decisions if isinstance(decision, kind)]
+
+
+def _name(key: str) -> str:
+    return key.partition("/")[2]

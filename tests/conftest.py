@@ -1,0 +1,20 @@
+"""What the simulated worlds saw is added up over all tests and processes, and printed at the end."""
+
+from collections import Counter
+
+_seen = Counter()
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call":
+        for name, value in report.user_properties:
+            if name == "simulation":
+                _seen.update(value)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not _seen:
+        return
+    terminalreporter.section("simulated worlds")
+    for name, count in sorted(_seen.items()):
+        terminalreporter.write_line(f"{count:10,}  {name}")

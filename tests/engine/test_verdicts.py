@@ -1,0 +1,233 @@
+"""Why a unit waits, in one sentence, word for word."""
+
+import pytest
+
+from muster.engine.changes import Failure
+from muster.engine.decisions import Release
+from muster.engine.verdicts import Outcome, Refusal, fit_error
+from tests.builders import cluster, only, told
+
+
+def said(world, unit="g", after=0.0):
+    return told(world.decide(after=after))[unit]
+
+
+REFUSALS = [
+    (
+        "room is taken",
+        lambda: cluster(2, cpu=8).pod("r", cpu=6, on="n0").gang("g", members=3, cpu=4),
+        Outcome.WAITING,
+        "needs 3 × 4 cpu, 2 nodes have room for 2 (for 4 if nothing else ran); "
+        "1 more is missing; 1 node of 8 cpu would do",
+    ),
+    (
+        "one node",
+        lambda: cluster(1, cpu=8).pod("r", cpu=2, on="n0").gang("g", members=2, cpu=4),
+        Outcome.WAITING,
+        "needs 2 × 4 cpu, 1 node has room for 1 (for 2 if nothing else ran); "
+        "1 more is missing; 1 node of 8 cpu would do",
+    ),
+    (
+        "too large for the cluster",
+        lambda: cluster(4, cpu=8).gang("g", members=6, cpu=6),
+        Outcome.IMPOSSIBLE,
+        "needs 6 × 6 cpu, 4 nodes have room for 4; 2 more are missing; 2 nodes of 8 cpu would do",
+    ),
+    (
+        "too large for any node",
+        lambda: cluster(2, cpu=2).gang("g", members=2, cpu=4),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 4 cpu, 2 nodes have room for 0; 2 more are missing; 2 nodes of 4 cpu would do",
+    ),
+    (
+        "no nodes",
+        lambda: cluster().gang("g", members=2, cpu=4),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 4 cpu, there are no nodes; 2 more are missing; 2 nodes of 4 cpu would do",
+    ),
+    (
+        "a label that no node has",
+        lambda: cluster(2).gang("g", members=2, cpu=4, selector={"zone": "x"}),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 4 cpu, none of 2 nodes may be used (2 didn't match Pod's node affinity/selector); "
+        "2 more are missing; 2 nodes of 4 cpu with zone=x would do",
+    ),
+    (
+        "a label that one small node has",
+        lambda: cluster(2).node("z", labels={"zone": "b"}, cpu=1).gang("g", members=2, cpu=4, required="zone in (b,c)"),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 4 cpu, 1 of 3 nodes may be used (2 didn't match Pod's node affinity/selector) and has room "
+        "for 0; 2 more are missing; 2 nodes of 4 cpu with zone=b would do",
+    ),
+    (
+        "taints and a cordon",
+        lambda: cluster(2, taints=["x:NoSchedule"]).node("c", cordoned=True).gang("g", members=2, cpu=1),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 1 cpu, none of 3 nodes may be used (2 had untolerated taint(s) and 1 was unschedulable); "
+        "2 more are missing; 2 nodes of 1 cpu would do",
+    ),
+    (
+        "several resources",
+        lambda: cluster(2).node("x", gpu=4).gang("g", members=3, cpu=1, gpu=2),
+        Outcome.IMPOSSIBLE,
+        "needs 3 × 1 cpu, 2 nvidia.com/gpu, 3 nodes have room for 2; 1 more is missing; "
+        "1 node of 8 cpu, 4 nvidia.com/gpu would do",
+    ),
+    (
+        "memory",
+        lambda: cluster(1).gang("g", members=2, memory="20Gi", cpu="500m"),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 500m cpu, 20Gi memory, 1 node has room for 1; 1 more is missing; "
+        "1 node of 8 cpu, 32Gi memory would do",
+    ),
+    (
+        "places for pods",
+        lambda: cluster(1, pods=1).gang("g", members=2),
+        Outcome.IMPOSSIBLE,
+        "needs 2 pods without requests, 1 node has room for 1; 1 more is missing; 1 node would do",
+    ),
+    (
+        "a host port",
+        lambda: cluster(2).gang("g", members=3, ports=[80]),
+        Outcome.IMPOSSIBLE,
+        "needs 3 pods with host port 80, 2 nodes have room for 2; 1 more is missing; 1 node would do",
+    ),
+    (
+        "several shapes",
+        lambda: (
+            cluster(2, cpu=4).pod("r", cpu=2, on="n0").group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
+        ),
+        Outcome.NOT_FOUND,
+        "needs 1 × 4 cpu and 2 × 2 cpu together, 2 nodes have room for 1 and 3, each counted alone, "
+        "but no way was found to place them together (not proven impossible); 1 more is missing; "
+        "1 node of 4 cpu would do",
+    ),
+    (
+        "some of several shapes",
+        lambda: cluster(1, cpu=2).group("g", 2).members("g", 0, cpu=8).members("g", 1, 2, cpu=2),
+        Outcome.IMPOSSIBLE,
+        "needs 2 of 3 (1 × 8 cpu and 2 × 2 cpu) together, 1 node has room for 0 and 1, each counted alone; "
+        "1 more is missing",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("world", "outcome", "sentence"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
+)
+def test_a_refused_gang_says_what_it_needs_what_is_there_and_what_would_do(world, outcome, sentence):
+    made = world()
+    assert said(made) == sentence
+    assert made.verdict("g").outcome is outcome
+
+
+def test_members_that_would_fit_say_that_the_group_does_not():
+    found = told(cluster(2, cpu=4).gang("g", members=3, cpu=4).decide())
+    assert found["g-0"] == found["g-1"] == "pod group is unschedulable, " + found["g"]
+    assert found["g-2"] == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_a_half_bound_gang_says_what_it_has():
+    world = cluster(2, cpu=4).gang("g", members=2, cpu=3)
+    world.decide()
+    world.bound("g-0").node("n1", cpu=2).bind_failed("g-1", Failure.REJECTED)
+    assert said(world) == (
+        "has 1 member and needs 1 × 3 cpu more, 2 nodes have room for 0 (for 1 if nothing else ran); "
+        "1 more is missing; 1 node of 4 cpu would do"
+    )
+
+
+def test_a_held_gang_says_whom_it_waits_for():
+    world = cluster(1).group("g", 3).members("g", 0)
+    world.decide()
+    assert said(world, after=2.0) == "1 of 3 members exist, 2 more are missing"
+
+
+def test_a_gated_gang_says_how_many_are_gated():
+    world = cluster(1).group("g", 2).members("g", 0).members("g", 1, 2, gates=["quota"])
+    world.decide()
+    assert said(world, after=2.0) == "2 of 3 members wait for scheduling gates"
+
+
+def test_a_released_gang_says_how_many_were_bound_in_what_time():
+    world = cluster(3, cpu=2).gang("g", members=3, cpu=2).group("g", 3, timeout=90.0)
+    world.decide()
+    world.bound("g-0", "g-1").node_gone("n2").bind_failed("g-2", Failure.REJECTED).decide()
+    (release,) = only(Release, world.decide(after=90.0))
+    assert release.message == "2 of 3 members were bound within 90 s; they are released"
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def test_a_verdict_counts_each_class_alone():
+    world = cluster(2, cpu=4).pod("r", cpu=2, on="n0").group("g", 3)
+    world.members("g", 0, cpu=4).members("g", 1, 2, cpu=2).decide()
+    big, small = world.verdict("g").needs
+    assert (big.members, big.fits, big.fits_empty) == (1, 1, 2)
+    assert (small.members, small.fits, small.fits_empty) == (2, 3, 4)
+
+
+def test_a_verdict_says_how_many_were_needed_and_would_have_fitted():
+    world = cluster(2, cpu=4).gang("g", members=5, minimum=3, cpu=4)
+    world.decide()
+    verdict = world.verdict("g")
+    assert (verdict.needed, verdict.placed, verdict.missing) == (3, 2, 1)
+
+
+def test_a_success_says_how_many_were_placed():
+    world = cluster(2, cpu=4).gang("g", members=5, minimum=3, cpu=2)
+    world.decide()
+    first = world.engine.audit.story("team/g")[0].verdict
+    assert (first.outcome, first.placed, first.needed) == (Outcome.PLACED, 4, 3)
+
+
+def test_suggested_nodes_are_enough_to_start_the_gang():
+    world = cluster(2, cpu=4, labels={"zone": "a"}).gang("g", members=7, cpu=2, selector={"zone": "a"})
+    world.decide()
+    suggestion = world.verdict("g").suggestion
+    assert (suggestion.nodes, suggestion.like) == (2, "n0")
+    for number in range(suggestion.nodes):
+        world.node(f"new{number}", cpu=4, labels=dict(suggestion.labels))
+    world.run()
+    assert len(world.where) == 7
+
+
+def test_suggested_nodes_made_to_measure_are_enough_as_well():
+    world = cluster(1, cpu=1).gang("g", members=2, cpu=4, required="zone in (b,c),disk")
+    world.decide()
+    suggestion = world.verdict("g").suggestion
+    assert suggestion.labels == (("disk", ""), ("zone", "b"))
+    for number in range(suggestion.nodes):
+        world.node(f"new{number}", cpu=4, labels=dict(suggestion.labels))
+    world.run()
+    assert len(world.where) == 2
+
+
+# --- upstream's text ------------------------------------------------------------------------------
+
+
+def test_a_fit_error_without_nodes_is_upstreams():
+    assert fit_error(0, ()) == "no nodes available to schedule pods"
+
+
+def test_a_fit_error_sorts_its_reasons_as_text():
+    refusals = (
+        Refusal(2, "node(s) were unschedulable"),
+        Refusal(10, "Insufficient cpu"),
+        Refusal(3, "Too many pods"),
+    )
+    assert fit_error(15, refusals) == (
+        "0/15 nodes are available: 10 Insufficient cpu, 2 node(s) were unschedulable, 3 Too many pods."
+    )
+
+
+def test_the_first_filter_that_refuses_a_node_gives_its_reason():
+    world = cluster(1, cpu=1).node("c", cpu=1, cordoned=True, taints=["x:NoSchedule"])
+    world.node("t", cpu=1, taints=["x:NoSchedule"], labels={"zone": "a"}).node("z", cpu=1, labels={"zone": "a"})
+    world.pod("r", ports=[80], on="z").pod("p", cpu=9, selector={"zone": "a"}, ports=[80])
+    assert said(world, "p") == (
+        "0/4 nodes are available: 1 node(s) didn't have free ports for the requested pod ports, "
+        "1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), "
+        "1 node(s) were unschedulable."
+    )

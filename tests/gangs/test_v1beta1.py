@@ -1,0 +1,103 @@
+"""PodGroups of Kubernetes 1.37 as gangs."""
+
+import pytest
+
+from muster.api.wire import Condition, DisruptionMode, Empty, Pod, PodGroup, read
+from muster.gangs import model
+from muster.gangs.dialects import declare, dialect_of, membership
+from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, Membership, Policy, Subset
+from tests.builders import group, pod
+
+
+def test_a_pod_names_its_gang_in_its_own_namespace():
+    assert membership(pod("train-0", gang="train")) == Membership("team/train")
+
+
+@pytest.mark.parametrize("spec", [{}, {"schedulingGroup": {}}, {"schedulingGroup": {"podGroupName": ""}}])
+def test_a_pod_that_names_no_group_is_alone(spec):
+    assert membership(read(Pod, {"metadata": {"name": "p"}, "spec": spec})) is None
+
+
+def test_a_gang_policy_gives_the_minimum():
+    gang = declare(group("train", 4))
+    assert gang.policy is Policy.GANG
+    assert gang.subsets == (Subset(minimum=4),)
+    assert gang.minimum == 4
+
+
+def test_a_basic_policy_needs_one_pod():
+    gang = declare(group("train", None))
+    assert gang.policy is Policy.BASIC
+    assert gang.minimum == 1
+
+
+def test_identity_and_age_are_those_of_the_object():
+    gang = declare(group("train", 4, created=60.0))
+    assert (gang.key, gang.uid, gang.created) == ("team/train", "uid-train", 60.0)
+
+
+def test_priority_is_none_where_the_object_says_nothing():
+    assert declare(group("train", 4)).priority is None
+    assert declare(group("train", 4, priority=0)).priority == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "timeout"),
+    [
+        ("60", 60.0),
+        ("0.5", 0.5),
+        ("", DEFAULT_TIMEOUT_SECONDS),
+        ("soon", DEFAULT_TIMEOUT_SECONDS),
+        ("0", DEFAULT_TIMEOUT_SECONDS),
+        ("-5", DEFAULT_TIMEOUT_SECONDS),
+        ("inf", DEFAULT_TIMEOUT_SECONDS),
+        ("nan", DEFAULT_TIMEOUT_SECONDS),
+    ],
+)
+def test_the_time_out_is_an_annotation_or_five_minutes(text, timeout):
+    annotations = {"muster.dev/schedule-timeout-seconds": text}
+    found = read(PodGroup, {"metadata": {"name": "train", "annotations": annotations}})
+    assert declare(found).timeout_seconds == timeout
+
+
+@pytest.mark.parametrize(
+    ("mode", "meaning"),
+    [
+        (None, model.DisruptionMode.SINGLE),
+        (DisruptionMode(single=Empty()), model.DisruptionMode.SINGLE),
+        (DisruptionMode(all=Empty()), model.DisruptionMode.ALL),
+    ],
+)
+def test_the_disruption_mode_is_single_unless_all_is_said(mode, meaning):
+    document = {"metadata": {"name": "train"}}
+    if mode is not None:
+        document["spec"] = {"disruptionMode": {"all": {}} if mode.all else {"single": {}}}
+    assert declare(read(PodGroup, document)).disruption is meaning
+
+
+@pytest.mark.parametrize(
+    ("condition", "started", "said"),
+    [
+        (None, False, None),
+        (("True", "Scheduled", ""), True, ("Scheduled", "")),
+        (("False", "Unschedulable", "no room"), False, ("Unschedulable", "no room")),
+    ],
+)
+def test_the_condition_on_the_object_says_whether_it_started(condition, started, said):
+    written = condition and Condition(
+        type="PodGroupInitiallyScheduled", status=condition[0], reason=condition[1], message=condition[2]
+    )
+    gang = declare(group("train", 4, condition=written))
+    assert (gang.started, gang.said) == (started, said)
+
+
+def test_other_conditions_say_nothing_about_the_start():
+    assert not declare(group("train", 4, condition=Condition(type="Ready", status="True"))).started
+
+
+@pytest.mark.parametrize(("started", "status"), [(True, "True"), (False, "False")])
+def test_the_condition_is_written_as_upstream_spells_it(started, status):
+    dialect = dialect_of(group("train", 4))
+    assert dialect.condition(started=started, reason="Scheduled", message="m") == Condition(
+        type="PodGroupInitiallyScheduled", status=status, reason="Scheduled", message="m"
+    )

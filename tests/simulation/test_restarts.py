@@ -1,0 +1,30 @@
+"""The scheduler dies at every single point between a decision and its acknowledgement, one run for each."""
+
+import pytest
+
+from muster.sim.chaos.recipe import recipe
+from muster.sim.chaos.run import Variation, run
+
+POINTS = 60
+
+
+def short_world(first):
+    """The next seed whose binds are slow or fail, with a life of few points."""
+    for seed in range(first, first + 1000):
+        if {"slow", "transient"} <= recipe(seed).mood:
+            points = run(seed, QUIET).world.points
+            if POINTS // 2 < points < POINTS:
+                return seed, points
+    raise AssertionError("no such world")
+
+
+QUIET = Variation(without={"crash", "restart"})
+
+
+@pytest.mark.parametrize("first", [0, 1000, 2000, 3000])
+def test_no_rule_is_broken_wherever_the_scheduler_dies(first, record_property):
+    seed, points = short_world(first)
+    for point in range(1, points + 1):
+        outcome = run(seed, QUIET._replace(crash_at=point))
+        assert not outcome.violation, f"{seed=} {point=}: {outcome.violation}"
+        record_property("simulation", {"runs that died at one point, every point in turn": 1})

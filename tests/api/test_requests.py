@@ -1,7 +1,8 @@
 """What a pod takes, against PodRequests of k8s.io/component-helpers/resource v0.37.2.
 
-Each row was printed by Go, after the API server's own defaulting (a limit without a request becomes the
-request).  Scored is the same with NonMissingContainerRequests 100m and 200Mi.
+Each row was printed by Go.  The API server's defaulting (a limit without a request becomes the request) is not
+part of that library: it was written into the checking program by hand.  Scored is the same with
+NonMissingContainerRequests 100m and 200Mi.
 """
 
 import pytest

@@ -47,7 +47,8 @@ def gang(minimum, *members, **facts):
     [
         ({}, 1, 0, 0, 1),
         ({"gates": ("g",)}, 1, 0, 0, 1),
-        ({"ours": False}, 1, 0, 0, 0),
+        ({"ours": False}, 0, 0, 0, 0),
+        ({"ours": False, "stage": Stage.BOUND}, 1, 0, 1, 0),
         ({"stage": Stage.BINDING}, 1, 1, 0, 0),
         ({"stage": Stage.BOUND}, 1, 0, 1, 0),
         ({"stage": Stage.SUCCEEDED}, 1, 0, 1, 0),
@@ -64,6 +65,16 @@ def test_a_member_is_counted_by_where_it_is_in_its_life(facts, present, binding,
         bound,
         candidates,
     )
+
+
+def test_a_pod_that_names_another_scheduler_is_a_stranger_until_that_one_binds_it():
+    found = member("a", ours=False)
+    state = gang(1, found)
+    assert state.strangers == 1
+    state.uncount(found)
+    found.stage = Stage.BOUND
+    state.count(found)
+    assert (state.strangers, state.bound) == (0, 1)
 
 
 def test_missing_members_are_counted_by_subset():

@@ -2,9 +2,11 @@
 
 from random import Random
 
+from msgspec.structs import replace
+
 from muster.api.wire import ContainerPort, Node, Pod
 from muster.cluster.classes import PodClass
-from tests.builders import NAMESPACE, World, node, pod, tolerate
+from tests.builders import World, node, pod, tolerate
 from tests.plugins.upstream import Plain
 
 ZONES = ["a", "b", "c"]
@@ -73,9 +75,7 @@ class Twins:
 
     def run(self, running: Pod, on: str) -> None:
         self.plain.add(on, running)
-        facts = type(running.spec)
-        spec = {name: getattr(running.spec, name) for name in facts.__struct_fields__} | {"node_name": on}
-        self.world.see(Pod(metadata=running.metadata, spec=facts(**spec)))
+        self.world.see(replace(running, spec=replace(running.spec, node_name=on)))
 
 
 def place_one_after_another(plain: Plain, pods: list[Pod]) -> dict[str, str]:
@@ -97,11 +97,3 @@ def place_gang(plain: Plain, members: list[Pod], *, minimum: int) -> dict[str, s
 
 def class_of(world: World, found: Pod) -> PodClass:
     return world.engine.cluster.class_of(found)
-
-
-def uid(name: str) -> str:
-    return f"uid-{name}"
-
-
-def key(name: str) -> str:
-    return f"{NAMESPACE}/{name}"

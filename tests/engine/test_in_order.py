@@ -105,6 +105,8 @@ def test_pods_of_equal_nodes_that_overflow_the_cluster_go_where_they_would_go_on
 
 def test_more_classes_than_views_are_kept_go_where_they_would_go_one_by_one(monkeypatch):
     monkeypatch.setattr("muster.framework.views._TABLE_BYTES", 0)
+    monkeypatch.setattr("muster.framework.views.CLASSES_AT_ONCE", 4)
+    monkeypatch.setattr("muster.engine.deciding.CLASSES_AT_ONCE", 4)
     asks = [{"cpu": f"{100 + n}m"} for n in range(60)]
     placed, plain = many(World(), nodes=30, pods=180, asks=asks)
     assert placed == plain

@@ -19,11 +19,11 @@ from tests.plugins.upstream import LEAST, MOST, Plain
 WORLDS_PER_TEST = 60
 
 
-def chosen(world, candidate, count):
+def chosen(world, candidate, count, strategy=LEAST):
     """Names of the nodes for `count` pods like the candidate, in the order of choice."""
     nodes = world.engine.cluster.nodes
     pod_class = class_of(world, candidate)
-    views = Views(default_profile(strategy=world.strategy), nodes)
+    views = Views(default_profile(strategy=Strategy(strategy)), nodes)
     rows = choose(views, views.of(pod_class), nodes.usage, count)
     return [nodes.name(row) for row in rows.tolist()]
 
@@ -36,9 +36,7 @@ def one_after_another(plain, candidate, count):
 
 
 def twins(rng, strategy):
-    world = World(default_profile(strategy=Strategy(strategy)))
-    world.strategy = Strategy(strategy)
-    return Twins(rng, world=world, strategy=strategy)
+    return Twins(rng, world=World(), strategy=strategy)
 
 
 @pytest.mark.parametrize("strategy", [LEAST, MOST])
@@ -49,7 +47,7 @@ def test_a_batch_goes_where_its_pods_would_go_one_after_another(strategy, block)
         both = twins(rng, strategy)
         candidate = pod("p", **random_asks(rng))
         count = rng.choice([1, 2, 5, 8, 9, 20, 60])
-        together = chosen(both.world, candidate, count)
+        together = chosen(both.world, candidate, count, strategy)
         assert together == one_after_another(both.plain, candidate, count), f"{seed=} {count=}"
 
 
@@ -60,36 +58,31 @@ def test_a_batch_on_a_larger_cluster_goes_where_its_pods_would_go_one_after_anot
         facts = [{"cpu": rng.choice([4, 8]), "labels": {"zone": rng.choice("abc")}} for _ in range(90)]
         nodes = [node(f"n{number:02}", **found) for number, found in enumerate(facts)]
         world, plain = World().see(*nodes), Plain(nodes, strategy=strategy)
-        world.strategy = Strategy(strategy)
         candidate = pod(
             "p", cpu=rng.choice([1, 2]), memory="1Gi", preferred=rng.choice([{}, {"zone=a": 5, "zone=b": 3}])
         )
         count = rng.choice([30, 120])
-        assert chosen(world, candidate, count) == one_after_another(plain, candidate, count), f"{seed=}"
+        assert chosen(world, candidate, count, strategy) == one_after_another(plain, candidate, count), f"{seed=}"
 
 
 def test_more_pods_than_places_fill_every_place():
     world = cluster(2, cpu=2)
-    world.strategy = Strategy.LEAST_ALLOCATED
     assert chosen(world, pod("p", cpu=1), 100) == ["n0", "n1", "n0", "n1"]
 
 
 def test_no_pods_are_placed_without_nodes():
     world = cluster()
-    world.strategy = Strategy.LEAST_ALLOCATED
     assert chosen(world, pod("p", cpu=1), 1) == chosen(world, pod("p", cpu=1), 5) == []
 
 
 def test_equal_nodes_are_taken_in_the_order_of_their_names_whatever_order_they_came_in():
     world = World().see(*(node(name) for name in ["c", "a", "d", "b"]))
-    world.strategy = Strategy.LEAST_ALLOCATED
     assert chosen(world, pod("p", cpu=1), 4) == ["a", "b", "c", "d"]
 
 
 def test_packing_fills_a_node_before_it_takes_the_next():
-    world = cluster(3, cpu=2, profile=default_profile(strategy=Strategy.MOST_ALLOCATED))
-    world.strategy = Strategy.MOST_ALLOCATED
-    assert chosen(world, pod("p", cpu=1, memory="1Gi"), 4) == ["n0", "n0", "n1", "n1"]
+    world = cluster(3, cpu=2)
+    assert chosen(world, pod("p", cpu=1, memory="1Gi"), 4, MOST) == ["n0", "n0", "n1", "n1"]
 
 
 def test_neither_the_view_nor_the_usage_is_changed_by_choosing():
@@ -122,6 +115,5 @@ def test_a_second_batch_with_preferences_sees_what_the_first_took():
 
 def test_a_node_may_take_more_copies_than_16_bits_count():
     world = cluster(2, cpu=1, memory="1Gi", pods=70_000)
-    world.strategy = Strategy.LEAST_ALLOCATED
     names = chosen(world, pod("p"), 100_000)
     assert (names.count("n0"), names.count("n1")) == (70_000, 30_000)

@@ -37,7 +37,7 @@ REFUSALS = [
         "too large for any node",
         lambda: cluster(2, cpu=2).gang("g", members=2, cpu=4),
         Outcome.IMPOSSIBLE,
-        "needs 2 × 4 cpu, 2 nodes have room for 0; 2 more are missing; 2 nodes of 4 cpu would do",
+        "needs 2 × 4 cpu, 2 nodes have room for none; 2 more are missing; 2 nodes of 4 cpu would do",
     ),
     (
         "no nodes",
@@ -106,7 +106,7 @@ REFUSALS = [
         "some of several shapes",
         lambda: cluster(1, cpu=2).group("g", 2).members("g", 0, cpu=8).members("g", 1, 2, cpu=2),
         Outcome.IMPOSSIBLE,
-        "needs 2 of 3 (1 × 8 cpu and 2 × 2 cpu) together, 1 node has room for 0 and 1, each counted alone; "
+        "needs 2 of 3 (1 × 8 cpu and 2 × 2 cpu) together, 1 node has room for none and 1, each counted alone; "
         "1 more is missing",
     ),
 ]
@@ -132,7 +132,7 @@ def test_a_half_bound_gang_says_what_it_has():
     world.decide()
     world.bound("g-0").node("n1", cpu=2).bind_failed("g-1", Failure.REJECTED)
     assert said(world) == (
-        "has 1 member and needs 1 × 3 cpu more, 2 nodes have room for 0 (for 1 if nothing else ran); "
+        "has 1 member and needs 1 × 3 cpu more, 2 nodes have room for none (for 1 if nothing else ran); "
         "1 more is missing; 1 node of 4 cpu would do"
     )
 

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from muster.engine.changes import Failure
-from tests.builders import Pod, PodGroup, cluster, group, node, placements, pod, tolerate
+from tests.builders import cluster, group, node, placements, pod, tolerate
 from tests.engine.random_worlds import place_gang, random_asks, random_node
 from tests.plugins.upstream import Plain
 
@@ -75,6 +75,27 @@ def test_a_further_member_of_a_class_wakes_a_mixed_gang_that_it_can_help():
     world = cluster(3, cpu=2).group("g", 3).members("g", 0, 1, cpu=2).members("g", 2, 3, cpu=3)
     assert not placements(world.decide())
     assert set(placements(world.members("g", 4, cpu=2).decide())) == {"g-0", "g-1", "g-4"}
+
+
+def mixed_gang():
+    """A gang of one large member and one with a gpu; the nodes of both are taken."""
+    world = cluster().node("big", cpu=4).node("fast", cpu=1, gpu=1)
+    world.pod("r", cpu=4, on="big").pod("s", gpu=1, on="fast")
+    world.group("g", 2).members("g", 0, cpu=4).members("g", 1, gpu=1)
+    assert not placements(world.decide())
+    return world
+
+
+def test_a_mixed_gang_is_woken_when_its_classes_fit_together():
+    world = mixed_gang()
+    world.pod_gone("s").decide()
+    assert placements(world.pod_gone("r").decide()) == {"g-0": "big", "g-1": "fast"}
+
+
+def test_a_mixed_gang_is_not_woken_while_one_of_its_classes_does_not_fit():
+    world = mixed_gang()
+    world.pod_gone("r").decide()
+    assert len(world.attempts("g")) == 1
 
 
 def test_a_toleration_that_is_added_wakes_a_lone_pod():
@@ -231,12 +252,12 @@ class History:
         self.world.see(self.nodes[name])
 
     def _put_pod(self, name, gang, asks):
-        found: Pod = pod(name, gang=gang, created=float(self._count), **asks)
+        found = pod(name, gang=gang, created=float(self._count), **asks)
         self.pods[name] = (found, "")
         self.world.see(found)
 
     def _put_group(self, name, minimum, asks):
-        found: PodGroup = group(name, minimum, created=float(self._count))
+        found = group(name, minimum, created=float(self._count))
         self.groups[name] = (minimum, asks)
         self.world.see(found)
 

@@ -181,6 +181,8 @@ def test_a_row_that_was_another_nodes_keeps_nothing_of_it():
 
 def test_views_that_were_forgotten_are_computed_again(monkeypatch):
     monkeypatch.setattr("muster.framework.views._TABLE_BYTES", 0)
+    monkeypatch.setattr("muster.framework.views.CLASSES_AT_ONCE", 4)
+    monkeypatch.setattr("muster.framework.views._RULES_KEPT", 3)
     kept = Kept(12)
     # more than are kept at least
     candidates = [pod(f"c{number}", cpu=f"{number}00m", preferred={"zone=a": number}) for number in range(1, 25)]

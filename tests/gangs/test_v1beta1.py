@@ -2,10 +2,9 @@
 
 import pytest
 
-from muster.api.wire import Condition, DisruptionMode, Empty, Pod, PodGroup, read
-from muster.gangs import model
+from muster.api.wire import Condition, Pod, PodGroup, read
 from muster.gangs.dialects import declare, dialect_of, membership
-from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, Membership, Policy, Subset
+from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, DisruptionMode, Membership, Policy, Subset
 from tests.builders import group, pod
 
 
@@ -61,18 +60,16 @@ def test_the_time_out_is_an_annotation_or_five_minutes(text, timeout):
 
 
 @pytest.mark.parametrize(
-    ("mode", "meaning"),
+    ("spec", "meaning"),
     [
-        (None, model.DisruptionMode.SINGLE),
-        (DisruptionMode(single=Empty()), model.DisruptionMode.SINGLE),
-        (DisruptionMode(all=Empty()), model.DisruptionMode.ALL),
+        ({}, DisruptionMode.SINGLE),
+        ({"disruptionMode": {"single": {}}}, DisruptionMode.SINGLE),
+        ({"disruptionMode": {"all": {}}}, DisruptionMode.ALL),
     ],
 )
-def test_the_disruption_mode_is_single_unless_all_is_said(mode, meaning):
-    document = {"metadata": {"name": "train"}}
-    if mode is not None:
-        document["spec"] = {"disruptionMode": {"all": {}} if mode.all else {"single": {}}}
-    assert declare(read(PodGroup, document)).disruption is meaning
+def test_the_disruption_mode_is_single_unless_all_is_said(spec, meaning):
+    found = read(PodGroup, {"metadata": {"name": "train"}, "spec": spec})
+    assert declare(found).disruption is meaning
 
 
 @pytest.mark.parametrize(

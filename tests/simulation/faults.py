@@ -369,4 +369,3 @@ def equal_nodes_are_told_apart_by_row(patch):
 def members_are_placed_in_the_order_of_their_hashes(patch):
     patch(cycle, "_name", lambda pod: hash(pod.key))
     patch(cycle, "_rank", lambda pod: hash(pod.key))
-

@@ -136,7 +136,7 @@ def _units(units: Iterable[UnitReport]) -> Table:
     names = ("name", "pods", "min", "state", "waited", "started", "ended")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, name in enumerate(names):
-        # a minimum, or a long reason would squeeze these columns to nothing
+        # without a minimum a long reason would squeeze these columns to nothing
         width = max(len(name), *(len(row[number]) for row in rows), 0)
         table.add_column(name, justify="right" if name in ("pods", "min") else "left", min_width=width)
     if any(row[-1] for row in rows):

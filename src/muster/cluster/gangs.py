@@ -41,6 +41,7 @@ class GangState:
         "key",
         "members",
         "said",
+        "strangers",
     )
 
     def __init__(self, key: str) -> None:
@@ -51,6 +52,8 @@ class GangState:
         self.classes: Counter[PodClass] = Counter()
         """How many ungated candidates there are of each class."""
         self.gated = 0
+        self.strangers = 0
+        """Pods that name the gang but another scheduler, and are not bound."""
         self.said: tuple[bool, str, str] | None = None
         """Whether it started, reason and message, as last written on its object."""
         self._counts: dict[str, SubsetCount] = {}
@@ -87,6 +90,10 @@ class GangState:
             del self.classes[pod.pod_class]
 
     def _count(self, pod: PodState, by: int) -> None:
+        if pod.stage is Stage.PENDING and not pod.ours:
+            # another scheduler's: nothing that we decide makes it a member
+            self.strangers += by
+            return
         if pod.leaving or pod.stage is Stage.FAILED:
             return
         counts = self._counts.get(pod.subset)

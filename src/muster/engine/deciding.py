@@ -5,7 +5,7 @@ Where a refused unit waits, and when it is tried again, is the queue's business 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from muster.cluster.classes import PodClass
@@ -64,13 +64,17 @@ class Decider:
         self._decisions = decisions
         self._now = 0.0
 
-    def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> Iterable[Tried]:
-        """Tries the first unit, together with those that follow it if they are small too."""
+    def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
+        """Tries the first unit, together with those that follow it if they are small too.
+
+        Ends with a refusal, since room that was meant for the refused unit may wake another one first; returns
+        what was tried, and the units that were taken from the queue in vain.
+        """
         self._now = now
         small = self._small(first) if self._stream.window > 1 else None
         if small is None:
             self._stream.skip(1 if first.gang is None else len(first.gang.candidates))
-            return [self._try(first)]
+            return [self._try(first)], []
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
         while run:
@@ -79,9 +83,9 @@ class Decider:
             del run[: len(rows)]
             if not rows:
                 tried.append(self._try(run.pop(0).unit))
-        if rest is not None:
-            tried.append(self._try(rest))
-        return tried
+                if tried[-1].outcome is not Outcome.PLACED:
+                    break
+        return tried, [small.unit for small in run] + ([rest] if rest is not None else [])
 
     # --- small units, many at once ---
 

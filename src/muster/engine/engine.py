@@ -85,11 +85,16 @@ class Engine:
         work = budget if self._settled else 0
         while work > 0:
             unit = self._queue.pop()
-            if unit is not None:
-                for tried in self._decider.decide(unit, self._queue.pop, now):
-                    work -= self._file(tried)
-            elif not self._wake():
-                break
+            if unit is None:
+                if not self._wake():
+                    break
+                continue
+            tried, untried = self._decider.decide(unit, self._queue.pop, now)
+            work -= sum(map(self._file, tried))
+            for left in untried:
+                self._queue.push(left)
+            if tried[-1].outcome is not Outcome.PLACED:
+                self._wake()
         decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions
@@ -105,14 +110,14 @@ class Engine:
 
     def _settle(self) -> bool:
         """Puts units of which something changed where they belong; whether that is done for all of them."""
+        noted = self._intake.noted
+        # what became of binds must be known before a deadline or a retry looks at them
+        self._handle_failures(noted)
         for timer in self._timers.due(self._now):
             self._ring(timer)
-        noted = self._intake.noted
         for _ in range(_CHANGES_PER_DECIDE):
             if noted.bound:
                 self._status.bound(noted.bound.popleft())
-            elif noted.failed:
-                self._handle_failures(noted)
             elif noted.pods:
                 self._consider_pod(noted.pods.popleft())
             elif noted.gangs:
@@ -298,6 +303,7 @@ class Engine:
 
 def _more_to_choose_from(gang: GangState, parked: Parked) -> bool:
     """Whether members came that may fit although those tried before did not: others, or more of a mix."""
-    if len(gang.classes) == len(parked.wants) == 1:
-        return gang.classes.keys() != parked.wants.keys()
+    if len(gang.classes) == len(parked.wants) == 1 and gang.classes.keys() == parked.wants.keys():
+        (wanted,) = parked.wants.values()
+        return wanted < parked.needed and sum(gang.classes.values()) > wanted
     return any(count > parked.wants.get(pod_class, 0) for pod_class, count in gang.classes.items())

@@ -84,6 +84,6 @@ class Status:
         if declared is None:
             return
         if gang.missing:
-            self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing))
+            self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing, gang.strangers))
         elif gang.gated:
             self.gang_says(gang, GATED, members_gated(gang.gated, gang.present))

@@ -112,9 +112,14 @@ def summary(verdict: Verdict) -> str:
     return "; ".join(parts)
 
 
-def members_missing(there: int, missing: int) -> str:
+def members_missing(there: int, missing: int, strangers: int = 0) -> str:
     """Why a gang is not even tried: not enough of its pods exist."""
-    return f"{there} of {there + missing} members exist, {missing} more {_are(missing)} missing"
+    text = f"{there} of {there + missing} members exist, {missing} more {_are(missing)} missing"
+    return (
+        f"{text}; {_count(strangers, 'other pod')} name{'s' if strangers == 1 else ''} another scheduler"
+        if strangers
+        else text
+    )
 
 
 def members_gated(gated: int, there: int) -> str:
@@ -143,7 +148,7 @@ def _needs(verdict: Verdict) -> str:
 def _room(verdict: Verdict) -> str:
     if verdict.nodes == 0:
         return "there are no nodes"
-    room = _and([str(need.fits) for need in verdict.needs])
+    room = _and([str(need.fits) if need.fits else "none" for need in verdict.needs])
     if len(verdict.needs) > 1:
         room += ", each counted alone"
     elif verdict.needs[0].fits_empty != verdict.needs[0].fits:

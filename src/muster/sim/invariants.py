@@ -15,7 +15,7 @@ from typing import NamedTuple
 from muster.api.times import seconds
 from muster.api.wire import Condition, Node, Pod, PodGroup, condition
 from muster.engine.changes import BindFailed, Change, Failure, NodeSeen, PodGone, PodSeen
-from muster.engine.decisions import Bind, Decision, GangCondition, Placement, PodCondition, Release
+from muster.engine.decisions import Bind, Decision, Event, GangCondition, Placement, PodCondition, Release
 from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, TIMEOUT_ANNOTATION
 from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS
 from muster.sim.plain import (
@@ -226,15 +226,22 @@ class Invariants:
 
     def before(self, decisions: list[Decision]) -> None:
         """Looks at a batch of decisions before any of them is carried out."""
+        if all(isinstance(decision, Event) for decision in decisions):
+            return
         gangs = self._gangs()
         self._give_up(gangs)
-        places = self.places()
+        places, left = self.places(), self.places_left()
         waiting: list[Waiting] | None = None
         for decision in decisions:
             if isinstance(decision, Bind):
                 if waiting is None:
                     waiting = sorted(self._waiting(gangs), key=lambda unit: unit.order)
-                self._check_bind(decision, places, gangs, waiting)
+                if any(placement.uid not in self._held for placement in decision.pods):
+                    self._check_order(decision.unit, left, waiting)
+                self._check_bind(decision, places, gangs)
+                for placement in decision.pods:
+                    if not self._tried_there(placement):
+                        take(self._needs_of(self._world.pods[placement.uid]), left[placement.node])
                 waiting = [unit for unit in waiting if unit.key != decision.unit]
             elif isinstance(decision, Release):
                 self._check_release(decision, gangs)
@@ -281,17 +288,13 @@ class Invariants:
 
     # --- decisions ---
 
-    def _check_bind(
-        self, decision: Bind, places: dict[str, Place], gangs: dict[str, Gang], waiting: list[Waiting]
-    ) -> None:
+    def _check_bind(self, decision: Bind, places: dict[str, Place], gangs: dict[str, Gang]) -> None:
         uids = [placement.uid for placement in decision.pods]
         if not uids or len(uids) != len(set(uids)):
             raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
         again = all(self._tried_there(placement) for placement in decision.pods)
         fresh = [uid for uid in uids if uid not in self._held]
-        if fresh:
-            self._check_order(decision.unit, places, waiting)
         for placement, pod in zip(decision.pods, pods, strict=True):
             self._check_place(placement, pod, places)
         if decision.unit in gangs and _unit(pods[0]) == decision.unit and pods[0].spec.scheduling_group:

@@ -1,12 +1,10 @@
 """The rules once more, in plain Python over the wire objects: slow, simple, and nothing of the engine's.
 
-Invariants and oracles use these, so that a mistake in the engine's columns cannot hide itself.
+Invariants and the oracle use these, so that a mistake in the engine's columns cannot hide itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import product
 from typing import NamedTuple
 
 import msgspec
@@ -115,53 +113,14 @@ def take(needs: Needs, place: Place) -> None:
     place.ports.extend(needs.ports)
 
 
-def copies(needs: Needs, place: Place, most: int) -> int:
-    """How many pods with these needs the place takes, at most `most`."""
-    if not fits(needs, place):
-        return 0
-    if needs.ports:
-        return min(1, most)
-    return min([most, *(place.room.get(name, 0) // count for name, count in needs.requests)])
+# --- names ---
 
 
-# --- oracles ---
-
-# beyond this a search is not worth its time; small worlds stay far below
-_MOST_STATES = 20_000
+def key_of(pod: Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
-def most_placed(wanted: Mapping[Needs, int], places: Iterable[tuple[Place, Iterable[Needs]]]) -> int | None:
-    """The most pods of `wanted` that go on `places` together; None if the search would take too long.
-
-    Each place comes with the needs that its node admits.  A complete search: for every place, every
-    combination of pods that it takes; what is left after a place is all that the next one has to know.
-    """
-    kinds = list(wanted)
-    if len(kinds) == 1:
-        only, most = kinds[0], wanted[kinds[0]]
-        return min(most, sum(copies(only, place, most) for place, ok in places if only in ok))
-    best = {tuple(wanted.values()): 0}
-    for place, ok in places:
-        admitted = set(ok)
-        limits = [copies(kind, place, wanted[kind]) if kind in admitted else 0 for kind in kinds]
-        choices = [c for c in product(*(range(limit + 1) for limit in limits)) if _together(kinds, c, place)]
-        if len(best) * len(choices) > _MOST_STATES:
-            return None
-        after: dict[tuple[int, ...], int] = {}
-        for left, placed in best.items():
-            for choice in choices:
-                rest = tuple(have - used for have, used in zip(left, choice, strict=True))
-                if min(rest) >= 0:
-                    after[rest] = max(after.get(rest, 0), placed + sum(choice))
-        best = after
-    return max(best.values())
-
-
-def _together(kinds: list[Needs], counts: tuple[int, ...], place: Place) -> bool:
-    trial = Place(dict(place.room), list(place.ports))
-    for kind, count in zip(kinds, counts, strict=True):
-        for _ in range(count):
-            if not fits(kind, trial):
-                return False
-            take(kind, trial)
-    return True
+def unit_of(pod: Pod) -> str:
+    """The key by which decisions name the pod's unit."""
+    group = pod.spec.scheduling_group
+    return f"{pod.metadata.namespace}/{group.pod_group_name}" if group else key_of(pod)

@@ -18,8 +18,8 @@ from muster.sim.world import World
 def recount(world: World) -> None:
     """Compares everything that is cheap to compare; call it when the engine has been told everything."""
     cluster = world.engine.cluster
-    _compare("nodes known", set(cluster.nodes.rows), set(world.nodes))
-    _compare("pods known", set(cluster.pods), set(world.pods))
+    _compare("nodes known", "", set(cluster.nodes.rows), set(world.nodes))
+    _compare("pods known", "", set(cluster.pods), set(world.pods))
     for uid, pod in world.pods.items():
         _compare_pod(cluster.pods[uid], pod)
     _compare_rows(cluster)
@@ -34,8 +34,8 @@ def _compare_pod(state: PodState, pod: Pod) -> None:
     if stage is not None and stage is not state.stage:
         raise BrokenRuleError("recount", f"{state.key} is {state.stage.name}, by its object {stage.name}")
     if stage is Stage.BOUND:
-        _compare(f"node of {state.key}", state.node, pod.spec.node_name)
-    _compare(f"gates of {state.key}", len(state.gates), len(pod.spec.scheduling_gates))
+        _compare("node of", state.key, state.node, pod.spec.node_name)
+    _compare("gates of", state.key, len(state.gates), len(pod.spec.scheduling_gates))
 
 
 def _compare_rows(cluster: Cluster) -> None:
@@ -43,7 +43,7 @@ def _compare_rows(cluster: Cluster) -> None:
     for pod in cluster.pods.values():
         if pod.takes_room:
             there.setdefault(pod.node, {})[pod.uid] = pod
-    _compare("pods by node", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()})
+    _compare("pods by node", "", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()})
     usage = cluster.nodes.usage
     fresh = {name: type(state)() for name, state in usage.states.items()}
     for name, row in cluster.nodes.rows.items():
@@ -57,10 +57,10 @@ def _compare_rows(cluster: Cluster) -> None:
             scored[MEMORY] -= pod.pod_class.unnamed[1]
             for state in fresh.values():
                 state.add(row, pod.pod_class)
-        _compare(f"free room on {name}", usage.free[:, row].tolist(), free)
-        _compare(f"scored room on {name}", usage.scored[:, row].tolist(), scored)
+        _compare("free room on", name, usage.free[:, row].tolist(), free)
+        _compare("scored room on", name, usage.scored[:, row].tolist(), scored)
     for name, state in fresh.items():
-        _compare(f"state of {name}", _ports(usage.states[name]), _ports(state))
+        _compare("state of", name, _ports(usage.states[name]), _ports(state))
 
 
 def _ports(state: object) -> object:
@@ -69,15 +69,16 @@ def _ports(state: object) -> object:
 
 
 def _compare_gangs(cluster: Cluster) -> None:
+    counted: dict[str, GangState] = {}
+    for pod in cluster.pods.values():
+        if pod.gang is not None:
+            (counted.get(pod.gang) or counted.setdefault(pod.gang, GangState(pod.gang))).add(pod)
     for key, gang in cluster.gangs.items():
-        fresh = GangState(key)
-        members = {pod.uid: pod for pod in cluster.pods.values() if pod.gang == key}
-        for pod in members.values():
-            fresh.add(pod)
-        _compare(f"members of {key}", set(gang.members), set(members))
-        _compare(f"candidates of {key}", set(gang.candidates), set(fresh.candidates))
-        _compare(f"classes of {key}", gang.classes, fresh.classes)
-        _compare(f"counters of {key}", _counters(gang), _counters(fresh))
+        fresh = counted.get(key) or GangState(key)
+        _compare("members of", key, gang.members.keys(), fresh.members.keys())
+        _compare("candidates of", key, gang.candidates.keys(), fresh.candidates.keys())
+        _compare("classes of", key, gang.classes, fresh.classes)
+        _compare("counters of", key, _counters(gang), _counters(fresh))
 
 
 def _counters(gang: GangState) -> tuple[object, ...]:
@@ -90,8 +91,8 @@ def compare_views(world: World) -> None:
     kept, fresh = engine._views, Views(engine._profile, engine.cluster.nodes)
     for pod_class in dict.fromkeys(pod.pod_class for pod in engine.cluster.pods.values()):
         one, other = kept.of(pod_class), fresh.of(pod_class)
-        _compare("copies of a class", one.copies.tolist(), other.copies.tolist())
-        _compare("ranks of a class", _ranks(one.key), _ranks(other.key))
+        _compare("copies of", pod_class.room, one.copies.tolist(), other.copies.tolist())
+        _compare("ranks of", pod_class.room, _ranks(one.key), _ranks(other.key))
 
 
 def _ranks(key: Ints) -> list[int]:
@@ -101,6 +102,6 @@ def _ranks(key: Ints) -> list[int]:
     return ranks
 
 
-def _compare(what: str, kept: object, counted: object) -> None:
+def _compare(what: str, of: object, kept: object, counted: object) -> None:
     if kept != counted:
-        raise BrokenRuleError("recount", f"{what}: the engine has {kept}, a recount {counted}")
+        raise BrokenRuleError("recount", f"{what} {of}: the engine has {kept}, a recount {counted}")

@@ -104,6 +104,7 @@ class ChaosWorld(World):
         self.crash_in: int | None = None
         self.points = 0
         self._calls = (0.0, 0)
+        self._last_step = (0.0, 0)
         budget = 1 if hurry else WORK
         super().__init__(lambda: ChaosEngine(budget=budget, show=self._shown), start=START, faults=faults)
 
@@ -137,10 +138,13 @@ class ChaosWorld(World):
             except SchedulerDiedError:
                 self.seen["restarts in the middle of a batch"] += 1
                 self.restart()
-        self.seen["steps"] += 1
-        self.invariants.after()
-        if self._recount:
-            recount(self)
+        step = (self.now, len(self.history))
+        if step != self._last_step:
+            self._last_step = step
+            self.seen["steps"] += 1
+            self.invariants.after()
+            if self._recount:
+                recount(self)
 
     def _shown(self, decisions: list[Decision], now: float) -> None:
         self._calls = (now, self._calls[1] + 1 if self._calls[0] == now else 1)

@@ -1,0 +1,221 @@
+"""A world as its objects tell it: gangs, the units that may be decided, the room on every node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from muster.api.times import seconds
+from muster.api.wire import Condition, Node, Pod, PodGroup, condition
+from muster.engine.decisions import Placement
+from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, TIMEOUT_ANNOTATION
+from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS
+from muster.sim.oracle import most_placed
+from muster.sim.plain import Needs, Place, Room, admits, fits, key_of, needs_of, room_of, take, unit_of
+from muster.sim.world import World
+
+ENDED = ("Succeeded", "Failed")
+OURS = "muster"
+
+
+class Gang:
+    """One gang by what the objects say.  Members that are being deleted or failed count nowhere."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.group: PodGroup | None = None
+        self.candidates: list[Pod] = []
+        """Pending, ours, not on their way."""
+        self.gated = 0
+        self.present = 0
+        self.binding = 0
+        self.running = 0
+        self.succeeded = 0
+        self.bound_times: list[float] = []
+
+    @property
+    def minimum(self) -> int:
+        assert self.group is not None
+        gang = self.group.spec.scheduling_policy.gang
+        return gang.min_count if gang else 1
+
+    @property
+    def basic(self) -> bool:
+        return self.group is not None and self.group.spec.scheduling_policy.gang is None
+
+    @property
+    def bound(self) -> int:
+        return self.running + self.succeeded
+
+    @property
+    def said(self) -> Condition | None:
+        return None if self.group is None else condition(self.group.status.conditions, INITIALLY_SCHEDULED)
+
+    @property
+    def says_started(self) -> bool:
+        return self.said is not None and self.said.status == "True"
+
+    @property
+    def started(self) -> bool:
+        return self.group is not None and (self.says_started or self.bound >= self.minimum)
+
+    @property
+    def partial(self) -> bool:
+        """Holds room below its minimum; members that succeeded count for the minimum but hold none."""
+        return self.group is not None and self.running > 0 and not self.started
+
+    @property
+    def deadline(self) -> float | None:
+        """When a partial gang's time is over, as the objects say; None if they do not."""
+        assert self.group is not None
+        text = self.group.metadata.annotations.get(TIMEOUT_ANNOTATION)
+        timeout = float(text) if text else DEFAULT_TIMEOUT_SECONDS
+        return min(self.bound_times) + timeout if self.bound_times else None
+
+    @property
+    def ready(self) -> bool:
+        """May be decided: declared, complete, ungated, and something is left to place."""
+        if self.group is None or len(self.candidates) == self.gated:
+            return False
+        return self.started or (not self.gated and (self.basic or self.present >= self.minimum))
+
+
+class Waiting(NamedTuple):
+    """A unit that may be decided now."""
+
+    key: str
+    order: tuple[int, int, float, str]
+    need: int
+    pods: list[Pod]
+    gang: Gang | None
+
+
+class Reading:
+    """Reads one world; what does not change is kept between readings.
+
+    `held` are binds that are not in flight but will be tried again: their pods count as being bound.
+    """
+
+    def __init__(self, world: World, *, held: Mapping[str, Placement]) -> None:
+        self._world = world
+        self._held = held
+        self._needs: dict[str, tuple[object, object, Needs]] = {}
+        self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
+
+    def places(self) -> dict[str, Place]:
+        """The room on every node, without what is bound, on its way, or to be tried again."""
+        world = self._world
+        places = {name: Place(dict(self._room_of(node)), []) for name, node in world.nodes.items()}
+        for pod in world.pods.values():
+            place = places.get(self.node_of(pod))
+            if place is not None and pod.status.phase not in ENDED:
+                take(self.needs_of(pod), place)
+        return places
+
+    def waits(self, pod: Pod) -> bool:
+        """Ours, pending, and no bind of it is open."""
+        ours = pod.spec.scheduler_name == OURS and pod.metadata.deletion_timestamp is None
+        return ours and pod.status.phase not in ENDED and not self.node_of(pod)
+
+    def node_of(self, pod: Pod) -> str:
+        if pod.spec.node_name:
+            return pod.spec.node_name
+        uid = pod.metadata.uid
+        placement = self._world.in_flight.get(uid) or self._held.get(uid)
+        return placement.node if placement else ""
+
+    def gangs(self) -> dict[str, Gang]:
+        gangs: dict[str, Gang] = {}
+        for key, group in self._world.groups.items():
+            gang = gangs[key] = Gang(key)
+            gang.group = group
+        for pod in self._world.pods.values():
+            if pod.spec.scheduling_group is not None:
+                key = unit_of(pod)
+                self._count(pod, gangs.get(key) or gangs.setdefault(key, Gang(key)))
+        return gangs
+
+    def _count(self, pod: Pod, gang: Gang) -> None:
+        phase = pod.status.phase
+        if phase == "Failed" or pod.metadata.deletion_timestamp is not None:
+            return
+        gang.present += 1
+        if phase == "Succeeded" or pod.spec.node_name:
+            gang.succeeded += phase == "Succeeded"
+            gang.running += phase != "Succeeded"
+            scheduled = condition(pod.status.conditions, "PodScheduled")
+            known = scheduled is not None and scheduled.status == "True" and phase != "Succeeded"
+            if known and scheduled and scheduled.last_transition_time:
+                gang.bound_times.append(seconds(scheduled.last_transition_time))
+        elif self.node_of(pod):
+            gang.binding += 1
+        elif pod.spec.scheduler_name == OURS:
+            gang.candidates.append(pod)
+            gang.gated += bool(pod.spec.scheduling_gates)
+
+    def waiting(self, gangs: dict[str, Gang]) -> Iterator[Waiting]:
+        """Every unit that may be decided now."""
+        for pod in self._world.pods.values():
+            lone = pod.spec.scheduling_group is None
+            if lone and not pod.spec.scheduling_gates and self.waits(pod):
+                created = seconds(pod.metadata.creation_timestamp)
+                order = (1, -(pod.spec.priority or 0), created, pod.metadata.uid)
+                yield Waiting(key_of(pod), order, 1, [pod], None)
+        for gang in gangs.values():
+            if gang.ready:
+                assert gang.group is not None
+                meta, spec = gang.group.metadata, gang.group.spec
+                order = (
+                    0 if gang.partial else 1,
+                    -(spec.priority or 0),
+                    seconds(meta.creation_timestamp),
+                    meta.uid,
+                )
+                need = 1 if gang.says_started else max(1, gang.minimum - gang.bound - gang.binding)
+                pods = [pod for pod in gang.candidates if not pod.spec.scheduling_gates]
+                yield Waiting(gang.key, order, need, pods, gang)
+
+    def wanted(self, unit: Waiting) -> dict[Needs, int]:
+        return Counter(self.needs_of(pod) for pod in unit.pods)
+
+    def exact(self, unit: Waiting) -> bool:
+        """Whether trying class by class is a proof."""
+        return unit.need == 1 or len(self.wanted(unit)) == 1
+
+    def fits(self, unit: Waiting, places: dict[str, Place]) -> bool:
+        one_of = {self.needs_of(pod): pod for pod in unit.pods}
+        offered = [
+            (place, [needs for needs, pod in one_of.items() if self._admits(name, needs, pod)])
+            for name, place in places.items()
+        ]
+        if unit.need == 1:
+            return any(fits(needs, place) for place, admitted in offered for needs in admitted)
+        most = most_placed(self.wanted(unit), offered)
+        return most is not None and most >= unit.need
+
+    # --- what stays the same, kept ---
+
+    def needs_of(self, pod: Pod) -> Needs:
+        """Changes of a pod keep the parts of its spec that did not change, so identity tells."""
+        spec = pod.spec
+        known = self._needs.get(pod.metadata.uid)
+        if known is None or known[0] is not spec.containers or known[1] is not spec.node_selector:
+            known = self._needs[pod.metadata.uid] = (spec.containers, spec.node_selector, needs_of(pod))
+        return known[2]
+
+    def _room_of(self, node: Node) -> Room:
+        return self._facts_of(node)[1]
+
+    def _admits(self, name: str, needs: Needs, pod: Pod) -> bool:
+        node, _, answers = self._facts_of(self._world.nodes[name])
+        found = answers.get(needs.rules)
+        if found is None:
+            found = answers[needs.rules] = admits(node, pod)
+        return found
+
+    def _facts_of(self, node: Node) -> tuple[Node, Room, dict[bytes, bool]]:
+        found = self._facts.get(node.metadata.name)
+        if found is None or found[0] is not node:
+            found = self._facts[node.metadata.name] = (node, room_of(node), {})
+        return found

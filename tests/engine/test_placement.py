@@ -25,7 +25,7 @@ def chosen(world, candidate, count, strategy=LEAST):
     pod_class = class_of(world, candidate)
     views = Views(default_profile(strategy=Strategy(strategy)), nodes)
     rows = choose(views, views.of(pod_class), nodes.usage, count)
-    return [nodes.name(row) for row in rows.tolist()]
+    return [nodes.names[row] for row in rows.tolist()]
 
 
 def one_after_another(plain, candidate, count):

@@ -57,7 +57,7 @@ REFUSALS = [
         lambda: cluster(2).node("z", labels={"zone": "b"}, cpu=1).gang("g", members=2, cpu=4, required="zone in (b,c)"),
         Outcome.IMPOSSIBLE,
         "needs 2 × 4 cpu, 1 of 3 nodes may be used (2 didn't match Pod's node affinity/selector) and has room "
-        "for 0; 2 more are missing; 2 nodes of 4 cpu with zone=b would do",
+        "for none; 2 more are missing; 2 nodes of 4 cpu with zone=b would do",
     ),
     (
         "taints and a cordon",

@@ -29,6 +29,8 @@ class NodeTable:
         self.resources = names
         self.rows: dict[str, int] = {}
         self.nodes: list[Node | None] = []
+        self.names: list[str] = []
+        """By row; "" for vacant ones."""
         self.facts: Ints = np.zeros((2 * len(names), 0), np.int64)
         """`allocatable` and `divisor`, one below the other."""
         self._name_facts()
@@ -47,7 +49,7 @@ class NodeTable:
     def copy(self) -> NodeTable:
         """A table that changes on its own, for those who wonder about other nodes."""
         twin = NodeTable(self.resources, states={})
-        twin.rows, twin.nodes = self.rows.copy(), self.nodes.copy()
+        twin.rows, twin.nodes, twin.names = self.rows.copy(), self.nodes.copy(), self.names.copy()
         twin.facts = self.facts.copy()
         twin._name_facts()
         twin.unschedulable, twin.taint_set = self.unschedulable.copy(), self.taint_set.copy()
@@ -74,7 +76,7 @@ class NodeTable:
                 self._grow()
             row = self.rows[name] = self._vacant.pop()
             self._names_changed()
-        self.nodes[row] = node
+        self.nodes[row], self.names[row] = node, name
         for resource in node.status.allocatable:
             self.resources.row(resource)
         self.fit_resources()
@@ -93,7 +95,7 @@ class NodeTable:
 
     def remove(self, name: str) -> None:
         row = self.rows.pop(name)
-        self.nodes[row] = None
+        self.nodes[row], self.names[row] = None, ""
         self.allocatable[:, row] = 0
         self.divisor[:, row] = 1
         self._lacking.discard(row)
@@ -126,11 +128,6 @@ class NodeTable:
         """Some node has no cpu, or no memory, to give: scores then leave that resource out."""
         return bool(self._lacking)
 
-    def name(self, row: int) -> str:
-        node = self.nodes[row]
-        assert node is not None, f"row {row} is vacant"
-        return node.metadata.name
-
     def _grow_facts(self, resources: int, rows: int) -> None:
         pad = ((0, resources), (0, rows))
         self.facts = np.concatenate((np.pad(self.allocatable, pad), np.pad(self.divisor, pad, constant_values=1)))
@@ -157,6 +154,7 @@ class NodeTable:
         before, after = self.capacity, -(-(self.capacity * 5 // 4 + 64) // 64) * 64
         more = after - before
         self.nodes.extend([None] * more)
+        self.names.extend([""] * more)
         self._grow_facts(0, more)
         self.unschedulable = np.pad(self.unschedulable, (0, more))
         self.taint_set = np.pad(self.taint_set, (0, more))

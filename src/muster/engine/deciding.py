@@ -118,8 +118,8 @@ class Decider:
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""
-        nodes = self._cluster.nodes
-        self._bind(small.unit, [(pod, nodes.name(row)) for pod, row in zip(small.pods, rows, strict=True)])
+        names = self._cluster.nodes.names
+        self._bind(small.unit, [(pod, names[row]) for pod, row in zip(small.pods, rows, strict=True)])
         return self._success(small.unit, len(rows), len(rows))
 
     # --- one unit ---
@@ -132,7 +132,7 @@ class Decider:
         if row is not None:
             nodes = self._cluster.nodes
             nodes.usage.add(row, pod.pod_class)
-            self._bind(unit, [(pod, nodes.name(row))])
+            self._bind(unit, [(pod, nodes.names[row])])
             return self._success(unit, 1, 1)
         trial = self._cycle.try_pod(pod)
         verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod))
@@ -153,7 +153,7 @@ class Decider:
         binds: list[tuple[PodState, str]] = []
         for batch in trial.batches:
             nodes.usage.add_copies(batch.row_array, batch.pod_class)
-            binds += [(pod, nodes.name(row)) for pod, row in zip(batch.pods, batch.rows, strict=False)]
+            binds += [(pod, nodes.names[row]) for pod, row in zip(batch.pods, batch.rows, strict=False)]
         self._bind(unit, binds)
         return self._success(unit, len(binds), trial.needed)
 

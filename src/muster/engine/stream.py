@@ -28,9 +28,9 @@ LARGEST_GANG = 16
 _LARGEST_WINDOW = 256
 _FIRST_WINDOW = 8
 # a window that holds for fewer pods does not pay; so many are then decided one by one before the next
-_TOO_FEW = 3
+_TOO_FEW = 2
 _RATED_ALONG = 128
-_PAUSE = 16
+_PAUSE = 4
 
 
 class Small(NamedTuple):
@@ -76,8 +76,9 @@ class Stream:
         decided = _whole_units(units, window.holding())
         placed = sum(len(unit.pods) for unit in decided)
         self._adapt(len(wanted), placed)
-        for row, pod_class in zip(window.rows[:placed], wanted, strict=False):
-            self._nodes.usage.add(row, pod_class)
+        if not decided:
+            return []
+        self._nodes.usage.add_each(window.rows[:placed], wanted, takes=window.takes[:placed])
         window.tell_views(placed, self._views)
         rows = iter(window.rows)
         return [list(islice(rows, len(unit.pods))) for unit in decided]
@@ -86,16 +87,17 @@ class Stream:
         """The chosen rows with their pods in place."""
         nodes = self._nodes
         room = Room(nodes, nodes.usage, np.array(window.rows, np.intp))
-        taken = np.array([_takes(c, len(nodes.resources)) for c in window.wanted[: len(window.rows)]])
-        room.free -= taken[:, 0].T[:, None]
-        room.scored -= taken[:, 1].T[:, None]
+        window.takes = window.taken_by(len(nodes.resources))
+        free, scored = np.split(window.takes.T[:, None], 2)
+        room.free -= free
+        room.scored -= scored
         return room
 
     def _adapt(self, asked: int, placed: int) -> None:
         if placed == asked:
             self._size = min(_LARGEST_WINDOW, self._size + self._size // 2)
         else:
-            self._size = max(_FIRST_WINDOW, placed + placed // 4)
+            self._size = max(_FIRST_WINDOW, placed)
             self._pause = _PAUSE if placed < _TOO_FEW else 0
 
 
@@ -103,7 +105,6 @@ class _Window:
     """One window: which row each pod gets, and how every class rates those rows afterwards."""
 
     def __init__(self, wanted: list[PodClass], views: list[ClassView]) -> None:
-        self.wanted = wanted
         self._views = views
         numbers = {view.pod_class: number for number, view in enumerate(views)}
         self._numbers = [numbers[pod_class] for pod_class in wanted]
@@ -112,6 +113,8 @@ class _Window:
         """For each pod its row, as far as there was a node that no pod before it has."""
         self._before: list[int] = []
         """The pods' keys for these rows."""
+        self.takes: Ints = np.zeros((0, 0), np.int64)
+        """(pods × resources twice): what each takes of its row, as Usage's block has it."""
         self._copies: Ints = np.zeros((len(views), 0), np.int64)
         self._after: Ints = self._copies
         """(classes × rows): copies and keys when all pods are in place."""
@@ -127,6 +130,12 @@ class _Window:
             self.rows.append(row)
             self._before.append(key)
             keys[:, row] = 0
+
+    def taken_by(self, resources: int) -> Ints:
+        numbers = self._numbers[: len(self.rows)]
+        by_class = {number: _takes(self._views[number].pod_class, resources) for number in set(numbers)}
+        found: Ints = np.array([by_class[number] for number in numbers], np.int64)
+        return found
 
     def rate(self, after: Room, views: Views) -> None:
         groups: dict[tuple[object, ...], list[int]] = {}
@@ -158,15 +167,15 @@ class _Window:
 
 
 @lru_cache(maxsize=4096)
-def _takes(pod_class: PodClass, resources: int) -> tuple[list[int], list[int]]:
-    """What one copy takes of every resource, as filters and as scores count it."""
+def _takes(pod_class: PodClass, resources: int) -> list[int]:
+    """What one copy takes of every resource, as filters and then as scores count it."""
     filtered = [0] * resources
     for resource, amount in pod_class.room:
         filtered[resource] = amount
     scored = filtered.copy()
     scored[CPU] += pod_class.unnamed[0]
     scored[MEMORY] += pod_class.unnamed[1]
-    return filtered, scored
+    return filtered + scored
 
 
 def _whole_units(units: Sequence[Small], pods: int) -> list[Small]:

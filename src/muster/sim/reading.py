@@ -20,7 +20,10 @@ OURS = "muster"
 
 
 class Gang:
-    """One gang by what the objects say.  Members that are being deleted or failed count nowhere."""
+    """One gang by what the objects say.
+
+    Members count nowhere that are being deleted, failed, or wait for another scheduler.
+    """
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -138,7 +141,8 @@ class Reading:
 
     def _count(self, pod: Pod, gang: Gang) -> None:
         phase = pod.status.phase
-        if phase == "Failed" or pod.metadata.deletion_timestamp is not None:
+        foreign = pod.spec.scheduler_name != OURS and not pod.spec.node_name
+        if foreign or phase == "Failed" or pod.metadata.deletion_timestamp is not None:
             return
         gang.present += 1
         if phase == "Succeeded" or pod.spec.node_name:
@@ -150,7 +154,7 @@ class Reading:
                 gang.bound_times.append(seconds(scheduled.last_transition_time))
         elif self.node_of(pod):
             gang.binding += 1
-        elif pod.spec.scheduler_name == OURS:
+        else:
             gang.candidates.append(pod)
             gang.gated += bool(pod.spec.scheduling_gates)
 

@@ -271,7 +271,7 @@ class Events:
 
     def _node_for(self, pod: Pod, rng: Random) -> str | None:
         needs = needs_of(pod)
-        possible = [name for name, place in sorted(self._world.invariants.places_left().items()) if fits(needs, place)]
+        possible = [name for name, place in sorted(self._world.invariants.room_left().items()) if fits(needs, place)]
         return rng.choice(possible) if possible else None
 
     # --- nodes ---

@@ -177,6 +177,9 @@ def _shape(rng: Random, mood: Mood) -> PodSpec:
         requests["memory"] = rng.choice(("512Mi", "1Gi", "2Gi", "5Gi"))
     if rng.random() < 0.25:
         requests[GPU] = rng.choice((1, 1, 2))
+    if "mixed" in mood and rng.random() < 0.5:
+        # shapes that compete for some nodes only: trying one after the other is no proof
+        requests = dict(rng.choice(_CONTRASTS))
     ports = (ContainerPort(host_port=rng.choice((80, 8080))),) if "ports" in mood and rng.random() < 0.5 else ()
     containers = [Container(resources=Resources(requests=requests), ports=ports)]
     if rng.random() < 0.1:
@@ -191,6 +194,13 @@ def _shape(rng: Random, mood: Mood) -> PodSpec:
         tolerations=_tolerations(rng) if "taints" in mood or rng.random() < 0.1 else (),
         scheduler_name="muster",
     )
+
+
+_CONTRASTS: tuple[dict[str, str | int | float], ...] = (
+    {"cpu": 3, "memory": "512Mi"},
+    {"cpu": 1, "memory": "5Gi"},
+    {"cpu": 2, GPU: 1},
+)
 
 
 def _affinity(rng: Random) -> Affinity:

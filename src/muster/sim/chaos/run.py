@@ -85,7 +85,7 @@ def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
         violation = f"{rule}: {error}"
     seen = life.seen
     for counted in (faults.seen, world.seen, world.invariants.seen):
-        seen.update({name: count for name, count in counted.items() if count})
+        seen.update(counted)
     return Outcome(seed, violation, rule, seen, world, life.story)
 
 

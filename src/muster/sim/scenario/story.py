@@ -103,7 +103,7 @@ class Story:
 
 def _gist(message: str) -> str:
     """The message without its numbers, what goes with one or many, and what stands in brackets."""
-    return re.sub(r" \([^)]*\)|\d+|\b(?:is|are|has|have)\b|s\b", "", message)
+    return re.sub(r" \([^)]*\)|\d+|\bnone\b|\b(?:is|are|has|have)\b|s\b", "", message)
 
 
 def _on(pods: Iterable[Pod], *, more: bool = False) -> str:

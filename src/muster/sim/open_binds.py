@@ -1,0 +1,91 @@
+"""Binds that failed for the moment, as the world hears of them; what the engine makes of them is its own affair."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from muster.engine.changes import BindFailed, Change, Failure, PodGone, PodSeen
+from muster.engine.decisions import Placement
+from muster.sim.plain import key_of, unit_of
+from muster.sim.reading import Gang
+from muster.sim.world import World
+
+# transient failures after which another node may be tried
+_PATIENCE = 10
+# the longest wait before a bind is tried again
+_RETRY_SECONDS = 6.0
+
+
+class OpenBinds:
+    """held → (in flight again | bound | refused | gone); held → doubtful → gone after the longest wait.
+
+    A held bind must be tried again on its node.  A doubtful one need not be, since its node went or its gang
+    would not be whole: the engine may keep its room until it would have tried again, or give it up at once.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.held: dict[str, Placement] = {}
+        """By pod."""
+        self.doubtful: dict[str, Placement] = {}
+        self._since: dict[str, float] = {}
+        """Since when binds are doubtful."""
+        self.failures: Counter[str] = Counter()
+        """By pod, as far as this scheduler has seen them."""
+        self.refused: set[str] = set()
+        """Units that may be in backoff, since binds of theirs were refused for good or given up."""
+
+    def told(self, change: Change) -> None:
+        if isinstance(change, BindFailed):
+            self._failed(change)
+        elif isinstance(change, PodGone):
+            self._settled(change.uid)
+        elif isinstance(change, PodSeen) and change.pod.spec.node_name:
+            self._settled(change.pod.metadata.uid)
+
+    def restarted(self) -> None:
+        """A new scheduler knows nothing of all this."""
+        for forgotten in (self.held, self.doubtful, self.failures, self.refused):
+            forgotten.clear()
+
+    def review(self, gangs: dict[str, Gang]) -> None:
+        """Finds out which binds have become doubtful, and which doubtful ones nobody keeps any more."""
+        now = self._world.now
+        for uid, placement in list(self.held.items()):
+            if not self._makes_sense(placement, gangs):
+                self.doubtful[uid] = self.held.pop(uid)
+                self._since[uid] = now
+                self.refused.add(unit_of(self._world.pods[uid]))
+        for uid in [uid for uid in self.doubtful if now - self._since[uid] > _RETRY_SECONDS]:
+            del self.doubtful[uid]
+
+    def tried_there(self, placement: Placement) -> bool:
+        """Whether this is the same bind once more."""
+        before = self.held.get(placement.uid) or self.doubtful.get(placement.uid)
+        return before is not None and before.node == placement.node
+
+    def _failed(self, change: BindFailed) -> None:
+        pod = self._world.pods.get(change.uid)
+        self._settled(change.uid)
+        self.failures[change.uid] += 1
+        if pod is None or pod.spec.node_name:
+            return
+        if change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE:
+            self.held[change.uid] = Placement(change.uid, key_of(pod), change.node)
+        else:
+            self.refused.add(unit_of(pod))
+
+    def _settled(self, uid: str) -> None:
+        self.held.pop(uid, None)
+        self.doubtful.pop(uid, None)
+
+    def _makes_sense(self, placement: Placement, gangs: dict[str, Gang]) -> bool:
+        pod = self._world.pods[placement.uid]
+        if placement.node not in self._world.nodes or pod.metadata.deletion_timestamp is not None:
+            return False
+        if pod.spec.scheduling_group is None:
+            return True
+        gang = gangs[unit_of(pod)]
+        if gang.group is None or gang.started:
+            return gang.group is not None
+        return gang.bound + gang.binding >= gang.minimum

@@ -45,7 +45,7 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
     tried_at: float = 0.0
     ticket: int = 0
-    """Changes whenever the unit moves, so that old heap entries and timers for it are void."""
+    """New whenever the unit moves, and never the same twice: older heap entries and timers are void."""
 
 
 class Queue:
@@ -54,6 +54,7 @@ class Queue:
     def __init__(self) -> None:
         self._heap: list[tuple[Order, int, Unit]] = []
         self._ready = 0
+        self._moves = 0
 
     def __len__(self) -> int:
         return self._ready
@@ -74,7 +75,8 @@ class Queue:
     def move(self, unit: Unit, where: Where) -> None:
         self._ready += (where is Where.READY) - (unit.where is Where.READY)
         unit.where = where
-        unit.ticket += 1
+        self._moves += 1
+        unit.ticket = self._moves
 
 
 class Timer(NamedTuple):

@@ -99,9 +99,10 @@ class Timers:
         self._count += 1
         heapq.heappush(self._heap, Timer(at, self._count, purpose, key, ticket))
 
-    def due(self, now: float) -> list[Timer]:
-        found = []
-        while self._heap and self._heap[0].at <= now:
+    def due(self, now: float, *, most: int) -> list[Timer]:
+        """Timers whose time has come, up to `most` of them."""
+        found: list[Timer] = []
+        while len(found) < most and self._heap and self._heap[0].at <= now:
             found.append(heapq.heappop(self._heap))
         return found
 

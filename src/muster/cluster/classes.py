@@ -78,7 +78,17 @@ class Lines:
     A line is a pod of some class, or the k-th copy of one where the copies before it are on the node already.
     """
 
-    __slots__ = ("best_effort", "copies", "need", "need_rows", "ports", "scored", "scored_before", "used")
+    __slots__ = (
+        "best_effort",
+        "copies",
+        "many_first_copies",
+        "need",
+        "need_rows",
+        "ports",
+        "scored",
+        "scored_before",
+        "used",
+    )
 
     def __init__(self, classes: Sequence[PodClass], copies: NDArray[np.int64]) -> None:
         first = classes[0]
@@ -86,6 +96,8 @@ class Lines:
         self.ports = first.ports
         self.copies = copies
         """(lines × 1): how many of the class are there before this one."""
+        self.many_first_copies = len(classes) > 1
+        """Several lines, none of which has copies before it."""
         self.need_rows: NDArray[np.intp] = np.array([row for row, _ in first.room], np.intp)
         self.need: NDArray[np.int64] = np.array([[amount for _, amount in c.room] for c in classes]).T[:, :, None]
         """How much of the resources `need_rows` one pod takes."""

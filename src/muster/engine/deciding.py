@@ -73,7 +73,6 @@ class Decider:
         self._now = now
         small = self._small(first) if self._stream.window > 1 else None
         if small is None:
-            self._stream.skip(1 if first.gang is None else len(first.gang.candidates))
             return [self._try(first)], []
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
@@ -125,6 +124,7 @@ class Decider:
     # --- one unit ---
 
     def _try(self, unit: Unit) -> Tried:
+        self._stream.skip()
         return self._try_pod(unit, unit.pod) if unit.pod else self._try_gang(unit)
 
     def _try_pod(self, unit: Unit, pod: PodState) -> Tried:

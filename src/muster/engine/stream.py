@@ -27,10 +27,10 @@ from muster.framework.views import ClassView, Views
 LARGEST_GANG = 16
 _LARGEST_WINDOW = 256
 _FIRST_WINDOW = 8
-# a window that holds for fewer pods does not pay; so many are then decided one by one before the next
+# a window that holds for fewer pods does not pay; so many units are then decided one by one before the next
 _TOO_FEW = 2
-_RATED_ALONG = 128
 _PAUSE = 4
+_RATED_ALONG = 128
 
 
 class Small(NamedTuple):
@@ -55,9 +55,9 @@ class Stream:
         """How many pods are worth collecting for the next window; 1 while windows do not pay."""
         return 1 if self._pause else self._size
 
-    def skip(self, pods: int) -> None:
-        """So many pods were decided without a window."""
-        self._pause = max(0, self._pause - pods)
+    def skip(self) -> None:
+        """A unit was decided without a window."""
+        self._pause = max(0, self._pause - 1)
 
     def takes(self, pod_class: PodClass) -> bool:
         """Whether the class depends on nothing but resources and its nodes' own facts, without ranking these."""

@@ -23,10 +23,19 @@ class NodeResourcesBalancedAllocation(RoomScore):
     def score(self, lines: Lines, room: Room) -> Ints | int:
         if lines.best_effort:
             return 0
-        used = room.allocatable[_CPU_AND_MEMORY] - room.free[_CPU_AND_MEMORY]
+        used, divisor = room.allocatable[_CPU_AND_MEMORY] - room.free[_CPU_AND_MEMORY], room.divisor[_CPU_AND_MEMORY]
+        lacking = _lacking(room)
         # a pod is rated by the balance with it against the balance before it
-        balance = _balance((used + lines.used) / room.divisor[_CPU_AND_MEMORY], _lacking(room))
-        gain: Ints = balance[1] - balance[0]
+        if lines.many_first_copies:
+            # ...which is the same for all lines
+            before, after = (
+                _balance(used[None] / divisor, lacking),
+                _balance((used + lines.used[1:]) / divisor, lacking),
+            )
+            gain: Ints = after[0] - before[0]
+        else:
+            balance = _balance((used + lines.used) / divisor, lacking)
+            gain = balance[1] - balance[0]
         # 50 + (50 + gain) / 2
         gain += 150
         gain >>= 1

@@ -132,8 +132,8 @@ def test_a_half_bound_gang_says_what_it_has():
     world.decide()
     world.bound("g-0").node("n1", cpu=2).bind_failed("g-1", Failure.REJECTED)
     assert said(world) == (
-        "has 1 member and needs 1 × 3 cpu more, 2 nodes have room for none (for 1 if nothing else ran); "
-        "1 more is missing; 1 node of 4 cpu would do"
+        "has 1 member and needs 1 × 3 cpu more, 2 nodes have room for none (for 1 if nothing else ran): "
+        "enough is free in all, but in pieces that are too small; 1 more is missing; 1 node of 4 cpu would do"
     )
 
 

@@ -18,7 +18,7 @@ from muster.cluster.usage import Ints, Usage
 from muster.engine.cycle import GangCycle, Trial
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
 from muster.framework.profile import Profile
-from muster.framework.views import Views
+from muster.framework.views import ClassView, Views
 
 _HOSTNAME = "kubernetes.io/hostname"
 _NEW_NODE = "a-node-that-does-not-exist-yet"
@@ -36,7 +36,8 @@ class Explainer:
         """`again` tries the unit on other nodes, to see what would do; `held` members count already."""
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
-        needs = tuple(self._need(c, count, trial.usage, empty=empty[c]) for c, count in wants.items())
+        alone = trial.needed if len(wants) == 1 else 0
+        needs = tuple(self._need(c, count, trial.usage, empty=empty[c], needed=alone) for c, count in wants.items())
         return Verdict(
             unit=unit,
             outcome=_outcome(needs, trial.needed),
@@ -48,18 +49,27 @@ class Explainer:
             suggestion=self._suggestion(trial, empty, again),
         )
 
-    def _need(self, pod_class: PodClass, members: int, filled: Usage, *, empty: Ints) -> Need:
+    def _need(self, pod_class: PodClass, members: int, filled: Usage, *, empty: Ints, needed: int) -> Need:
         nodes = self._cluster.nodes
         view = self._views.of(pod_class)
+        fits = int(view.copies.sum())
         return Need(
             members=members,
             request=pod_class.requests.amounts,
-            fits=int(view.copies.sum()),
+            fits=fits,
             fits_empty=int(empty.sum()),
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             refusals=self._refusals(pod_class, filled),
             host_ports=tuple(port.port for port in pod_class.ports),
+            fragmented=fits < needed and not pod_class.ports and self._enough_in_all(pod_class, view, needed),
         )
+
+    def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int) -> bool:
+        """Whether the nodes that may be used have room for so many if it could be put together."""
+        line = pod_class.line
+        free = self._cluster.nodes.usage.free[line.need_rows]
+        total = np.maximum(free * view.rules.admitted, 0).sum(axis=1)
+        return bool((total >= line.need[:, 0, 0] * count).all())
 
     def _refusals(self, pod_class: PodClass, usage: Usage) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""

@@ -48,6 +48,8 @@ class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     """Why no node takes one more, with the members placed that fit."""
     host_ports: tuple[int, ...] = ()
+    fragmented: bool = False
+    """Enough is free in all, but in pieces too small to hold the members."""
 
     def times(self, count: int) -> str:
         """So many of them: "3 × 2 cpu, 4Gi memory"."""
@@ -153,6 +155,8 @@ def _room(verdict: Verdict) -> str:
         room += ", each counted alone"
     elif verdict.needs[0].fits_empty != verdict.needs[0].fits:
         room += f" (for {verdict.needs[0].fits_empty} if nothing else ran)"
+    if verdict.needs[0].fragmented:
+        room += ": enough is free in all, but in pieces that are too small"
     fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
     if fewest.nodes_admitted == verdict.nodes:
         return f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)} room for {room}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product
+from math import prod
 
 from muster.sim.plain import Needs, Place, fits, take
 
@@ -25,9 +26,9 @@ def most_placed(wanted: Mapping[Needs, int], places: Iterable[tuple[Place, Itera
     for place, ok in places:
         admitted = set(ok)
         limits = [copies(kind, place, wanted[kind]) if kind in admitted else 0 for kind in kinds]
-        choices = [c for c in product(*(range(limit + 1) for limit in limits)) if _together(kinds, c, place)]
-        if len(best) * len(choices) > _MOST_STATES:
+        if prod(limit + 1 for limit in limits) * len(best) > _MOST_STATES:
             return None
+        choices = [c for c in product(*(range(limit + 1) for limit in limits)) if _together(kinds, c, place)]
         after: dict[tuple[int, ...], int] = {}
         for left, placed in best.items():
             for choice in choices:

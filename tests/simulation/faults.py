@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from muster.cluster.changelog import ChangeLog
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import Stage
 from muster.cluster.resources import MEMORY
 from muster.cluster.usage import Usage
 from muster.engine import cycle, engine, intake, status
@@ -161,8 +162,13 @@ def a_bind_is_tried_again_on_a_node_that_is_gone(patch):
 
 
 @fault("leaving")
-def pods_that_are_being_deleted_are_bound(patch):
-    patch(PodState, "candidate", property(lambda self: self.stage is Stage.PENDING and self.ours))
+def nobody_hears_that_a_pod_is_being_deleted(patch):
+    changed = Intake._pod_changed
+
+    def deaf(self, state, pod):
+        changed(self, state, replace(pod, metadata=replace(pod.metadata, deletion_timestamp=None)))
+
+    patch(Intake, "_pod_changed", deaf)
 
 
 @fault("gates", "gates")

@@ -10,9 +10,9 @@ from muster.sim.plain import Needs, Place, fits, take
 
 
 def needs(cpu, memory=0, ports=()):
-    return Needs(
-        (("cpu", cpu), ("memory", memory), ("pods", 1)), tuple(("TCP", port, "0.0.0.0") for port in ports), b""
-    )
+    asked = {"cpu": cpu, "memory": memory, "pods": 1}
+    requests = tuple((name, count) for name, count in asked.items() if count)
+    return Needs(requests, tuple(("TCP", port, "0.0.0.0") for port in ports), b"")
 
 
 def place(cpu, memory=0, pods=10):

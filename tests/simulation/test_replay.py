@@ -2,7 +2,8 @@
 
 import pytest
 
-from muster.sim.chaos.__main__ import main, run_worlds
+from muster.sim.chaos.__main__ import main
+from muster.sim.chaos.run import run_worlds
 from tests.simulation.faults import plant
 
 

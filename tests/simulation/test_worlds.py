@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from muster.sim.chaos.__main__ import run_worlds
+from muster.sim.chaos.run import run_worlds
 
 FIRST = int(os.environ.get("MUSTER_FIRST_WORLD", "0"))
 WORLDS = int(os.environ.get("MUSTER_WORLDS", "3000"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
+from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
@@ -52,8 +53,11 @@ class Binding:
 
     def retry(self, pod: PodState, cluster: Cluster) -> None:
         """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
+        if pod.leaving:
+            # the failed bind may have landed after all: its room stays taken until the pod is gone
+            return
         gang = cluster.gangs.get(pod.gang) if pod.gang else None
-        if pod.leaving or pod.node not in cluster.nodes.rows or (gang is not None and _fell_apart(gang)):
+        if not _still_fits(pod, cluster.nodes) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
             self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
@@ -98,6 +102,12 @@ class Binding:
             self._intake.move(pod, pod.stage, leaving=True)
         self._decisions.append(Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), TIMEOUT, message))
         self._status.gang_says(gang, TIMEOUT, message)
+
+
+def _still_fits(pod: PodState, nodes: NodeTable) -> bool:
+    """Its node is there, and has not shrunk below what is on it."""
+    row = nodes.rows.get(pod.node)
+    return row is not None and all(nodes.usage.free[resource, row] >= 0 for resource, _ in pod.pod_class.room)
 
 
 def _fell_apart(gang: GangState) -> bool:

@@ -62,8 +62,7 @@ class Invariants:
         self._binds.told(change)
         if isinstance(change, NodeSeen):
             name = change.node.metadata.name
-            place = self._reading.places().get(name)
-            if place is not None and min(place.room.values()) < 0:
+            if min(self.room_left()[name].room.values()) < 0:
                 self._excused.add(name)
 
     def restarted(self) -> None:
@@ -91,15 +90,15 @@ class Invariants:
         gangs = self._reading.gangs()
         self._binds.review(gangs)
         places = self._reading.places()
-        self._check_room(places)
-        self._take_doubtful(places)
+        left = self.room_left() if self._binds.doubtful else places
+        self._check_room(places, left)
         for gang in gangs.values():
             self._check_half_bound(gang)
         for unit in self._reading.waiting(gangs):
             if not self._reading.exact(unit):
-                self._look_at_mixed(unit, places)
+                self._look_at_mixed(unit, left)
             elif not self._may_back_off(unit):
-                self._check_waits(unit, places)
+                self._check_waits(unit, left)
 
     def at_rest(self) -> None:
         """Looks at the world when nothing will change any more: nobody waits who fits, everybody knows why."""
@@ -193,7 +192,8 @@ class Invariants:
         needs, place = self._reading.needs_of(pod), places[placement.node]
         if any(collide(port, taken) for port in needs.ports for taken in place.ports):
             raise BrokenRuleError("ports", f"{placement.pod} wants a port that is taken on {placement.node}")
-        if not fits(needs, place):
+        excused = placement.node in self._excused and self._binds.tried_there(placement)
+        if not fits(needs, place) and not excused:
             raise BrokenRuleError("over-commit", f"{placement.pod} does not fit on {placement.node}: {place.room}")
         take(needs, place)
 
@@ -274,12 +274,12 @@ class Invariants:
 
     # --- the world ---
 
-    def _check_room(self, places: Places) -> None:
+    def _check_room(self, places: Places, left: Places) -> None:
         for name, place in places.items():
-            short = {resource: left for resource, left in place.room.items() if left < 0}
-            if not short:
+            short = {resource: amount for resource, amount in place.room.items() if amount < 0}
+            if min(left[name].room.values()) >= 0:
                 self._excused.discard(name)
-            elif name not in self._excused:
+            elif short and name not in self._excused:
                 raise BrokenRuleError("over-commit", f"{name} lacks {short}")
             if _collisions(place.ports):
                 raise BrokenRuleError("ports", f"{name} has a host port twice: {sorted(place.ports)}")

@@ -13,54 +13,42 @@ from collections import Counter
 from collections.abc import Iterator
 from multiprocessing import Pool
 
-from muster.sim.chaos.recipe import recipe
-from muster.sim.chaos.run import Outcome, Variation, run
+from muster.sim.chaos.run import Variation, dying_at, run, run_worlds, shrunk
 from muster.sim.chaos.story import tell
 
 _CHUNK = 50
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m muster.sim.chaos", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m muster.sim.chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("seeds", type=int, nargs="*", help="worlds to tell the story of")
     parser.add_argument("--shrink", action="store_true", help="leave out what is not needed to break the rule")
+    parser.add_argument("--die-at", type=int, help="the scheduler dies at this point, and at no other")
     parser.add_argument("--worlds", type=int, default=0, help="run so many worlds")
     parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
     parser.add_argument("--jobs", type=int, default=2, help="processes to use")
     parser.add_argument("--digest", action="store_true", help="print a digest of all decisions, nothing else")
     given = parser.parse_args(arguments)
+    if not given.seeds and not given.worlds:
+        parser.error("name a seed, or say --worlds")
     if given.digest:
         for seed in given.seeds:
             print(run(seed).digest())
         return 0
     if given.seeds:
-        return max(_one(seed, shrink=given.shrink) for seed in given.seeds)
+        variation = Variation() if given.die_at is None else dying_at(given.die_at)
+        return max(_one(seed, variation, shrink=given.shrink) for seed in given.seeds)
     return _many(given.first, given.worlds, jobs=given.jobs)
 
 
-def _one(seed: int, *, shrink: bool) -> int:
-    outcome = run(seed)
+def _one(seed: int, variation: Variation, *, shrink: bool) -> int:
+    outcome = run(seed, variation)
     if shrink and outcome.violation:
-        outcome = shrunk(seed)
+        outcome = shrunk(seed, variation)
     print(tell(outcome))
     return 1 if outcome.violation else 0
-
-
-def shrunk(seed: int) -> Outcome:
-    """The world of a failing seed, without the steps that the failure does not need."""
-    outcome = run(seed)
-    kept = [step.number for step in recipe(seed).plan]
-    size = max(1, len(kept) // 2)
-    while size:
-        for start in range(0, len(kept), size):
-            fewer = kept[:start] + kept[start + size :]
-            tried = run(seed, Variation(only=frozenset(fewer)))
-            if tried.rule == outcome.rule:
-                outcome, kept = tried, fewer
-                break
-        else:
-            size //= 2
-    return outcome
 
 
 def _many(first: int, worlds: int, *, jobs: int) -> int:
@@ -85,20 +73,6 @@ def _results(chunks: list[range], jobs: int) -> Iterator[tuple[Counter[str], lis
         return
     with Pool(jobs) as pool:
         yield from pool.imap(run_worlds, chunks)
-
-
-def run_worlds(seeds: range) -> tuple[Counter[str], list[str]]:
-    """What the worlds of these seeds saw, and a line for each that broke a rule."""
-    seen: Counter[str] = Counter()
-    failures = []
-    for seed in seeds:
-        outcome = run(seed)
-        seen.update(outcome.seen)
-        if outcome.violation:
-            failures.append(
-                f"seed {seed} failed: {outcome.violation}; replay: .venv/bin/python -m muster.sim.chaos {seed}"
-            )
-    return seen, failures
 
 
 if __name__ == "__main__":

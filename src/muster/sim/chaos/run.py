@@ -46,6 +46,11 @@ class Variation(NamedTuple):
 _PLAIN = Variation()
 
 
+def dying_at(point: int) -> Variation:
+    """The scheduler dies once, at this point of the run, and at no other."""
+    return Variation(without=("crash", "restart"), crash_at=point)
+
+
 class Outcome(NamedTuple):
     """What became of one world."""
 
@@ -87,6 +92,37 @@ def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
     for counted in (faults.seen, world.seen, world.invariants.seen):
         seen.update(counted)
     return Outcome(seed, violation, rule, seen, world, life.story)
+
+
+def run_worlds(seeds: range) -> tuple[Counter[str], list[str]]:
+    """What the worlds of these seeds saw, and a line for each that broke a rule."""
+    seen: Counter[str] = Counter()
+    failures = []
+    for seed in seeds:
+        outcome = run(seed)
+        seen.update(outcome.seen)
+        if outcome.violation:
+            failures.append(
+                f"seed {seed} failed: {outcome.violation}; replay: .venv/bin/python -m muster.sim.chaos {seed}"
+            )
+    return seen, failures
+
+
+def shrunk(seed: int, variation: Variation = _PLAIN) -> Outcome:
+    """The world of a failing seed, without the steps that the failure does not need."""
+    outcome = run(seed, variation)
+    kept = [step.number for step in recipe(seed).plan]
+    size = max(1, len(kept) // 2)
+    while size:
+        for start in range(0, len(kept), size):
+            fewer = kept[:start] + kept[start + size :]
+            tried = run(seed, variation._replace(only=frozenset(fewer)))
+            if tried.rule == outcome.rule:
+                outcome, kept = tried, fewer
+                break
+        else:
+            size //= 2
+    return outcome
 
 
 class _Life:

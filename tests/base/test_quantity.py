@@ -374,14 +374,16 @@ def test_thousandths_are_shown_plain_where_whole(value, text):
         (3 * 2**29, "1.5Gi"),
         (5 * 2**28, "1280Mi"),
         (32 * 2**30, "32Gi"),
-        (270_175_178_752, "263842948Ki"),
+        (270_175_178_752, "251.6Gi"),
+        (1_000_000_000, "953.7Mi"),
+        (1065 * 2**20, "1065Mi"),
         (1024 * 2**30, "1Ti"),
         (7 * 2**60, "7Ei"),
         (-3 * 2**29, "-1.5Gi"),
-        (MAX, "9223372036854775807"),
+        (MAX, "8Ei"),
     ],
 )
-def test_bytes_are_shown_with_the_largest_suffix_that_is_exact(n, text):
+def test_bytes_are_shown_exactly_where_that_takes_few_digits(n, text):
     assert show_bytes(n) == text
 
 
@@ -410,8 +412,8 @@ def test_thousandths_shown_are_read_back_the_same(value):
 
 # -2**63 is -8Ei, which a binary suffix caps.
 @given(st.integers(-MAX, MAX) | st.builds(lambda n, bits: n << bits, st.integers(0, 7), st.integers(0, 60)))
-def test_bytes_shown_are_read_back_the_same(n):
-    assert whole(show_bytes(n)) == n
+def test_bytes_shown_are_read_back_about_the_same(n):
+    assert whole(show_bytes(n)) == pytest.approx(n, rel=0.05)
 
 
 @given(st.sampled_from(["cpu", "memory", "hugepages-1Gi", "example.com/nic"]), st.integers(-MAX, MAX))

@@ -70,27 +70,28 @@ REFUSALS = [
         "several resources",
         lambda: cluster(2).node("x", gpu=4).gang("g", members=3, cpu=1, gpu=2),
         Outcome.IMPOSSIBLE,
-        "needs 3 × 1 cpu, 2 nvidia.com/gpu, 3 nodes have room for 2; 1 more is missing; "
-        "1 node of 8 cpu, 4 nvidia.com/gpu would do",
+        "needs 3 × 1 cpu + 2 nvidia.com/gpu, 3 nodes have room for 2 (3 Insufficient nvidia.com/gpu); "
+        "1 more is missing; 1 node of 8 cpu + 4 nvidia.com/gpu would do",
     ),
     (
         "memory",
         lambda: cluster(1).gang("g", members=2, memory="20Gi", cpu="500m"),
         Outcome.IMPOSSIBLE,
-        "needs 2 × 500m cpu, 20Gi memory, 1 node has room for 1; 1 more is missing; "
-        "1 node of 8 cpu, 32Gi memory would do",
+        "needs 2 × 500m cpu + 20Gi memory, 1 node has room for 1 (1 Insufficient memory); "
+        "1 more is missing; 1 node of 8 cpu + 32Gi memory would do",
     ),
     (
         "places for pods",
         lambda: cluster(1, pods=1).gang("g", members=2),
         Outcome.IMPOSSIBLE,
-        "needs 2 pods without requests, 1 node has room for 1; 1 more is missing; 1 node would do",
+        "needs 2 pods without requests, 1 node has room for 1 (1 Too many pods); 1 more is missing; 1 node would do",
     ),
     (
         "a host port",
         lambda: cluster(2).gang("g", members=3, ports=[80]),
         Outcome.IMPOSSIBLE,
-        "needs 3 pods with host port 80, 2 nodes have room for 2; 1 more is missing; 1 node would do",
+        "needs 3 pods with host port 80, 2 nodes have room for 2 "
+        "(2 didn't have free ports for the requested pod ports); 1 more is missing; 1 node would do",
     ),
     (
         "several shapes",
@@ -140,13 +141,13 @@ def test_a_half_bound_gang_says_what_it_has():
 def test_a_held_gang_says_whom_it_waits_for():
     world = cluster(1).group("g", 3).members("g", 0)
     world.decide()
-    assert said(world, after=2.0) == "1 of 3 members exist, 2 more are missing"
+    assert said(world, after=2.0) == "1 of 3 members exist, 2 more must be created"
 
 
 def test_a_gated_gang_says_how_many_are_gated():
     world = cluster(1).group("g", 2).members("g", 0).members("g", 1, 2, gates=["quota"])
     world.decide()
-    assert said(world, after=2.0) == "2 of 3 members wait for scheduling gates"
+    assert said(world, after=2.0) == "2 of 3 members may not be placed yet (waiting for scheduling gates: quota)"
 
 
 def test_a_released_gang_says_how_many_were_bound_in_what_time():
@@ -154,7 +155,7 @@ def test_a_released_gang_says_how_many_were_bound_in_what_time():
     world.decide()
     world.bound("g-0", "g-1").node_gone("n2").bind_failed("g-2", Failure.REJECTED).decide()
     (release,) = only(Release, world.decide(after=90.0))
-    assert release.message == "2 of 3 members were bound within 90 s; they are released"
+    assert release.message == "2 of 3 members were bound within 90 s; they are released; a bind was refused: rejected"
 
 
 # --- numbers --------------------------------------------------------------------------------------

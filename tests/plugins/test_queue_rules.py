@@ -23,6 +23,7 @@ def member(name, *, subset="", stage=Stage.PENDING, gates=()):
         subset=subset,
         ours=True,
         gates=gates,
+        held=None,
         leaving=False,
         stage=stage,
         node="",

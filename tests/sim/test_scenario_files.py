@@ -72,7 +72,7 @@ def test_the_scenario_explains_itself_and_expects_something(file):
             "suggestion-is-true",
             '"2 nodes of 8 cpu',
             '"3 nodes of 8 cpu',
-            "at 10s, gang train: expected says: '3 nodes of 8 cpu, 32Gi memory would do', saw '",
+            "at 10s, gang train: expected says: '3 nodes of 8 cpu + 32Gi memory would do', saw '",
         ),
     ],
 )

@@ -17,6 +17,8 @@ Totals = dict[str, int]
 # Scores count an unknown container as this much, or pods without requests would all land on one node
 UNKNOWN_CPU_MILLI = 100
 UNKNOWN_MEMORY_BYTES = 200 * 1024 * 1024
+# more than any node has; a node full of such pods still adds up within 63 bits
+MOST = 1 << 53
 
 
 class Requests(msgspec.Struct, frozen=True, gc=False):
@@ -35,9 +37,9 @@ def effective_requests(spec: PodSpec) -> Requests:
     real = _pod_totals(spec, unknown={})
     scored = _pod_totals(spec, unknown={"cpu": UNKNOWN_CPU_MILLI, "memory": UNKNOWN_MEMORY_BYTES})
     return Requests(
-        amounts=tuple(sorted((name, count) for name, count in real.items() if count > 0)),
-        scored_cpu_milli=scored.get("cpu", 0),
-        scored_memory_bytes=scored.get("memory", 0),
+        amounts=tuple(sorted((name, min(count, MOST)) for name, count in real.items() if count > 0)),
+        scored_cpu_milli=min(scored.get("cpu", 0), MOST),
+        scored_memory_bytes=min(scored.get("memory", 0), MOST),
     )
 
 

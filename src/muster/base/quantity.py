@@ -78,6 +78,9 @@ def show(resource: str, amount: int) -> str:
     return f"{amount} {resource}"
 
 
+_MANY_TENTHS = 100_000
+
+
 def show_milli(value: int) -> str:
     """Thousandths for people: whole numbers plain ("2"), all others in thousandths ("1500m")."""
     ones, rest = divmod(value, 1000)
@@ -85,16 +88,21 @@ def show_milli(value: int) -> str:
 
 
 def show_bytes(n: int) -> str:
-    """Bytes for people, exactly: "32Gi", "1.5Gi", "512Mi", "100".
-
-    The suffix is the largest binary one that leaves a number of at least 1 and at most one decimal.
-    """
+    """Bytes for people: "32Gi", "1.5Gi", "1065Mi", "100"; exact where that takes few digits, else to one decimal."""
+    sign, size = ("-", -n) if n < 0 else ("", n)
     for suffix, bits in reversed(_POWER_OF_TWO.items()):
-        tenths, rest = divmod(abs(n) * 10, 1 << bits)
-        if tenths >= 10 and not rest:
-            ones, tenth = divmod(tenths, 10)
-            return ("-" if n < 0 else "") + (f"{ones}.{tenth}" if tenth else str(ones)) + suffix
+        tenths, rest = divmod(size * 10, 1 << bits)
+        if 10 <= tenths < _MANY_TENTHS and not rest:
+            return f"{sign}{_tenths(tenths)}{suffix}"
+    for suffix, bits in reversed(_POWER_OF_TWO.items()):
+        if size >> max(bits, 20):
+            return f"{sign}{_tenths(round(size * 10 / (1 << bits)))}{suffix}"
     return str(n)
+
+
+def _tenths(count: int) -> str:
+    ones, tenth = divmod(count, 10)
+    return f"{ones}.{tenth}" if tenth else str(ones)
 
 
 def _spelling(text: object) -> str:

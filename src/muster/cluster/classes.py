@@ -122,8 +122,8 @@ class Lines:
         return cls([pod_class], np.arange(depth)[:, None])
 
 
-# Bounds the memory of `_by_wire`, which sees every spelling of a class; a spelling costs about 0.5 KB
-_SPELLINGS = 50_000
+# Bounds the memory of `_by_wire`, which sees every spelling of a class; a spelling costs about 3 KB
+_SPELLINGS = 10_000
 
 
 class ClassTable:
@@ -133,7 +133,7 @@ class ClassTable:
         self._names = names
         self._encoder = msgspec.msgpack.Encoder()
         self._by_wire: dict[bytes, PodClass] = {}
-        # classes live as long as a pod or a spelling has them: clusters see new ones for years
+        # classes that nobody has any more are forgotten: clusters see new ones for years
         self._by_needs: WeakValueDictionary[tuple[NodeRules, Requests, tuple[HostPort, ...]], PodClass]
         self._by_needs = WeakValueDictionary()
 

@@ -34,6 +34,10 @@ class Cluster:
         return found
 
     def put_node(self, node: Node) -> None:
+        known = self.nodes.rows.get(node.metadata.name)
+        if known is not None and self.nodes.nodes[known] == node:
+            # kubelets report every few minutes, mostly nothing that we read
+            return
         row = self.nodes.put(node)
         for pod in self.on_node.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)

@@ -72,17 +72,17 @@ class GangState:
         self._count(pod, 1)
         if pod.candidate:
             self.candidates[pod.uid] = pod
-            if pod.gates:
+            if pod.held is not None:
                 self.gated += 1
             else:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, gates or leaving change, `count` after."""
+        """Call before a member's stage, class, `held` or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
-        if pod.gates:
+        if pod.held is not None:
             self.gated -= 1
         elif self.classes[pod.pod_class] > 1:
             self.classes[pod.pod_class] -= 1

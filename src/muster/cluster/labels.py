@@ -20,7 +20,17 @@ class LabelColumn:
         self.values: dict[str, int] = {}
 
     def put(self, row: int, value: str | None) -> None:
+        if value is not None and value not in self.values and len(self.values) > 2 * len(self.ids) + 64:
+            self._renumber()
         self.ids[row] = MISSING if value is None else self.values.setdefault(value, len(self.values) + 1)
+
+    def _renumber(self) -> None:
+        """Forgets values that no node has any more."""
+        by_id = {number: value for value, number in self.values.items()}
+        self.values = {}
+        for row, number in enumerate(self.ids.tolist()):
+            if number != MISSING:
+                self.ids[row] = self.values.setdefault(by_id[number], len(self.values) + 1)
 
 
 class LabelColumns:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.api.requests import MOST
 from muster.api.wire import Node, Taint
 from muster.base.quantity import amount
 from muster.cluster.changelog import ChangeLog
@@ -70,6 +71,7 @@ class NodeTable:
     def put(self, node: Node) -> int:
         """Adds or changes one node; its room is then as if it were empty, so the caller counts its pods again."""
         name = node.metadata.name
+        amounts = {resource: amount(resource, text) for resource, text in node.status.allocatable.items()}
         row = self.rows.get(name)
         if row is None:
             if not self._vacant:
@@ -77,17 +79,18 @@ class NodeTable:
             row = self.rows[name] = self._vacant.pop()
             self._names_changed()
         self.nodes[row], self.names[row] = node, name
-        for resource in node.status.allocatable:
-            self.resources.row(resource)
+        by_row = {self.resources.row(resource): count for resource, count in amounts.items()}
         self.fit_resources()
-        room = self._room(node)
+        room = np.zeros(len(self.resources), np.int64)
+        for resource, count in by_row.items():
+            room[resource] = min(max(0, count), MOST)
         self.allocatable[:, row] = room
         self.divisor[:, row] = np.maximum(room, 1)
         self._lacking.discard(row)
         if not (room[CPU] and room[MEMORY]):
             self._lacking.add(row)
         self.unschedulable[row] = node.spec.unschedulable
-        self.taint_set[row] = self.taint_sets.setdefault(node.spec.taints, len(self.taint_sets))
+        self.taint_set[row] = self._taint_set(node.spec.taints)
         self.labels.put(row, node.metadata.labels)
         self.usage.reset(row, room)
         self.described.mark(row)
@@ -139,11 +142,15 @@ class NodeTable:
         self.divisor: Ints = self.facts[half:]
         """allocatable, at least 1."""
 
-    def _room(self, node: Node) -> Ints:
-        room = np.zeros(len(self.resources), np.int64)
-        for resource, text in node.status.allocatable.items():
-            room[self.resources.row(resource)] = max(0, amount(resource, text))
-        return room
+    def _taint_set(self, taints: tuple[Taint, ...]) -> int:
+        if taints not in self.taint_sets and len(self.taint_sets) > 2 * self.capacity + 64:
+            # autoscalers put times into taints: sets that no node has any more would pile up
+            self.taint_sets = {(): 0}
+            for row, node in enumerate(self.nodes):
+                if node is not None:
+                    held = self.taint_sets.setdefault(node.spec.taints, len(self.taint_sets))
+                    self.taint_set[row] = held
+        return self.taint_sets.setdefault(taints, len(self.taint_sets))
 
     def _names_changed(self) -> None:
         self._precedence = None

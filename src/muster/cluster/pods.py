@@ -38,6 +38,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     ours: bool
     """Names this scheduler; others are only counted where they run."""
     gates: tuple[str, ...]
+    held: str | None
+    """Why it may not be decided yet, as the profile's gates say."""
     leaving: bool
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
     stage: Stage
@@ -47,6 +49,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     said: tuple[str, str] | None
     """Reason and message of its PodScheduled condition, while that is False."""
     bind_failures: int = 0
+    bind_error: str = ""
+    """What the last failed bind was answered."""
 
     @property
     def candidate(self) -> bool:

@@ -41,6 +41,7 @@ class Binding:
         if pod.stage is not Stage.BINDING or pod.node != change.node:
             return False
         pod.bind_failures += 1
+        pod.bind_error = change.message or str(change.failure)
         if change.failure is Failure.POD_GONE:
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
@@ -48,6 +49,7 @@ class Binding:
             delay = backoff_seconds(pod.bind_failures, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
             return False
+        self._status.bind_refused(pod, change.node)
         self._intake.move(pod, Stage.PENDING)
         return True
 
@@ -97,7 +99,10 @@ class Binding:
         bound = gang.bound
         members = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
         members.sort(key=lambda pod: pod.key)
+        errors = [pod.bind_error for pod in gang.candidates.values() if pod.bind_error]
         message = timed_out(bound, gang.declared.minimum, gang.declared.timeout_seconds)
+        if errors:
+            message += f"; a bind was refused: {min(errors)}"
         for pod in members:
             self._intake.move(pod, pod.stage, leaving=True)
         self._decisions.append(Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), TIMEOUT, message))

@@ -112,7 +112,7 @@ class GangCycle:
         """Places the gang's candidates: first what each subset must have, then as many more as fit."""
         rule = self._rule
         must = rule.shortfall(gang, {})
-        batches = _batches(pod for pod in gang.candidates.values() if not pod.gates)
+        batches = _batches(pod for pod in gang.candidates.values() if pod.held is None)
         # a gang that has started still needs at least one place to be worth an attempt
         needed = sum(must.values()) or 1
         trial = Trial(batches, needed=needed, usage=self._nodes.usage)

@@ -22,7 +22,11 @@ class Placement(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Bind(_Decision, frozen=True, tag="bind"):
-    """Bind all of these together; before the last of them is sent nothing else is sent for the unit."""
+    """Bind all of these together; before the last of them is sent nothing else is sent for the unit.
+
+    Every placement must be answered, by Bound or BindFailed, or by a change that shows the pod bound or gone: until
+    then its room stays taken.  An answer that was lost is a transient failure.
+    """
 
     unit: str
     """Key of the gang, or of the lone pod."""
@@ -30,7 +34,10 @@ class Bind(_Decision, frozen=True, tag="bind"):
 
 
 class Release(_Decision, frozen=True, tag="release"):
-    """Delete these pods by UID: they are bound, and their gang cannot start with them."""
+    """Delete these pods by UID: they are bound, and their gang cannot start with them.
+
+    They count for nothing from now on; a deletion that fails must be tried again until the pods are gone.
+    """
 
     unit: str
     pods: tuple[PodRef, ...]
@@ -64,6 +71,7 @@ class Event(_Decision, frozen=True, tag="event"):
     warning: bool = False
     pods: tuple[PodRef, ...] = ()
     gang: str = ""
+    node: str = ""
 
 
 Decision = Bind | Release | PodCondition | GangCondition | Event

@@ -54,7 +54,7 @@ class Engine:
         self.audit = Audit()
         self._profile = profile
         self._views = Views(profile, self.cluster.nodes)
-        self._intake = Intake(self.cluster, profile.scheduler_names)
+        self._intake = Intake(self.cluster, profile)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._queue = Queue()
@@ -80,7 +80,10 @@ class Engine:
         self._intake.take(changes)
 
     def decide(self, now: float, budget: int = WORK) -> list[Decision]:
-        """Decides what can be decided, best unit first; `budget` bounds the work, never cutting a unit short."""
+        """Decides what can be decided, best unit first; `budget` bounds the work, never cutting a unit short.
+
+        `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
+        """
         self._now = now
         self._settled = self._settle()
         self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
@@ -115,6 +118,8 @@ class Engine:
     def _settle(self) -> bool:
         """Puts units of which something changed where they belong; whether that is done for all of them."""
         noted = self._intake.noted
+        self._status.unreadable(noted.unreadable)
+        noted.unreadable.clear()
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
@@ -123,14 +128,12 @@ class Engine:
         while left > 0:
             left -= 1
             if noted.bound:
-                self._status.bound(noted.bound.popleft())
+                self._status.bound(*noted.bound.popleft())
             elif noted.pods:
                 self._consider_pod(noted.pods.popleft())
             elif noted.gangs:
                 left -= _CHANGES_PER_GANG
-                key = next(iter(noted.gangs))
-                del noted.gangs[key]
-                self._consider_gang(key)
+                self._consider_gang(noted.gangs.popitem(last=False)[0])
             else:
                 self._tell_newcomers(noted)
                 return True
@@ -157,7 +160,7 @@ class Engine:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
             unit = self._units[pod.uid] = Unit(pod.uid, None, pod, (1, *order))
             unit.failures, unit.tried_at = pod.bind_failures, self._now
-        if any(gate.holds(pod) for gate in self._profile.gates):
+        if pod.held is not None:
             self._hold(unit)
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
             self._enqueue(unit)
@@ -269,7 +272,7 @@ class Engine:
             self._waiting.leave(unit.key)
             self._queue.push(unit)
         elif timer.purpose == _TELL and unit is not None and valid and unit.gang is not None:
-            self._status.gang_held(unit.gang)
+            self._status.gang_held(unit.gang, self._profile.gang_rule.waits_for(unit.gang))
         elif timer.purpose == RETRY:
             pod = self.cluster.pods.get(timer.key)
             if pod is not None and pod.stage is Stage.BINDING and pod.bind_failures == timer.ticket:
@@ -279,13 +282,16 @@ class Engine:
 
     def _deadline(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
-        if gang is None or gang.declared is None or not gang.partial:
+        unit = self._units.get(key)
+        # whoever looks at the gang next sets the timer again if it is still needed
+        self._binding.forget(key)
+        if unit is None or gang is None or gang.declared is None or not gang.partial:
             return
         if self._binding.deadline(gang, self._now) > self._now:
+            self._intake.noted.gangs[key] = None
             return
         placed = gang.bound
         self._binding.release(gang)
-        unit = self._units[key]
         unit.failures += 2
         unit.tried_at = self._now
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,6 +22,8 @@ from muster.framework.views import ClassView, Views
 
 _HOSTNAME = "kubernetes.io/hostname"
 _NEW_NODE = "a-node-that-does-not-exist-yet"
+# trying out costs about 0.2 ms a node
+_MOST_TRIED_OUT = 100
 
 
 class Explainer:
@@ -61,11 +63,13 @@ class Explainer:
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             refusals=self._refusals(pod_class, filled),
             host_ports=tuple(port.port for port in pod_class.ports),
-            fragmented=fits < needed and not pod_class.ports and self._enough_in_all(pod_class, view, needed),
+            fragmented=fits < needed and self._enough_in_all(pod_class, view, needed),
         )
 
     def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int) -> bool:
         """Whether the nodes that may be used have room for so many if it could be put together."""
+        if not self._views.needs_resources_only(pod_class):
+            return False
         line = pod_class.line
         free = self._cluster.nodes.usage.free[line.need_rows]
         total = np.maximum(free * view.rules.admitted, 0).sum(axis=1)
@@ -108,7 +112,7 @@ class Explainer:
         ((pod_class, copies),) = empty.items()
         if model is None:
             return self._made_to_measure(pod_class, trial.lacking)
-        return self._more_of_the_same(model, -(-trial.lacking // int(copies[model])))
+        return self._more_of_the_same(model, -(-trial.lacking // int(copies[model])), empty)
 
     def _model(self, empty: dict[PodClass, Ints]) -> int | None:
         """The row of the node that, empty, takes most; None if more of its kind would not be let on."""
@@ -120,8 +124,9 @@ class Explainer:
         labels = _as_new_node(_node(nodes, model).metadata.labels)
         return model if all(_lets_on(pod_class.rules, labels) for pod_class in empty) else None
 
-    def _more_of_the_same(self, model: int, count: int) -> Suggestion:
+    def _more_of_the_same(self, model: int, count: int, classes: Iterable[PodClass]) -> Suggestion:
         nodes = self._cluster.nodes
+        asked = {key for pod_class in classes for key in _keys_read(pod_class.rules)}
         node, room = _node(nodes, model), nodes.allocatable[:, model].tolist()
         return Suggestion(
             nodes=count,
@@ -129,6 +134,7 @@ class Explainer:
                 (name, amount) for name, amount in zip(nodes.resources.names(), room, strict=True) if amount
             ),
             labels=tuple(sorted(_as_new_node(node.metadata.labels).items())),
+            asked_labels=tuple((key, value) for key, value in sorted(node.metadata.labels.items()) if key in asked),
             taints=tuple((taint.key, taint.value, taint.effect) for taint in node.spec.taints),
             like=node.metadata.name,
         )
@@ -141,11 +147,13 @@ class Explainer:
         least = max(1, math.ceil(sum(count / int(empty[batch.pod_class][model]) for batch, count in unplaced)))
         most = max(least, sum(count for _, count in unplaced))
         for count in sorted({least, min(most, least + 1), min(most, least * 2), most}):
+            if count > _MOST_TRIED_OUT:
+                break
             nodes = self._cluster.nodes.copy()
             for number in range(count):
                 nodes.put(_clone(_node(nodes, model), number))
             if not again(GangCycle(nodes, self._profile.gang_rule, Views(self._profile, nodes))).lacking:
-                return self._more_of_the_same(model, count)
+                return self._more_of_the_same(model, count, empty)
         return None
 
     def _made_to_measure(self, pod_class: PodClass, missing: int) -> Suggestion | None:
@@ -157,6 +165,7 @@ class Explainer:
             nodes=missing,
             allocatable=tuple((names[resource], amount) for resource, amount in pod_class.room),
             labels=tuple(sorted(labels.items())),
+            asked_labels=tuple(sorted(labels.items())),
         )
 
 
@@ -191,6 +200,13 @@ def _lets_on(rules: NodeRules, labels: dict[str, str]) -> bool:
     if rules.node_name or any(labels.get(key) != value for key, value in rules.selector):
         return False
     return rules.required is None or rules.required.matches(labels, _NEW_NODE)
+
+
+def _keys_read(rules: NodeRules) -> set[str]:
+    """Label keys that decide whether the rules admit a node."""
+    terms = rules.required.node_selector_terms if rules.required else ()
+    read = {requirement.key for term in terms for requirement in term.match_expressions}
+    return read | {key for key, _ in rules.selector}
 
 
 def _wanted_labels(required: NodeSelector | None) -> dict[str, str]:

@@ -6,11 +6,12 @@ of thousands that arrives member by member is looked at once.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 
 from muster.api.times import seconds
 from muster.api.wire import Pod, condition
+from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
@@ -25,6 +26,7 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
+from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
 
 POD_SCHEDULED = "PodScheduled"
@@ -33,15 +35,17 @@ POD_SCHEDULED = "PodScheduled"
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
 
-    __slots__ = ("bound", "failed", "gangs", "members", "pods")
+    __slots__ = ("bound", "failed", "gangs", "members", "pods", "unreadable")
 
     def __init__(self) -> None:
-        self.bound: deque[PodState] = deque()
-        """Pods whose bind was acknowledged."""
+        self.unreadable: list[tuple[Change, str]] = []
+        """Changes with an object that cannot be read, and why; they change nothing."""
+        self.bound: deque[tuple[PodState, str]] = deque()
+        """Pods whose bind was acknowledged, and where."""
         self.failed: list[tuple[PodState, BindFailed]] = []
         self.pods: deque[PodState] = deque()
         """Lone pods of ours that came, changed or went."""
-        self.gangs: dict[str, None] = {}
+        self.gangs: OrderedDict[str, None] = OrderedDict()
         """Gangs of which anything changed."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
@@ -50,9 +54,10 @@ class Noted:
 class Intake:
     """Keeps the cluster's state in step with the changes.  Objects may come in any order."""
 
-    def __init__(self, cluster: Cluster, scheduler_names: frozenset[str]) -> None:
+    def __init__(self, cluster: Cluster, profile: Profile) -> None:
         self._cluster = cluster
-        self._names = scheduler_names
+        self._names = profile.scheduler_names
+        self._gates = profile.gates
         self.noted = Noted()
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
@@ -68,7 +73,11 @@ class Intake:
     def take(self, changes: Iterable[Change]) -> None:
         handlers = self._handlers
         for change in changes:
-            handlers[type(change)](change)
+            try:
+                handlers[type(change)](change)
+            except MusterError as error:
+                # one object that cannot be read must not stop the others
+                self.noted.unreadable.append((change, str(error)))
 
     # --- nodes and gangs ---
 
@@ -83,7 +92,9 @@ class Intake:
         gang = self._cluster.gang(declared.key)
         if gang.declared is None or gang.declared.uid != declared.uid:
             gang.said = None
-        if declared.said is not None:
+        told_started = gang.said is not None and gang.said[0]
+        if declared.said is not None and (declared.started or not told_started):
+            # an older view of the object does not take back that the gang has started
             gang.said = (declared.started, *declared.said)
         gang.declared = declared
         self.noted.gangs[gang.key] = None
@@ -119,12 +130,14 @@ class Intake:
             subset=member.subset if member else "",
             ours=ours,
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
+            held=None,
             leaving=meta.deletion_timestamp is not None,
             stage=stage,
             node="",
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
         )
+        state.held = self._held(state)
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
@@ -136,36 +149,39 @@ class Intake:
             self.noted.pods.append(state)
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
+        spec = pod.spec
+        # what may turn out to be unreadable is read before anything changes
+        pod_class, bound_at = self._cluster.class_of(pod), _bound_at(pod)
+        stage, node = _stage(pod, state.stage), spec.node_name or state.node
         gang = self._gang_of(state)
         if gang is not None:
             gang.uncount(state)
-        spec = pod.spec
+        if stage is Stage.BOUND and state.stage is Stage.BINDING and node == state.node:
+            # the watch was faster than the answer to the bind
+            self.noted.bound.append((state, node))
+        on_node = stage is Stage.BINDING or stage is Stage.BOUND
+        if state.takes_room and not (on_node and node == state.node and pod_class is state.pod_class):
+            self._cluster.vacate(state)
+        state.stage, state.pod_class = stage, pod_class
+        if on_node and not state.node:
+            # first news of a bind, another scheduler's included; or the pod was resized
+            self._cluster.occupy(state, node)
         state.gates = tuple(gate.name for gate in spec.scheduling_gates)
         state.leaving = state.leaving or pod.metadata.deletion_timestamp is not None
         state.priority = spec.priority or 0
         state.said = _said(pod) or state.said
-        state.bound_at = _bound_at(pod) or state.bound_at
-        stage = _stage(pod, state.stage)
-        pod_class = self._cluster.class_of(pod)
-        if stage is Stage.BOUND and state.stage is Stage.BINDING and state.node == spec.node_name:
-            # the watch was faster than the answer to the bind
-            self.noted.bound.append(state)
-        moved = spec.node_name != state.node or pod_class is not state.pod_class
-        if spec.node_name and stage is Stage.BOUND and moved:
-            # first news of a bind, another scheduler's included; or the pod was resized
-            if state.takes_room:
-                self._cluster.vacate(state)
-            state.pod_class = pod_class
-            self._cluster.occupy(state, spec.node_name)
-        elif stage > Stage.BOUND and state.takes_room:
-            self._cluster.vacate(state)
-        elif stage is Stage.PENDING:
-            state.pod_class = pod_class
-        state.stage = stage
+        state.bound_at = bound_at or state.bound_at
+        state.held = self._held(state)
         self._note(state, gang)
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
+
+    def _held(self, state: PodState) -> str | None:
+        for gate in self._gates:
+            if (why := gate.holds(state)) is not None:
+                return why
+        return None
 
     def _pod_gone(self, change: PodGone) -> None:
         state = self._cluster.pods.pop(change.uid, None)
@@ -188,7 +204,7 @@ class Intake:
             # the watch was faster, or the pod is gone
             return
         self.move(state, Stage.BOUND, bound_at=change.at)
-        self.noted.bound.append(state)
+        self.noted.bound.append((state, change.node))
 
     def _bind_failed(self, change: BindFailed) -> None:
         state = self._cluster.pods.get(change.uid)

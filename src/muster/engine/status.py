@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
+from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.verdicts import Verdict, fit_error, members_gated, members_missing, summary
+from muster.engine.verdicts import Verdict, fit_error, members_held, members_missing, summary
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
@@ -24,9 +25,25 @@ class Status:
 
     # --- pods ---
 
-    def bound(self, pod: PodState) -> None:
-        note = f"Successfully assigned {pod.key} to {pod.node}"
+    def bound(self, pod: PodState, node: str) -> None:
+        note = f"Successfully assigned {pod.key} to {node}"
         self._decisions.append(Event(reason="Scheduled", note=note, action="Binding", pods=(PodRef(pod.uid, pod.key),)))
+
+    def bind_refused(self, pod: PodState, node: str) -> None:
+        self._warn(f"binding to {node} was refused: {pod.bind_error}", action="Binding", pods=[pod])
+
+    def unreadable(self, changes: Iterable[tuple[Change, str]]) -> None:
+        """Objects that cannot be read; what was known of them before stands."""
+        for change, why in changes:
+            if isinstance(change, PodSeen):
+                meta = change.pod.metadata
+                ref = PodRef(meta.uid, f"{meta.namespace}/{meta.name}")
+                self._decisions.append(_warning(why, pods=(ref,)))
+            elif isinstance(change, GroupSeen):
+                meta = change.group.metadata
+                self._decisions.append(_warning(why, gang=f"{meta.namespace}/{meta.name}"))
+            elif isinstance(change, NodeSeen):
+                self._decisions.append(_warning(why, node=change.node.metadata.name))
 
     def pods_wait(self, pods: Iterable[PodState], message: str) -> None:
         said = (UNSCHEDULABLE, message)
@@ -37,9 +54,11 @@ class Status:
             pod.said = said
         refs = tuple(PodRef(pod.uid, pod.key) for pod in news)
         self._decisions.append(PodCondition(refs, UNSCHEDULABLE, message))
-        self._decisions.append(
-            Event(reason="FailedScheduling", note=message, action="Scheduling", warning=True, pods=refs)
-        )
+        self._decisions.append(_warning(message, pods=refs))
+
+    def _warn(self, note: str, *, action: str, pods: Iterable[PodState]) -> None:
+        refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
+        self._decisions.append(_warning(note, action=action, pods=refs))
 
     # --- gangs ---
 
@@ -52,9 +71,7 @@ class Status:
         gang.said = (started, reason, message)
         self._decisions.append(GangCondition(gang.key, started, reason, message))
         if not started:
-            self._decisions.append(
-                Event(reason="FailedScheduling", note=message, action="Scheduling", warning=True, gang=gang.key)
-            )
+            self._decisions.append(_warning(message, gang=gang.key))
 
     # --- refusals ---
 
@@ -78,12 +95,29 @@ class Status:
         if gang.said is not None:
             self.pods_wait(pods, f"pod group is unschedulable, {gang.said[2]}")
 
-    def gang_held(self, gang: GangState) -> None:
-        """Why a gang is not even tried."""
-        declared = gang.declared
-        if declared is None:
-            return
-        if gang.missing:
-            self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing, gang.strangers))
+    def gang_held(self, gang: GangState, why: str | None) -> None:
+        """Why a gang is not even tried; `why` is what its rule says."""
+        if gang.declared is None:
+            self._undeclared(gang, why or "")
+        elif gang.missing:
+            # that it was undone says more than that its pods are not back yet
+            if gang.said is None or gang.said[1] != TIMEOUT:
+                self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing, gang.strangers))
         elif gang.gated:
-            self.gang_says(gang, GATED, members_gated(gang.gated, gang.present))
+            first = min((pod for pod in gang.candidates.values() if pod.held), key=lambda pod: pod.key)
+            self.gang_says(gang, GATED, members_held(gang.gated, gang.present, first.held or ""))
+        elif why is not None:
+            self.gang_says(gang, UNSCHEDULABLE, why)
+
+    def _undeclared(self, gang: GangState, why: str) -> None:
+        """No object to write on, and no node could help: an event on the pods says it, once."""
+        if gang.said != (False, "", why):
+            gang.said = (False, "", why)
+            pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
+            self._warn(why, action="Scheduling", pods=pods)
+
+
+def _warning(
+    note: str, *, action: str = "Scheduling", pods: tuple[PodRef, ...] = (), gang: str = "", node: str = ""
+) -> Event:
+    return Event(reason="FailedScheduling", note=note, action=action, warning=True, pods=pods, gang=gang, node=node)

@@ -61,7 +61,7 @@ class Stream:
 
     def takes(self, pod_class: PodClass) -> bool:
         """Whether the class depends on nothing but resources and its nodes' own facts, without ranking these."""
-        return not (pod_class.ports or self._views.rules(pod_class.rules).raw)
+        return self._views.needs_resources_only(pod_class) and not self._views.rules(pod_class.rules).raw
 
     def place(self, units: Sequence[Small]) -> list[list[int]]:
         """Takes the room for the first of `units`, as many as can be told at once; their rows, unit by unit."""

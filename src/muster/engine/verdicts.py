@@ -10,14 +10,14 @@ from muster.base.quantity import show
 
 
 class Outcome(StrEnum):
-    """What came of an attempt, and what the queue does next."""
+    """What came of an attempt.  Whoever was refused waits until something changes that can help."""
 
     PLACED = "placed"
     """Bound, or as much of it as fits; nothing to decide until something changes."""
     WAITING = "waiting"
-    """Would fit if running pods ended; wakes when room is freed that helps."""
+    """Does not fit now, and would if running pods ended."""
     IMPOSSIBLE = "impossible"
-    """Proven: even empty, the nodes do not hold it; wakes when nodes change."""
+    """Proven: even empty, the nodes do not hold it."""
     NOT_FOUND = "not found"
     """No placement found, which is no proof: members of different shapes compete for the same nodes."""
     TIMED_OUT = "timed out"
@@ -52,8 +52,8 @@ class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Enough is free in all, but in pieces too small to hold the members."""
 
     def times(self, count: int) -> str:
-        """So many of them: "3 × 2 cpu, 4Gi memory"."""
-        shape = ", ".join(show(name, amount) for name, amount in self.request)
+        """So many of them: "3 × 2 cpu + 4Gi memory"."""
+        shape = " + ".join(show(name, amount) for name, amount in self.request)
         ports = f" with host port {', '.join(map(str, self.host_ports))}" if self.host_ports else ""
         if shape:
             return f"{count} × {shape}{ports}"
@@ -69,6 +69,8 @@ class Suggestion(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[tuple[str, str, str], ...] = ()
     """(key, value, effect), as the node that served as the model has them."""
+    asked_labels: tuple[tuple[str, str], ...] = ()
+    """Those of the labels that the members ask for."""
     like: str = ""
     """The node that served as the model, if one did."""
 
@@ -116,7 +118,7 @@ def summary(verdict: Verdict) -> str:
 
 def members_missing(there: int, missing: int, strangers: int = 0) -> str:
     """Why a gang is not even tried: not enough of its pods exist."""
-    text = f"{there} of {there + missing} members exist, {missing} more {_are(missing)} missing"
+    text = f"{there} of {there + missing} members exist, {missing} more must be created"
     return (
         f"{text}; {_count(strangers, 'other pod')} name{'s' if strangers == 1 else ''} another scheduler"
         if strangers
@@ -124,9 +126,9 @@ def members_missing(there: int, missing: int, strangers: int = 0) -> str:
     )
 
 
-def members_gated(gated: int, there: int) -> str:
+def members_held(held: int, there: int, why: str) -> str:
     """Why a gang is not even tried: some of its pods may not be decided yet."""
-    return f"{gated} of {there} members {'waits' if gated == 1 else 'wait'} for scheduling gates"
+    return f"{held} of {there} members may not be placed yet ({why})"
 
 
 def timed_out(bound: int, minimum: int, seconds: float) -> str:
@@ -153,8 +155,8 @@ def _room(verdict: Verdict) -> str:
     room = _and([str(need.fits) if need.fits else "none" for need in verdict.needs])
     if len(verdict.needs) > 1:
         room += ", each counted alone"
-    elif verdict.needs[0].fits_empty != verdict.needs[0].fits:
-        room += f" (for {verdict.needs[0].fits_empty} if nothing else ran)"
+    else:
+        room += _details(verdict.needs[0])
     if verdict.needs[0].fragmented:
         room += ": enough is free in all, but in pieces that are too small"
     fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
@@ -167,6 +169,16 @@ def _room(verdict: Verdict) -> str:
     return f"{usable} of {_count(verdict.nodes, 'node')} may be used ({why}) and {_have(usable)} room for {room}"
 
 
+def _details(need: Need) -> str:
+    """What is short, where a request names more than one thing; and what there would be without others."""
+    details = []
+    if len(need.request) != 1:
+        details += [_refused(short) for short in need.refusals if not short.by_rule]
+    if need.fits_empty != need.fits:
+        details.append(f"for {need.fits_empty} if nothing else ran")
+    return f" ({', '.join(details)})" if details else ""
+
+
 def _refused(refusal: Refusal) -> str:
     """Upstream's reason as part of a sentence: "3 had untolerated taint(s)"."""
     reason = refusal.reason.removeprefix("node(s) ")
@@ -175,12 +187,12 @@ def _refused(refusal: Refusal) -> str:
 
 def _would_do(suggestion: Suggestion, needs: tuple[Need, ...]) -> str:
     asked = {name for need in needs for name, _ in need.request}
-    shape = ", ".join(show(name, amount) for name, amount in suggestion.allocatable if name in asked)
+    shape = " + ".join(show(name, amount) for name, amount in suggestion.allocatable if name in asked)
     parts = [_count(suggestion.nodes, "node")]
     if shape:
         parts.append(f"of {shape}")
-    if suggestion.labels and not suggestion.like:
-        parts.append("with " + ", ".join(f"{key}={value}" for key, value in suggestion.labels))
+    if suggestion.asked_labels:
+        parts.append("with " + ", ".join(f"{key}={value}" for key, value in suggestion.asked_labels))
     return " ".join(parts) + " would do"
 
 

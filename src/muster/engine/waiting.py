@@ -9,6 +9,7 @@ overlooked, and before a unit is woken its classes are counted exactly.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,11 @@ _PLENTY = 1e12
 class Parked:
     """One unit that waits: how many members of each class it has, and how many of them all it needs."""
 
-    __slots__ = ("needed", "ticket", "tried", "unit", "wants")
+    __slots__ = ("needed", "order", "ticket", "tried", "unit", "wants")
 
     def __init__(self, unit: Unit, wants: dict[PodClass, int], needed: int) -> None:
         self.unit = unit
-        self.ticket = unit.ticket
+        self.order, self.ticket = unit.order, unit.ticket
         self.wants = wants
         self.needed = needed
         self.tried: dict[PodClass, int] = {}
@@ -81,7 +82,7 @@ class WaitingRoom:
         for pod_class in wants:
             want = self._wants.get(pod_class) or self._add_class(pod_class)
             parked.tried[pod_class] = int(self._columns.growth[want.slot])
-            insort(want.parked, (unit.order, parked.ticket, parked), key=_place)
+            insort(want.parked, (parked.order, parked.ticket, parked), key=_place)
             self._columns.least[want.slot] = min(self._columns.least[want.slot], _least(parked))
 
     def leave(self, key: str) -> None:
@@ -90,7 +91,7 @@ class WaitingRoom:
             return
         for pod_class in parked.wants:
             want = self._wants[pod_class]
-            del want.parked[bisect_left(want.parked, (parked.unit.order, parked.ticket), key=_place)]
+            del want.parked[bisect_left(want.parked, (parked.order, parked.ticket), key=_place)]
             if not want.parked:
                 self._remove_class(pod_class)
 
@@ -160,7 +161,8 @@ class WaitingRoom:
         want = self._wants[pod_class] = _Want(self._vacant.pop())
         self._by_slot[want.slot] = pod_class
         self._columns.fit(len(self._nodes.resources))
-        self._columns.put(want.slot, pod_class, rules=self._ledger.rules_slot(pod_class.rules))
+        touchy = not self._views.needs_resources_only(pod_class)
+        self._columns.put(want.slot, pod_class, rules=self._ledger.take_rules(pod_class.rules), touchy=touchy)
         self._columns.total[want.slot] = self._ledger.count(pod_class)
         return want
 
@@ -169,6 +171,7 @@ class WaitingRoom:
         self._by_slot[slot] = None
         self._columns.least[slot] = np.inf
         self._columns.rules[slot] = 0
+        self._ledger.leave_rules(pod_class.rules)
         self._vacant.append(slot)
         self._hot.pop(pod_class, None)
 
@@ -216,13 +219,13 @@ class _WantColumns:
         self.need = np.pad(self.need, ((0, more), (0, 0)), constant_values=1)
         self.idle = np.pad(self.idle, ((0, more), (0, 0)), constant_values=_PLENTY)
 
-    def put(self, slot: int, pod_class: PodClass, *, rules: int) -> None:
+    def put(self, slot: int, pod_class: PodClass, *, rules: int, touchy: bool) -> None:
         self.need[:, slot], self.idle[:, slot] = 1, _PLENTY
         for resource, amount in pod_class.room:
             self.need[resource, slot], self.idle[resource, slot] = amount, 0
         self.rules[slot] = rules
         self.least[slot] = np.inf
-        self.touchy[slot] = bool(pod_class.ports)
+        self.touchy[slot] = touchy
 
     def copies(self, free: Floats) -> Floats:
         """How many of each class a node with this much free room takes."""
@@ -243,6 +246,8 @@ class _Ledger:
         self._free: Floats = np.zeros((0, 0))
         self._admitted: list[Bools] = []
         self._rules: dict[NodeRules, int] = {}
+        self._users: Counter[NodeRules] = Counter()
+        self._vacant: list[int] = []
         self._grown: dict[int, Ints] = {}
         """Rows whose room may have grown, with the least room they had since somebody could have been refused."""
         self._shrunk: dict[int, None] = {}
@@ -257,6 +262,7 @@ class _Ledger:
         """Nobody waits: the nodes count as they are now."""
         self._free = self._nodes.usage.free.astype(np.float64)
         self._rules, self._admitted = {}, []
+        self._users, self._vacant = Counter(), []
         self._grown, self._shrunk = {}, {}
         self._nodes.usage.take_freed()
         self._seen_log, self._seen_described = self._nodes.usage.log.end, self._nodes.described.end
@@ -304,12 +310,26 @@ class _Ledger:
         columns.growth += grown
         return np.flatnonzero(grown & (columns.total >= columns.least))
 
-    def rules_slot(self, rules: NodeRules) -> int:
+    def take_rules(self, rules: NodeRules) -> int:
+        """The slot of these rules, which are in use once more."""
+        self._users[rules] += 1
         slot = self._rules.get(rules)
         if slot is None:
-            slot = self._rules[rules] = len(self._admitted)
-            self._admitted.append(self._views.rules(rules).admitted.copy())
+            admitted = self._views.rules(rules).admitted.copy()
+            if self._vacant:
+                slot = self._vacant.pop()
+                self._admitted[slot] = admitted
+            else:
+                slot = len(self._admitted)
+                self._admitted.append(admitted)
+            self._rules[rules] = slot
         return slot
+
+    def leave_rules(self, rules: NodeRules) -> None:
+        self._users[rules] -= 1
+        if not self._users[rules]:
+            del self._users[rules]
+            self._vacant.append(self._rules.pop(rules))
 
     def count(self, pod_class: PodClass) -> float:
         """Copies of the class on all nodes, as far as changes have been booked."""

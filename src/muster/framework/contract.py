@@ -94,6 +94,10 @@ class Stateful(ABC):
     name: str
 
     @abstractmethod
+    def concerns(self, pod_class: PodClass) -> bool:
+        """Whether the state matters to pods of the class, or they to the state."""
+
+    @abstractmethod
     def new_state(self) -> RowState:
         """The state of an empty cluster."""
 

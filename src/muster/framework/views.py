@@ -128,6 +128,10 @@ class Views:
         self._refresh(view)
         return view
 
+    def needs_resources_only(self, pod_class: PodClass) -> bool:
+        """Whether no plugin's own state matters to the class."""
+        return not any(plugin.concerns(pod_class) for plugin in self._profile.stateful)
+
     def with_others(self, views: Sequence[ClassView], limit: int) -> list[ClassView]:
         """These views, which are up to date, and others that are and were used lately; in a steady order."""
         end = self._nodes.usage.log.end

@@ -1,4 +1,7 @@
-"""NodeName: a pod that names its node fits nowhere else."""
+"""NodeName: a pod that names its node fits nowhere else.
+
+Pods that are to be decided name none, so this refuses nobody but whom somebody wonders about.
+"""
 
 from __future__ import annotations
 

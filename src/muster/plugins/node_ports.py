@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Self
 
 import numpy as np
@@ -16,33 +15,46 @@ _ANY = "0.0.0.0"
 
 
 class PortState:
-    """For each port, the rows where it is taken, and by which addresses."""
+    """For each port, the rows where it is taken, and by which addresses.
+
+    Copies share what they do not change: a cluster has thousands of taken ports, a trial takes a few.
+    """
 
     def __init__(self) -> None:
-        self.taken: dict[tuple[str, int], dict[int, Counter[str]]] = {}
+        self.taken: dict[tuple[str, int], dict[int, tuple[str, ...]]] = {}
+        self._own: set[tuple[str, int]] = set()
+        """Ports whose rows no copy shares."""
 
     def add(self, row: int, pod_class: PodClass) -> None:
         for port in pod_class.ports:
-            rows = self.taken.setdefault((port.protocol, port.port), {})
-            rows.setdefault(row, Counter())[port.ip] += 1
+            rows = self._rows((port.protocol, port.port))
+            rows[row] = (*rows.get(row, ()), port.ip)
 
     def remove(self, row: int, pod_class: PodClass) -> None:
         for port in pod_class.ports:
-            rows = self.taken[port.protocol, port.port]
-            rows[row] -= Counter((port.ip,))
-            if not rows[row]:
+            rows = self._rows((port.protocol, port.port))
+            left = list(rows[row])
+            left.remove(port.ip)
+            rows[row] = tuple(left)
+            if not left:
                 del rows[row]
 
     def clear(self, row: int) -> None:
-        for rows in self.taken.values():
-            rows.pop(row, None)
+        for port, rows in list(self.taken.items()):
+            if row in rows:
+                del self._rows(port)[row]
 
     def copy(self) -> Self:
         twin = type(self)()
-        twin.taken = {
-            port: {row: addresses.copy() for row, addresses in rows.items()} for port, rows in self.taken.items()
-        }
+        twin.taken = self.taken.copy()
+        self._own.clear()
         return twin
+
+    def _rows(self, port: tuple[str, int]) -> dict[int, tuple[str, ...]]:
+        if port not in self._own:
+            self.taken[port] = self.taken.get(port, {}).copy()
+            self._own.add(port)
+        return self.taken[port]
 
     def conflicts(self, wanted: HostPort) -> list[int]:
         """Rows where the port is taken for the wanted address."""
@@ -55,6 +67,9 @@ class PortState:
 class NodePorts(RoomFilter, Stateful):
     name = "NodePorts"
     reason = "node(s) didn't have free ports for the requested pod ports"
+
+    def concerns(self, pod_class: PodClass) -> bool:
+        return bool(pod_class.ports)
 
     def new_state(self) -> PortState:
         return PortState()

@@ -73,7 +73,7 @@ class Invariants:
         if all(isinstance(decision, Event) for decision in decisions):
             return
         gangs = self._reading.gangs()
-        self._binds.review(gangs)
+        self._binds.review(gangs, shrunk=self._excused)
         binds = [decision for decision in decisions if isinstance(decision, Bind)]
         if binds:
             self._check_binds(binds, gangs)
@@ -88,7 +88,7 @@ class Invariants:
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
         gangs = self._reading.gangs()
-        self._binds.review(gangs)
+        self._binds.review(gangs, shrunk=self._excused)
         places = self._reading.places()
         left = self.room_left() if self._binds.doubtful else places
         self._check_room(places, left)

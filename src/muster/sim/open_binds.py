@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 
 from muster.engine.changes import BindFailed, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement
@@ -19,8 +20,8 @@ _RETRY_SECONDS = 6.0
 class OpenBinds:
     """held → (in flight again | bound | refused | gone); held → doubtful → gone after the longest wait.
 
-    A held bind must be tried again on its node.  A doubtful one need not be, since its node went or its gang
-    would not be whole: the engine may keep its room until it would have tried again, or give it up at once.
+    A held bind must be tried again on its node.  A doubtful one need not be, since its node went or shrank, or its
+    gang would not be whole: the engine may keep its room until it would have tried again, or give it up at once.
     """
 
     def __init__(self, world: World) -> None:
@@ -48,16 +49,22 @@ class OpenBinds:
         for forgotten in (self.held, self.doubtful, self.failures, self.refused):
             forgotten.clear()
 
-    def review(self, gangs: dict[str, Gang]) -> None:
-        """Finds out which binds have become doubtful, and which doubtful ones nobody keeps any more."""
+    def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> None:
+        """Finds out which binds have become doubtful, and which doubtful ones nobody keeps any more.
+
+        `shrunk` are nodes with less room than what is on them.
+        """
         now = self._world.now
         for uid, placement in list(self.held.items()):
-            if not self._makes_sense(placement, gangs):
+            if placement.node in shrunk or not self._makes_sense(placement, gangs):
                 self.doubtful[uid] = self.held.pop(uid)
                 self._since[uid] = now
                 self.refused.add(unit_of(self._world.pods[uid]))
-        for uid in [uid for uid in self.doubtful if now - self._since[uid] > _RETRY_SECONDS]:
-            del self.doubtful[uid]
+        for uid in list(self.doubtful):
+            # a pod that is being deleted may keep its room until it is gone
+            leaving = self._world.pods[uid].metadata.deletion_timestamp is not None
+            if now - self._since[uid] > _RETRY_SECONDS and not leaving:
+                del self.doubtful[uid]
 
     def tried_there(self, placement: Placement) -> bool:
         """Whether this is the same bind once more."""

@@ -38,7 +38,7 @@ class V1Beta1:
             uid=meta.uid,
             created=seconds(meta.creation_timestamp),
             # a basic group is feasible with one pod, as upstream's PlacementFeasible has it
-            subsets=(Subset(minimum=gang.min_count if gang else 1),),
+            subsets=(Subset(minimum=max(1, gang.min_count) if gang else 1),),
             policy=Policy.GANG if gang else Policy.BASIC,
             priority=spec.priority,
             timeout_seconds=_timeout(meta.annotations.get(TIMEOUT_ANNOTATION)),

@@ -136,7 +136,10 @@ class Events:
     # --- ends ---
 
     def delete_pod(self, rng: Random) -> str:
-        pod = self._pick(rng, (pod for pod in self._world.pods.values() if pod.metadata.deletion_timestamp is None))
+        pods = [pod for pod in self._world.pods.values() if pod.metadata.deletion_timestamp is None]
+        if rng.random() < 0.4:
+            pods = [pod for pod in pods if self._world.waits(pod)]
+        pod = self._pick(rng, pods)
         if pod is None:
             return ""
         uid = pod.metadata.uid

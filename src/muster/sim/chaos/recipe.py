@@ -102,8 +102,8 @@ class Recipe(NamedTuple):
 def recipe(seed: int) -> Recipe:
     rng = Random(seed)
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
-    size = rng.choices((0, 1, 2), weights=(86, 12, 2))[0]
-    nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((15, 45), (40, 70), (70, 110))[size]
+    size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
+    nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]
     rng.shuffle(names)
     return Recipe(

@@ -17,6 +17,8 @@ from muster.sim.recount import recount
 from muster.sim.world import BindFate, Faults, World
 
 START = 1_700_000_000.0
+_STUBBORN_SECONDS = 150.0
+# calls of decide at one instant; more than a few dozen are never needed
 _MOST_CALLS = 300
 
 
@@ -38,7 +40,7 @@ class ChaosFaults(Faults):
             return BindFate()
         rng = self._rng("bind", placement)
         delay = rng.choice((0.0, 0.0, 0.4, 2.0, 6.5)) if "slow" in self._mood else 0.0
-        failure = self._stubbornness(placement.node)
+        failure = self._stubbornness(placement.node, now)
         if failure is None and "transient" in self._mood and rng.random() < 0.3:
             failure = Failure.TRANSIENT
         elif failure is None and "rejected" in self._mood and rng.random() < 0.3:
@@ -65,9 +67,9 @@ class ChaosFaults(Faults):
         Random(f"{self._seed}/relist/{self._relists}/{self._shuffle}").shuffle(changes)
         return changes
 
-    def _stubbornness(self, node: str) -> Failure | None:
-        """Some nodes fail every bind, whoever asks: an admission plugin gone wrong, a partition."""
-        if "stubborn" not in self._mood:
+    def _stubbornness(self, node: str, now: float) -> Failure | None:
+        """Some nodes fail every bind for a while, whoever asks: an admission plugin gone wrong, a partition."""
+        if "stubborn" not in self._mood or now > START + _STUBBORN_SECONDS:
             return None
         return Random(f"{self._seed}/{node}").choice((Failure.REJECTED, Failure.TRANSIENT, None, None))
 

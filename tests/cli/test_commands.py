@@ -108,14 +108,14 @@ def test_json_has_the_same_as_data(muster):
         (["simulate", "good.yaml", "broken.yaml"], "broken.yaml:5: unknown field"),
         (["simulate", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file or directory"),
         (["simulate", "."], ".: cannot be read: Is a directory"),
-        (["simulate"], "Missing argument 'FILE...'; see muster simulate --help"),
+        (["simulate"], "Missing argument 'FILE...' (see muster simulate --help)"),
         (["simulate", "good.yaml", "--until", "late"], "Invalid value for '--until': 'late' is not a time"),
         (["simulate", "good.yaml", "--output", "xml"], "Invalid value for '--output'"),
         (["simulate", "good.yaml", "bad.yaml", "--journal", "j"], "--journal takes one FILE"),
         (["simulate", "good.yaml", "--journal", "no/j"], "no/j cannot be written: No such file or directory"),
         (["replay", "nowhere"], "nowhere cannot be read: No such file or directory"),
         (["replay", "good.yaml"], "good.yaml: "),
-        (["frobnicate"], "No such command 'frobnicate'; see muster --help"),
+        (["frobnicate"], "No such command 'frobnicate' (see muster --help)"),
     ],
 )
 def test_bad_input_exits_2_with_one_line_on_standard_error(muster, arguments, line):

@@ -18,7 +18,7 @@ def complaint(text):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", "f.yaml: the file is empty; a scenario needs at least a name and nodes"),
+        ("", "f.yaml: the file is empty; a scenario needs at least a name"),
         ("- a", "f.yaml:1: scenario must be a mapping, not a list"),
         ("about: x", "f.yaml:1: scenario needs 'name'; add a line 'name: ...'"),
         ("name: [", "f.yaml:1: not YAML: expected the node content, but found '<stream end>'"),

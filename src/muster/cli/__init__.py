@@ -29,8 +29,8 @@ class _Command(click.Group):
             status = super().main(args, *rest, **extra)
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx else "muster"
-            message = error.format_message().removesuffix(".").removesuffix("?")
-            _leave(f"{message}; see {command} --help")
+            message = error.format_message().removesuffix(".")
+            _leave(f"{message} (see {command} --help)")
         except click.ClickException as error:
             _leave(error.format_message())
         except MusterError as error:

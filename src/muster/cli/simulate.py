@@ -16,7 +16,8 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
     from muster.sim.scenario.times import parse_seconds
 
     try:
-        return None if value is None else parse_seconds(value)
+        plain = value is not None and value.replace(".", "", 1).isdigit()
+        return None if value is None else parse_seconds(float(value) if plain else value)
     except ValueError:
         raise click.BadParameter(f"'{value}' is not a time: write 5s, 1m30s or 2h") from None
 
@@ -52,6 +53,8 @@ def simulate(files: tuple[Path, ...], output: str, journal: Path | None, until: 
 
     if journal is not None and len(files) > 1:
         raise click.UsageError("--journal takes one FILE, since a journal is of one run")
+    if journal is not None and journal.exists() and any(file.exists() and journal.samefile(file) for file in files):
+        raise click.UsageError("--journal would overwrite the scenario")
     # all are read before any is run: a mistake in the last file is told at once
     scenarios = [load(path) for path in files]
     results = [_run(scenario, journal, until) for scenario in scenarios]

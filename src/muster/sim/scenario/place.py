@@ -11,6 +11,9 @@ import yaml
 from muster.base.errors import ScenarioError
 from muster.sim.scenario.times import parse_seconds
 
+# more objects than anybody simulates, and few enough to fit in memory
+_MOST = 200_000
+
 _BOOL, _INT, _FLOAT, _NULL = (f"tag:yaml.org,2002:{tag}" for tag in ("bool", "int", "float", "null"))
 
 
@@ -26,7 +29,7 @@ def parse(text: str | bytes, *, file: str) -> Place:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ScenarioError(f"not YAML: {error}", where=file) from error
     if node is None:
-        raise ScenarioError("the file is empty", where=file, hint="a scenario needs at least a name and nodes")
+        raise ScenarioError("the file is empty", where=file, hint="a scenario needs at least a name")
     _refuse_cycles(node, file=file, above=[], done=set())
     return Place(node, file=file, what="scenario")
 
@@ -131,6 +134,8 @@ class Place:
         value = self.plain()
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise self.error(f"{self.what} must be a whole number of at least {least}, not {self._shown}")
+        if value > _MOST:
+            raise self.error(f"{self.what} may be {_MOST:,} at most")
         return value
 
     def integer(self) -> int:

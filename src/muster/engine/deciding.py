@@ -103,15 +103,14 @@ class Decider:
     def _small(self, unit: Unit) -> Small | None:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
         if unit.pod is not None:
-            pod = unit.pod
-            return Small(unit, pod.pod_class, [pod]) if self._stream.takes(pod.pod_class) else None
+            return Small(unit, unit.pod.pod_class, [unit.pod])
         gang = unit.gang
         assert gang is not None
         if len(gang.candidates) > LARGEST_GANG or len(gang.classes) != 1 or gang.gated:
             return None
         (pod_class,) = gang.classes
         pods = in_order_of_choice(gang.candidates.values())
-        if not self._stream.takes(pod_class) or self._rule.shortfall(gang, {pods[0].subset: len(pods)}):
+        if self._rule.shortfall(gang, {pods[0].subset: len(pods)}):
             return None
         return Small(unit, pod_class, pods)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -59,16 +59,15 @@ class Stream:
         """A unit was decided without a window."""
         self._pause = max(0, self._pause - 1)
 
-    def takes(self, pod_class: PodClass) -> bool:
-        """Whether the class depends on nothing but resources and its nodes' own facts, without ranking these."""
-        return self._views.needs_resources_only(pod_class) and not self._views.rules(pod_class.rules).raw
-
     def place(self, units: Sequence[Small]) -> list[list[int]]:
         """Takes the room for the first of `units`, as many as can be told at once; their rows, unit by unit."""
+        asked = {c: self._views.of(c) for c in dict.fromkeys(unit.pod_class for unit in units)}
+        units = list(takewhile(lambda unit: _foreseeable(asked[unit.pod_class]), units))
+        if not units:
+            return []
         wanted = [unit.pod_class for unit in units for _ in unit.pods]
-        asked = [self._views.of(pod_class) for pod_class in dict.fromkeys(wanted)]
         # classes that were used lately will be used again: rated along, they cost next to nothing
-        views = [v for v in self._views.with_others(asked, _RATED_ALONG) if self.takes(v.pod_class)]
+        views = list(filter(_foreseeable, self._views.with_others(asked.values(), _RATED_ALONG)))
         window = _Window(wanted, views)
         window.choose(self._views.keys(views))
         if window.rows:
@@ -95,7 +94,7 @@ class Stream:
 
     def _adapt(self, asked: int, placed: int) -> None:
         if placed == asked:
-            self._size = min(_LARGEST_WINDOW, self._size + self._size // 2)
+            self._size = min(_LARGEST_WINDOW, 2 * self._size)
         else:
             self._size = max(_FIRST_WINDOW, placed)
             self._pause = _PAUSE if placed < _TOO_FEW else 0
@@ -164,6 +163,11 @@ class _Window:
         """The views need no repair: what they would find is known."""
         rows = np.array(self.rows[:placed], np.intp)
         views.foresee(self._views, rows, copies=self._copies[:, :placed], keys=self._after[:, :placed])
+
+
+def _foreseeable(view: ClassView) -> bool:
+    """Whether a pod of the class changes nothing but the room on its own node, in anybody's eyes."""
+    return view.plain and not view.rules.raw
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ of thousands, so a view that is used often costs what changed since, not what th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -50,13 +50,15 @@ class RulesView:
 class ClassView:
     """One class on all nodes.  On nodes that refuse it `copies` and `key` are 0."""
 
-    __slots__ = ("copies", "epoch", "generation", "key", "peaks", "pod_class", "rules", "seen", "slot")
+    __slots__ = ("copies", "epoch", "generation", "key", "peaks", "plain", "pod_class", "rules", "seen", "slot")
 
     def __init__(self, pod_class: PodClass, rules: RulesView, *, copies: Ints, key: Ints, slot: int = -1) -> None:
         self.pod_class = pod_class
         self.rules = rules
         self.slot = slot
         """Its line in the table of views."""
+        self.plain = False
+        """Only resources and the nodes' own facts matter to the class: no plugin's own state does."""
         self.copies = copies
         self.key = key
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
@@ -123,6 +125,7 @@ class Views:
         view = self._table.views.get(pod_class)
         if view is None:
             view = self._table.add(pod_class, self.rules(pod_class.rules))
+            view.plain = self.needs_resources_only(pod_class)
         else:
             self._table.views.move_to_end(pod_class)
         self._refresh(view)
@@ -132,7 +135,7 @@ class Views:
         """Whether no plugin's own state matters to the class."""
         return not any(plugin.concerns(pod_class) for plugin in self._profile.stateful)
 
-    def with_others(self, views: Sequence[ClassView], limit: int) -> list[ClassView]:
+    def with_others(self, views: Iterable[ClassView], limit: int) -> list[ClassView]:
         """These views, which are up to date, and others that are and were used lately; in a steady order."""
         end = self._nodes.usage.log.end
         recent = islice(reversed(self._table.views.values()), limit)

@@ -25,7 +25,7 @@ from muster.framework.views import CLASSES_AT_ONCE, Views
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
 _WORK_PER_UNIT = 15
 _WORK_PER_POD = 5
-_WORK_PER_REFUSAL = 400
+_WORK_PER_REFUSAL = 600
 _NODES_PER_WORK = 50
 
 

@@ -88,8 +88,8 @@ class Engine:
         self._settled = self._settle()
         self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
         self._wake()
-        # while some units are not where they belong, a worse one might be decided before them
-        work = budget if self._settled else 0
+        # while some units are not where they belong, or may still wake, a worse one might be decided before them
+        work = budget if self._settled and not self._unbooked else 0
         while work > 0:
             unit = self._queue.pop()
             if unit is None:

@@ -9,7 +9,7 @@ overlooked, and before a unit is woken its classes are counted exactly.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
+from collections import Counter, OrderedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,9 +248,9 @@ class _Ledger:
         self._rules: dict[NodeRules, int] = {}
         self._users: Counter[NodeRules] = Counter()
         self._vacant: list[int] = []
-        self._grown: dict[int, Ints] = {}
+        self._grown: OrderedDict[int, Ints] = OrderedDict()
         """Rows whose room may have grown, with the least room they had since somebody could have been refused."""
-        self._shrunk: dict[int, None] = {}
+        self._shrunk: OrderedDict[int, None] = OrderedDict()
         self._seen_log = self._seen_described = -1
         self.start_over()
 
@@ -263,7 +263,7 @@ class _Ledger:
         self._free = self._nodes.usage.free.astype(np.float64)
         self._rules, self._admitted = {}, []
         self._users, self._vacant = Counter(), []
-        self._grown, self._shrunk = {}, {}
+        self._grown, self._shrunk = OrderedDict(), OrderedDict()
         self._nodes.usage.take_freed()
         self._seen_log, self._seen_described = self._nodes.usage.log.end, self._nodes.described.end
 
@@ -274,7 +274,8 @@ class _Ledger:
         if more.any():
             self._free = np.pad(self._free, ((0, more[0]), (0, more[1])))
             self._admitted = [np.pad(admitted, (0, more[1])) for admitted in self._admitted]
-            self._grown = {row: np.pad(least, (0, more[0])) for row, least in self._grown.items()}
+            for row, least in self._grown.items():
+                self._grown[row] = np.pad(least, (0, more[0]))
         for row, least in usage.take_freed().items():
             before = self._grown.get(row)
             self._grown[row] = least if before is None else np.minimum(before, least)
@@ -286,10 +287,10 @@ class _Ledger:
         self._seen_log, self._seen_described = usage.log.end, nodes.described.end
 
     def next_grown(self) -> tuple[int, Ints] | None:
-        return self._grown.popitem() if self._grown else None
+        return self._grown.popitem(last=False) if self._grown else None
 
     def next_shrunk(self) -> int | None:
-        return self._shrunk.popitem()[0] if self._shrunk else None
+        return self._shrunk.popitem(last=False)[0] if self._shrunk else None
 
     def book(self, columns: _WantColumns, row: int, least: Ints | None) -> NDArray[np.intp]:
         """Counts the row anew for all classes; returns the slots it may help, if its room grew from `least`."""

@@ -235,13 +235,14 @@ class Engine:
 
     def _enqueue(self, unit: Unit) -> None:
         """Ready now, or when its backoff is over."""
-        size = len(unit.gang.candidates) if unit.gang else 1
-        ready_at = unit.tried_at + backoff_seconds(unit.failures - 1, size=size)
-        if unit.failures > 1 and ready_at > self._now:
-            self._queue.move(unit, Where.BACKOFF)
-            self._timers.set(ready_at, _UNIT, key=unit.key, ticket=unit.ticket)
-        else:
-            self._queue.push(unit)
+        if unit.failures > 1:
+            size = len(unit.gang.candidates) if unit.gang else 1
+            ready_at = unit.tried_at + backoff_seconds(unit.failures - 1, size=size)
+            if ready_at > self._now:
+                self._queue.move(unit, Where.BACKOFF)
+                self._timers.set(ready_at, _UNIT, key=unit.key, ticket=unit.ticket)
+                return
+        self._queue.push(unit)
 
     def _hold(self, unit: Unit) -> None:
         self._waiting.leave(unit.key)

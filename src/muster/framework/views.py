@@ -74,31 +74,21 @@ class _Table:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.keys: Ints = np.zeros((0, capacity), np.int64)
-        self.copies: Ints = np.zeros((0, capacity), np.int64)
+        # 16 bytes a node and class, touched only when used; at least as many as somebody may use at once
+        most = max(2 * CLASSES_AT_ONCE, _TABLE_BYTES // (16 * max(64, capacity)))
+        self.keys: Ints = np.zeros((most, capacity), np.int64)
+        self.copies: Ints = np.zeros((most, capacity), np.int64)
         self.views: OrderedDict[PodClass, ClassView] = OrderedDict()
         """Least recently used first."""
-        self._vacant: list[int] = []
-        # 16 bytes a node and class; at least as many as somebody may use at once
-        self._most = max(2 * CLASSES_AT_ONCE, _TABLE_BYTES // (16 * max(1, capacity)))
+        self._vacant = list(range(most - 1, -1, -1))
 
     def add(self, pod_class: PodClass, rules: RulesView) -> ClassView:
-        if len(self.views) >= self._most:
+        if not self._vacant:
             self._vacant.append(self.views.popitem(last=False)[1].slot)
-        elif not self._vacant:
-            self._grow()
         slot = self._vacant.pop()
         view = ClassView(pod_class, rules, copies=self.copies[slot], key=self.keys[slot], slot=slot)
         self.views[pod_class] = view
         return view
-
-    def _grow(self) -> None:
-        before = len(self.keys)
-        pad = ((0, max(16, before)), (0, 0))
-        self.keys, self.copies = np.pad(self.keys, pad), np.pad(self.copies, pad)
-        self._vacant.extend(range(len(self.keys) - 1, before - 1, -1))
-        for view in self.views.values():
-            view.copies, view.key = self.copies[view.slot], self.keys[view.slot]
 
 
 class Views:

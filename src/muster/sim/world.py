@@ -119,6 +119,8 @@ class World:
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         """By UID."""
+        self._uids: dict[str, str] = {}
+        """By namespace/name."""
         self.groups: dict[str, PodGroup] = {}
         """By namespace/name."""
         self.priority_classes: dict[str, PriorityClass] = {}
@@ -223,7 +225,7 @@ class World:
         spec = pod.spec
         priority = self._priority(spec.priority, spec.priority_class_name)
         pod = replace(pod, metadata=self._admitted(pod.metadata), spec=replace(spec, priority=priority))
-        if any(_key(other.metadata) == _key(pod.metadata) for other in self._named(pod.metadata.name)):
+        if _key(pod.metadata) in self._uids:
             raise ObjectError(f'pods "{pod.metadata.name}" already exists')
         self._put_pod(pod)
         if pod.spec.node_name:
@@ -234,12 +236,15 @@ class World:
         self._put_pod(pod)
 
     def delete_pod(self, uid: str) -> None:
-        if self.pods.pop(uid, None) is not None:
+        pod = self.pods.pop(uid, None)
+        if pod is not None:
+            del self._uids[_key(pod.metadata)]
             self._tell(PodGone(uid))
 
     def find_pod(self, key: str) -> Pod | None:
         """The pod of that namespace/name."""
-        return next((pod for pod in self.pods.values() if _key(pod.metadata) == key), None)
+        uid = self._uids.get(key)
+        return None if uid is None else self.pods[uid]
 
     # --- the scheduler's life ---
 
@@ -370,6 +375,7 @@ class World:
 
     def _put_pod(self, pod: Pod) -> None:
         self.pods[pod.metadata.uid] = pod
+        self._uids[_key(pod.metadata)] = pod.metadata.uid
         self._tell(PodSeen(pod))
 
     def _tell(self, change: Change) -> None:
@@ -394,9 +400,6 @@ class World:
         if priority is not None:
             return priority
         return next((c.value for c in self.priority_classes.values() if c.global_default), 0)
-
-    def _named(self, name: str) -> Iterable[Pod]:
-        return (pod for pod in self.pods.values() if pod.metadata.name == name)
 
     def _number(self) -> int:
         self._numbers += 1

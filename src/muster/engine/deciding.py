@@ -35,10 +35,13 @@ class Tried(NamedTuple):
     unit: Unit
     outcome: Outcome
     work: int
-    wants: dict[PodClass, int] = {}  # noqa: RUF012  (never changed)
+    wants: dict[PodClass, int]
     """If it was refused: how many members of each class it has to place..."""
-    needed: int = 0
+    needed: int
     """...and how many of them it needs at least."""
+
+
+_NOTHING: dict[PodClass, int] = {}
 
 
 class Decider:
@@ -173,7 +176,7 @@ class Decider:
     def _success(self, unit: Unit, placed: int, needed: int) -> Tried:
         verdict = Verdict(unit=_name(unit), outcome=Outcome.PLACED, placed=placed, needed=needed)
         self._audit.record(Attempt(self._now, verdict))
-        return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed)
+        return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0)
 
     def _refusal(self, unit: Unit, verdict: Verdict, wants: dict[PodClass, int]) -> Tried:
         self._audit.record(Attempt(self._now, verdict))

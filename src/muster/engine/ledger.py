@@ -1,0 +1,185 @@
+"""How many copies of every waiting class the cluster takes, kept up to date one changed node at a time.
+
+Growing room is booked before anybody is decided; shrinking room may be booked late, so a total is never too low.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.cluster.classes import NodeRules, PodClass
+from muster.cluster.nodes import NodeTable
+from muster.cluster.usage import Ints
+from muster.framework.contract import Bools
+from muster.framework.views import Views
+
+Floats = NDArray[np.float64]
+
+# finite, so that vacant slots can be added and subtracted like all others
+_PLENTY = 1e12
+
+
+class WantColumns:
+    """One column entry per waiting class; floats, since their division is four times as fast."""
+
+    def __init__(self) -> None:
+        self.need: Floats = np.ones((0, 0))
+        """(resources × classes); 1 where the class asks for none, see `idle`."""
+        self.idle: Floats = np.zeros((0, 0))
+        """Added to what a resource allows: plenty where the class asks for none."""
+        self.rules: NDArray[np.intp] = np.zeros(0, np.intp)
+        self.total: Floats = np.zeros(0)
+        self.least: Floats = np.zeros(0)
+        """The fewest copies that help anybody who waits with the class."""
+        self.growth: Ints = np.zeros(0, np.int64)
+        self.touchy: Bools = np.zeros(0, np.bool_)
+        """The class depends on more than resources (ports): any room that is freed may help it."""
+
+    def grow(self, slots: int, resources: int) -> None:
+        more = slots - len(self.total)
+        self.fit(resources)
+        self.need = np.pad(self.need, ((0, 0), (0, more)), constant_values=1)
+        self.idle = np.pad(self.idle, ((0, 0), (0, more)), constant_values=_PLENTY)
+        self.rules = np.pad(self.rules, (0, more))
+        self.total = np.pad(self.total, (0, more))
+        self.least = np.pad(self.least, (0, more), constant_values=np.inf)
+        self.growth = np.pad(self.growth, (0, more))
+        self.touchy = np.pad(self.touchy, (0, more))
+
+    def fit(self, resources: int) -> None:
+        more = resources - len(self.need)
+        if not more:
+            return
+        self.need = np.pad(self.need, ((0, more), (0, 0)), constant_values=1)
+        self.idle = np.pad(self.idle, ((0, more), (0, 0)), constant_values=_PLENTY)
+
+    def put(self, slot: int, pod_class: PodClass, *, rules: int, touchy: bool) -> None:
+        self.need[:, slot], self.idle[:, slot] = 1, _PLENTY
+        for resource, amount in pod_class.room:
+            self.need[resource, slot], self.idle[resource, slot] = amount, 0
+        self.rules[slot] = rules
+        self.least[slot] = np.inf
+        self.touchy[slot] = touchy
+
+    def copies(self, free: Floats) -> Floats:
+        """How many of each class a node with this much free room takes."""
+        quotients = free[:, None] / self.need
+        np.floor(quotients, out=quotients)
+        quotients += self.idle
+        fewest: Floats = np.minimum.reduce(quotients)
+        np.maximum(fewest, 0, out=fewest)
+        return fewest
+
+
+class Ledger:
+    """The nodes as the totals have counted them, and which of them changed since."""
+
+    def __init__(self, nodes: NodeTable, views: Views) -> None:
+        self._nodes = nodes
+        self._views = views
+        self._free: Floats = np.zeros((0, 0))
+        self._admitted: list[Bools] = []
+        self._rules: dict[NodeRules, int] = {}
+        self._users: Counter[NodeRules] = Counter()
+        self._vacant: list[int] = []
+        self._grown: OrderedDict[int, Ints] = OrderedDict()
+        """Rows whose room may have grown, with the least room they had since somebody could have been refused."""
+        self._shrunk: OrderedDict[int, None] = OrderedDict()
+        self._seen_log = self._seen_described = -1
+        self.start_over()
+
+    @property
+    def grown_left(self) -> int:
+        return len(self._grown)
+
+    def start_over(self) -> None:
+        """Nobody waits: the nodes count as they are now."""
+        self._free = self._nodes.usage.free.astype(np.float64)
+        self._rules, self._admitted = {}, []
+        self._users, self._vacant = Counter(), []
+        self._grown, self._shrunk = OrderedDict(), OrderedDict()
+        self._nodes.usage.take_freed()
+        self._seen_log, self._seen_described = self._nodes.usage.log.end, self._nodes.described.end
+
+    def collect(self) -> None:
+        """Takes note of what changed since; nothing is booked yet."""
+        nodes, usage = self._nodes, self._nodes.usage
+        more = np.array(usage.free.shape) - self._free.shape
+        if more.any():
+            self._free = np.pad(self._free, ((0, more[0]), (0, more[1])))
+            self._admitted = [np.pad(admitted, (0, more[1])) for admitted in self._admitted]
+            for row, least in self._grown.items():
+                self._grown[row] = np.pad(least, (0, more[0]))
+        for row, least in usage.take_freed().items():
+            before = self._grown.get(row)
+            self._grown[row] = least if before is None else np.minimum(before, least)
+        for row in _rows(nodes.described.since(self._seen_described), nodes.capacity):
+            if row not in self._grown:
+                self._grown[row] = usage.free[:, row].copy()
+        for row in _rows(usage.log.since(self._seen_log), nodes.capacity):
+            self._shrunk[row] = None
+        self._seen_log, self._seen_described = usage.log.end, nodes.described.end
+
+    def next_grown(self) -> tuple[int, Ints] | None:
+        return self._grown.popitem(last=False) if self._grown else None
+
+    def next_shrunk(self) -> int | None:
+        return self._shrunk.popitem(last=False)[0] if self._shrunk else None
+
+    def book(self, columns: WantColumns, row: int, least: Ints | None) -> NDArray[np.intp]:
+        """Counts the row anew for all classes; returns the slots it may help, if its room grew from `least`."""
+        allowed_before = np.array([admitted[row] for admitted in self._admitted])
+        for rules, slot in self._rules.items():
+            self._admitted[slot][row] = self._views.rules(rules).admitted[row]
+        allowed = np.array([admitted[row] for admitted in self._admitted])
+        columns.fit(len(self._free))
+        free = self._nodes.usage.free[:, row].astype(np.float64)
+        here = columns.copies(free) * allowed[columns.rules]
+        columns.total += here - columns.copies(self._free[:, row]) * allowed_before[columns.rules]
+        self._free[:, row] = free
+        self._shrunk.pop(row, None)
+        if least is None:
+            return _NOBODY
+        refused = columns.copies(least.astype(np.float64)) * allowed_before[columns.rules]
+        grown = (here > refused) | (columns.touchy & allowed[columns.rules])
+        columns.growth += grown
+        return np.flatnonzero(grown & (columns.total >= columns.least))
+
+    def take_rules(self, rules: NodeRules) -> int:
+        """The slot of these rules, which are in use once more."""
+        self._users[rules] += 1
+        slot = self._rules.get(rules)
+        if slot is None:
+            admitted = self._views.rules(rules).admitted.copy()
+            if self._vacant:
+                slot = self._vacant.pop()
+                self._admitted[slot] = admitted
+            else:
+                slot = len(self._admitted)
+                self._admitted.append(admitted)
+            self._rules[rules] = slot
+        return slot
+
+    def leave_rules(self, rules: NodeRules) -> None:
+        self._users[rules] -= 1
+        if not self._users[rules]:
+            del self._users[rules]
+            self._vacant.append(self._rules.pop(rules))
+
+    def count(self, pod_class: PodClass) -> float:
+        """Copies of the class on all nodes, as far as changes have been booked."""
+        line = pod_class.line
+        quotients = np.floor(self._free[line.need_rows] / line.need[:, 0])
+        copies = np.maximum(np.minimum.reduce(quotients), 0)
+        return float((copies * self._admitted[self._rules[pod_class.rules]]).sum())
+
+
+_NOBODY: NDArray[np.intp] = np.zeros(0, np.intp)
+
+
+def _rows(changed: list[int] | None, capacity: int) -> list[int] | range:
+    """The log's answer; all rows where it reaches back no further."""
+    return range(capacity) if changed is None else changed

@@ -13,7 +13,7 @@ from muster.engine.changes import Change, GroupGone, PodGone, PodSeen
 from muster.engine.decisions import Bind, Placement
 from muster.engine.engine import Engine
 
-_REPEATS = 3
+_REPEATS = 5
 
 
 def big_gang() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol, Self
 
 import numpy as np
@@ -118,15 +118,15 @@ class Usage:
             for row in rows.tolist():
                 state.add(row, pod_class)
 
-    def add_each(self, rows: list[int], classes: Sequence[PodClass], *, takes: Ints) -> None:
-        """One copy of each class on its row; rows are distinct, `takes` (rows × block) is what they take."""
+    def add_each(self, rows: list[int], takes: Ints) -> None:
+        """A pod on each of these distinct rows, which takes so much of the block (rows × block).
+
+        For pods of classes that no plugin's state concerns.
+        """
         self.block[:, rows] -= takes.T
         self.log.mark_all(rows)
         for row in self.freed.keys() & rows if self.freed else ():
             np.minimum(self.freed[row], self.free[:, row], out=self.freed[row])
-        for state in self.states.values():
-            for row, pod_class in zip(rows, classes, strict=False):
-                state.add(row, pod_class)
 
     def reset(self, row: int, allocatable: Ints) -> None:
         """The row is an empty node with this much room, or no node at all (zeros)."""

@@ -158,8 +158,8 @@ class Engine:
             return
         if unit is None:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
-            unit = self._units[pod.uid] = Unit(pod.uid, None, pod, (1, *order))
-            unit.failures, unit.tried_at = pod.bind_failures, self._now
+            unit = Unit(pod.uid, None, pod, (1, *order), failures=pod.bind_failures, tried_at=self._now)
+            self._units[pod.uid] = unit
         if pod.held is not None:
             self._hold(unit)
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:

@@ -77,7 +77,7 @@ class Stream:
         self._adapt(len(wanted), placed)
         if not decided:
             return []
-        self._nodes.usage.add_each(window.rows[:placed], wanted, takes=window.takes[:placed])
+        self._nodes.usage.add_each(window.rows[:placed], window.takes[:placed])
         window.tell_views(placed, self._views)
         rows = iter(window.rows)
         return [list(islice(rows, len(unit.pods))) for unit in decided]
@@ -87,9 +87,9 @@ class Stream:
         nodes = self._nodes
         room = Room(nodes, nodes.usage, np.array(window.rows, np.intp))
         window.takes = window.taken_by(len(nodes.resources))
-        free, scored = np.split(window.takes.T[:, None], 2)
-        room.free -= free
-        room.scored -= scored
+        taken = window.takes.T[:, None]
+        room.free -= taken[: len(taken) // 2]
+        room.scored -= taken[len(taken) // 2 :]
         return room
 
     def _adapt(self, asked: int, placed: int) -> None:
@@ -132,8 +132,9 @@ class _Window:
 
     def taken_by(self, resources: int) -> Ints:
         numbers = self._numbers[: len(self.rows)]
-        by_class = {number: _takes(self._views[number].pod_class, resources) for number in set(numbers)}
-        found: Ints = np.array([by_class[number] for number in numbers], np.int64)
+        lines = {number: line for line, number in enumerate(dict.fromkeys(numbers))}
+        by_class = np.array([_takes(self._views[number].pod_class, resources) for number in lines], np.int64)
+        found: Ints = by_class[[lines[number] for number in numbers]]
         return found
 
     def rate(self, after: Room, views: Views) -> None:

@@ -41,7 +41,18 @@ class PodClass:
     `order` sorts classes the same way in every process: larger pods first, since they are harder to place.
     """
 
-    __slots__ = ("__weakref__", "best_effort", "line", "order", "ports", "requests", "room", "rules", "unnamed")
+    __slots__ = (
+        "__weakref__",
+        "best_effort",
+        "line",
+        "order",
+        "ports",
+        "requests",
+        "room",
+        "rules",
+        "unknown",
+        "unnamed",
+    )
 
     def __init__(
         self, rules: NodeRules, requests: Requests, *, ports: tuple[HostPort, ...], names: ResourceNames
@@ -50,7 +61,10 @@ class PodClass:
         self.requests = requests
         self.ports = ports
         amounts = {name: count for name, count in requests.amounts if name != "pods"}
-        by_row = {PODS: 1} | {names.row(name): count for name, count in amounts.items()}
+        rows = {name: names.find(name) for name in amounts}
+        self.unknown = tuple(name for name, row in rows.items() if row is None)
+        """Resources it asks for that no node has had yet: it fits nowhere."""
+        by_row = {PODS: 1} | {row: amounts[name] for name, row in rows.items() if row is not None}
         self.room = tuple(sorted(by_row.items()))
         """(resource row, amount) that one copy takes."""
         self.unnamed = (
@@ -69,7 +83,7 @@ class PodClass:
     @property
     def shape(self) -> tuple[object, ...]:
         """Classes with equal shape can stand in one `Lines`."""
-        return tuple(resource for resource, _ in self.room), self.best_effort, self.ports
+        return tuple(resource for resource, _ in self.room), self.best_effort, self.ports, bool(self.unknown)
 
 
 class Lines:
@@ -87,6 +101,7 @@ class Lines:
         "ports",
         "scored",
         "scored_before",
+        "unplaceable",
         "used",
     )
 
@@ -94,6 +109,8 @@ class Lines:
         first = classes[0]
         self.best_effort = first.best_effort
         self.ports = first.ports
+        self.unplaceable = bool(first.unknown)
+        """They ask for resources that no node has had yet."""
         self.copies = copies
         """(lines × 1): how many of the class are there before this one."""
         self.many_first_copies = len(classes) > 1
@@ -155,12 +172,24 @@ class ClassTable:
             if len(self._by_wire) >= _SPELLINGS:
                 self._by_wire.clear()
             found = self._by_wire[spelling] = self._intern(pod)
+        elif found.unknown and self._has_come(found.unknown):
+            found = self._by_wire[spelling] = self.learn(found)
         return found
 
+    def _has_come(self, resources: tuple[str, ...]) -> bool:
+        return any(self._names.find(name) is not None for name in resources)
+
+    def learn(self, pod_class: PodClass) -> PodClass:
+        """The class anew, now that some node has a resource that it asks for."""
+        return self._of_needs(pod_class.rules, pod_class.requests, pod_class.ports)
+
     def _intern(self, pod: Pod) -> PodClass:
-        rules, requests, ports = needs = _node_rules(pod), effective_requests(pod.spec), _host_ports(pod)
+        return self._of_needs(_node_rules(pod), effective_requests(pod.spec), _host_ports(pod))
+
+    def _of_needs(self, rules: NodeRules, requests: Requests, ports: tuple[HostPort, ...]) -> PodClass:
+        needs = rules, requests, ports
         found = self._by_needs.get(needs)
-        if found is None:
+        if found is None or self._has_come(found.unknown):
             found = self._by_needs[needs] = PodClass(rules, requests, ports=ports, names=self._names)
         return found
 

@@ -29,9 +29,7 @@ class Cluster:
         self.on_node: dict[str, dict[str, PodState]] = {}
 
     def class_of(self, pod: Pod) -> PodClass:
-        found = self.classes.of(pod)
-        self.nodes.fit_resources()
-        return found
+        return self.classes.of(pod)
 
     def put_node(self, node: Node) -> None:
         known = self.nodes.rows.get(node.metadata.name)

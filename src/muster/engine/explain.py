@@ -68,7 +68,7 @@ class Explainer:
 
     def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int) -> bool:
         """Whether the nodes that may be used have room for so many if it could be put together."""
-        if not self._views.needs_resources_only(pod_class):
+        if pod_class.unknown or not self._views.needs_resources_only(pod_class):
             return False
         line = pod_class.line
         free = self._cluster.nodes.usage.free[line.need_rows]
@@ -160,10 +160,9 @@ class Explainer:
         labels = dict(pod_class.rules.selector) | _wanted_labels(pod_class.rules.required)
         if not _lets_on(pod_class.rules, _as_new_node(labels)):
             return None
-        names = self._cluster.nodes.resources.names()
         return Suggestion(
             nodes=missing,
-            allocatable=tuple((names[resource], amount) for resource, amount in pod_class.room),
+            allocatable=(("pods", 1), *(asked for asked in pod_class.requests.amounts if asked[0] != "pods")),
             labels=tuple(sorted(labels.items())),
             asked_labels=tuple(sorted(labels.items())),
         )

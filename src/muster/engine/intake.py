@@ -82,7 +82,27 @@ class Intake:
     # --- nodes and gangs ---
 
     def _node_seen(self, change: NodeSeen) -> None:
+        known = len(self._cluster.resources)
         self._cluster.put_node(change.node)
+        if len(self._cluster.resources) > known:
+            self._resources_came(self._cluster.resources.names()[known:])
+
+    def _resources_came(self, names: tuple[str, ...]) -> None:
+        """Pods that ask for resources that no node had before may now fit."""
+        for state in self._cluster.pods.values():
+            if not state.pod_class.unknown or not set(names) & set(state.pod_class.unknown):
+                continue
+            gang, node = self._gang_of(state), state.node
+            if gang is not None:
+                gang.uncount(state)
+            if state.takes_room:
+                self._cluster.vacate(state)
+            state.pod_class = self._cluster.classes.learn(state.pod_class)
+            if state.takes_room:
+                self._cluster.occupy(state, node)
+            if gang is not None:
+                gang.count(state)
+            self._note(state, gang)
 
     def _node_gone(self, change: NodeGone) -> None:
         self._cluster.remove_node(change.name)

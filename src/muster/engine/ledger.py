@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from muster.cluster.classes import NodeRules, PodClass
 from muster.cluster.nodes import NodeTable
+from muster.cluster.resources import PODS
 from muster.cluster.usage import Ints
 from muster.framework.contract import Bools
 from muster.framework.views import Views
@@ -60,6 +61,8 @@ class WantColumns:
         self.need[:, slot], self.idle[:, slot] = 1, _PLENTY
         for resource, amount in pod_class.room:
             self.need[resource, slot], self.idle[resource, slot] = amount, 0
+        if pod_class.unknown:
+            self.need[PODS, slot] = _PLENTY
         self.rules[slot] = rules
         self.least[slot] = np.inf
         self.touchy[slot] = touchy
@@ -171,6 +174,8 @@ class Ledger:
 
     def count(self, pod_class: PodClass) -> float:
         """Copies of the class on all nodes, as far as changes have been booked."""
+        if pod_class.unknown:
+            return 0.0
         line = pod_class.line
         quotients = np.floor(self._free[line.need_rows] / line.need[:, 0])
         copies = np.maximum(np.minimum.reduce(quotients), 0)

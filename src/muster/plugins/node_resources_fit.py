@@ -45,6 +45,8 @@ class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
     # --- filter ---
 
     def copies(self, lines: Lines, room: Room) -> Ints | None:
+        if lines.unplaceable:
+            return np.zeros((lines.need.shape[1], len(room)), np.int64)
         free = room.free
         if len(lines.need) != len(free):
             free = free.take(lines.need_rows, axis=0)
@@ -54,7 +56,8 @@ class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
 
     def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
         names = room.nodes.resources.names()
-        return [(_message(names[resource]), room.free[resource, 0] < amount) for resource, amount in pod_class.room]
+        short = [(_message(names[resource]), room.free[resource, 0] < amount) for resource, amount in pod_class.room]
+        return short + [(_message(name), np.ones(len(room), np.bool_)) for name in pod_class.unknown]
 
     # --- score ---
 

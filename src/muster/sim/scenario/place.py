@@ -59,10 +59,6 @@ class Place:
     # --- structure ---
 
     @property
-    def is_mapping(self) -> bool:
-        return isinstance(self._node, yaml.MappingNode)
-
-    @property
     def is_list(self) -> bool:
         return isinstance(self._node, yaml.SequenceNode)
 

@@ -174,6 +174,7 @@ def _lone_pods(count: int, classes: int, rng: random.Random) -> list[PodSeen]:
 def _drain(engine: Engine, changes: Sequence[Change], pods: int, *, batch: int) -> float:
     """Seconds from the first change to the last bind decision, taken in `batch` at a time."""
     bound = 0
+    gc.collect()
     start = perf_counter()
     for first in range(0, len(changes), batch):
         engine.apply(changes[first : first + batch])

@@ -186,12 +186,19 @@ class Engine:
             unit.failures = 0
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
-            self._timers.set(self._now + _QUIET_SECONDS, _TELL, key=key, ticket=unit.ticket)
+            self._tell_when_quiet(unit)
         elif not gang.classes:
             self._waiting.leave(key)
             self._queue.move(unit, Where.NOWHERE)
         else:
             self._reconsider(unit, gang)
+
+    def _tell_when_quiet(self, unit: Unit) -> None:
+        """One timer is set however often the unit changes; it is set again if it rings too early."""
+        unit.changed_at = self._now
+        if not unit.to_be_told:
+            unit.to_be_told = True
+            self._timers.set(self._now + _QUIET_SECONDS, _TELL, key=unit.key)
 
     def _reconsider(self, unit: Unit, gang: GangState) -> None:
         """The gang may be decided: it is ready, unless it waits for something that has not changed."""
@@ -272,14 +279,25 @@ class Engine:
         if timer.purpose == _UNIT and unit is not None and valid:
             self._waiting.leave(unit.key)
             self._queue.push(unit)
-        elif timer.purpose == _TELL and unit is not None and valid and unit.gang is not None:
-            self._status.gang_held(unit.gang, self._profile.gang_rule.waits_for(unit.gang))
+        elif timer.purpose == _TELL and unit is not None and unit.to_be_told:
+            self._tell(unit)
         elif timer.purpose == RETRY:
             pod = self.cluster.pods.get(timer.key)
             if pod is not None and pod.stage is Stage.BINDING and pod.bind_failures == timer.ticket:
                 self._binding.retry(pod, self.cluster)
         elif timer.purpose == DEADLINE:
             self._deadline(timer.key)
+
+    def _tell(self, unit: Unit) -> None:
+        """The gang is still held and has been quiet: people are told why."""
+        unit.to_be_told = False
+        if unit.where is not Where.HELD or unit.gang is None:
+            return
+        if unit.changed_at + _QUIET_SECONDS > self._now:
+            unit.to_be_told = True
+            self._timers.set(unit.changed_at + _QUIET_SECONDS, _TELL, key=unit.key)
+        else:
+            self._status.gang_held(unit.gang, self._profile.gang_rule.waits_for(unit.gang))
 
     def _deadline(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)

@@ -44,6 +44,10 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     failures: int = 0
     """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
     tried_at: float = 0.0
+    changed_at: float = 0.0
+    """When something of a held gang changed last."""
+    to_be_told: bool = False
+    """A timer is set to tell why it is held."""
     ticket: int = 0
     """New whenever the unit moves, and never the same twice: older heap entries and timers are void."""
 

@@ -39,8 +39,8 @@ class Usage:
 
     Both are (resources × rows), halves of one `block`, so that one gathering serves both.  Absent rows have no
     room at all, so no filter needs to ask whether a row is in use.  `log` names changed rows.  `freed` holds rows
-    whose room has grown since somebody last took notice (`take_freed`), with the least room that was there in
-    between: what a waiting unit saw at worst.
+    whose room has grown since somebody last took notice (`take_freed`), with the room that was there before it
+    first did: what whoever was refused has seen.
     """
 
     __slots__ = ("block", "free", "freed", "is_trial", "log", "scored", "states")
@@ -70,8 +70,6 @@ class Usage:
     def add(self, row: int, pod_class: PodClass) -> None:
         """One copy of the class takes its room on the row."""
         self._change(row, pod_class, -1)
-        if self.freed and row in self.freed:
-            np.minimum(self.freed[row], self.free[:, row], out=self.freed[row])
         for state in self.states.values():
             state.add(row, pod_class)
 
@@ -110,10 +108,6 @@ class Usage:
             if extra:
                 self.scored[resource, distinct] -= extra * copies
         self.log.mark_all(distinct.tolist())
-        if self.freed:
-            for row in distinct.tolist():
-                if row in self.freed:
-                    np.minimum(self.freed[row], self.free[:, row], out=self.freed[row])
         for state in self.states.values():
             for row in rows.tolist():
                 state.add(row, pod_class)
@@ -125,8 +119,6 @@ class Usage:
         """
         self.block[:, rows] -= takes.T
         self.log.mark_all(rows)
-        for row in self.freed.keys() & rows if self.freed else ():
-            np.minimum(self.freed[row], self.free[:, row], out=self.freed[row])
 
     def reset(self, row: int, allocatable: Ints) -> None:
         """The row is an empty node with this much room, or no node at all (zeros)."""
@@ -146,6 +138,6 @@ class Usage:
         self.freed = {row: np.pad(free, pad[0]) for row, free in self.freed.items()}
 
     def take_freed(self) -> dict[int, Ints]:
-        """Rows whose room may have grown since the last call, with the least room they had in between."""
+        """Rows whose room may have grown since the last call, with the room they had before."""
         freed, self.freed = self.freed, {}
         return freed

@@ -89,7 +89,7 @@ class Ledger:
         self._users: Counter[NodeRules] = Counter()
         self._vacant: list[int] = []
         self._grown: OrderedDict[int, Ints] = OrderedDict()
-        """Rows whose room may have grown, with the least room they had since somebody could have been refused."""
+        """Rows whose room may have grown, with the room they had when somebody could last have been refused."""
         self._shrunk: OrderedDict[int, None] = OrderedDict()
         self._seen_log = self._seen_described = -1
         self.start_over()
@@ -114,11 +114,11 @@ class Ledger:
         if more.any():
             self._free = np.pad(self._free, ((0, more[0]), (0, more[1])))
             self._admitted = [np.pad(admitted, (0, more[1])) for admitted in self._admitted]
-            for row, least in self._grown.items():
-                self._grown[row] = np.pad(least, (0, more[0]))
-        for row, least in usage.take_freed().items():
-            before = self._grown.get(row)
-            self._grown[row] = least if before is None else np.minimum(before, least)
+            for row, before in self._grown.items():
+                self._grown[row] = np.pad(before, (0, more[0]))
+        for row, before in usage.take_freed().items():
+            # nobody is decided, so nobody refused, while rows are left to book: the first answer stands
+            self._grown.setdefault(row, before)
         for row in _rows(nodes.described.since(self._seen_described), nodes.capacity):
             if row not in self._grown:
                 self._grown[row] = usage.free[:, row].copy()
@@ -132,8 +132,8 @@ class Ledger:
     def next_shrunk(self) -> int | None:
         return self._shrunk.popitem(last=False)[0] if self._shrunk else None
 
-    def book(self, columns: WantColumns, row: int, least: Ints | None) -> NDArray[np.intp]:
-        """Counts the row anew for all classes; returns the slots it may help, if its room grew from `least`."""
+    def book(self, columns: WantColumns, row: int, before: Ints | None) -> NDArray[np.intp]:
+        """Counts the row anew for all classes; returns the slots it may help, if its room grew from `before`."""
         allowed_before = np.array([admitted[row] for admitted in self._admitted])
         for rules, slot in self._rules.items():
             self._admitted[slot][row] = self._views.rules(rules).admitted[row]
@@ -144,9 +144,9 @@ class Ledger:
         columns.total += here - columns.copies(self._free[:, row]) * allowed_before[columns.rules]
         self._free[:, row] = free
         self._shrunk.pop(row, None)
-        if least is None:
+        if before is None:
             return _NOBODY
-        refused = columns.copies(least.astype(np.float64)) * allowed_before[columns.rules]
+        refused = columns.copies(before.astype(np.float64)) * allowed_before[columns.rules]
         grown = (here > refused) | (columns.touchy & allowed[columns.rules])
         columns.growth += grown
         return np.flatnonzero(grown & (columns.total >= columns.least))

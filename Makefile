@@ -2,22 +2,29 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+KUBERNETES ?=
 LOCK_ARGS ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format bench demo lock clean
+.PHONY: help test test-kube lint format bench bench-kube demo control-plane lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
 
+test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)
+	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q tests/kube $(PYTEST_ARGS)
+
+control-plane: ## Build etcd, kube-apiserver, kubectl ... once, into a cache outside this folder (KUBERNETES=1.36.3)
+	@$(PYTHON) -m controlplane.build $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) > /dev/null
+
 lint: .venv/.installed ## Check format, style, types and layers
 	@$(BIN)/ruff format --check --quiet || { echo "Not formatted; run: make format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet
-	@$(BIN)/mypy --no-error-summary src $(wildcard benchmarks)
+	@$(BIN)/mypy --no-error-summary src benchmarks controlplane
 	@$(BIN)/lint-imports --no-logo
 
 format: .venv/.installed ## Format the code and mend what can be mended
@@ -26,6 +33,9 @@ format: .venv/.installed ## Format the code and mend what can be mended
 
 bench: .venv/.installed ## Run the benchmarks
 	@$(BIN)/python -m benchmarks
+
+bench-kube: .venv/.installed control-plane ## Compare with kube-scheduler on a real API server
+	@$(BIN)/python -m benchmarks.kube
 
 demo: .venv/.installed ## Watch gangs being scheduled in a simulated cluster
 	@$(BIN)/muster simulate scenarios/demo.yaml

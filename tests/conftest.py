@@ -1,8 +1,14 @@
 """What the simulated worlds saw is added up over all tests and processes, and printed at the end."""
 
+import asyncio
 from collections import Counter
 
 _seen = Counter()
+
+
+def pytest_configure():
+    # looptime asks for the current loop around tests that have none; without this one is made and never closed
+    asyncio.set_event_loop(None)
 
 
 def pytest_runtest_logreport(report):

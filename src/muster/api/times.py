@@ -23,3 +23,8 @@ def seconds(stamp: str) -> float:
 def stamp(at: float) -> str:
     """The RFC 3339 form of `at`, to the second, as Kubernetes writes metav1.Time."""
     return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_stamp(at: float) -> str:
+    """The RFC 3339 form of `at`, to the microsecond, as Kubernetes writes metav1.MicroTime."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -26,11 +26,13 @@ class Metadata(Wire, frozen=True):
     name: str
     namespace: str = ""
     uid: str = ""
+    resource_version: str = ""
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     generation: int = 0
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
 
 
 class Condition(Wire, frozen=True):

@@ -6,19 +6,29 @@
     ├── ObjectError                  a Kubernetes object that cannot be read
     ├── ScenarioError                a scenario file that cannot be used; says where
     ├── JournalError                 a journal that cannot be written or replayed
-    └── ConfigError                  a configuration that cannot be used
+    ├── ConfigError                  a configuration that cannot be used
+    └── KubeError                    a cluster that cannot be worked with
+        ├── KubeconfigError          no usable address or credentials
+        ├── Unreachable              the server gave no answer: refused, cut off, timed out
+        ├── ApiError                 the server said no; `code` and `reason` tell what kind of no
+        └── LeaseLost                another replica leads now, or nobody can tell
 
 An exception means a bug, a broken wire or input that cannot be read.  "It does not fit" is a value.
 """
 
 __all__ = [
+    "ApiError",
     "ConfigError",
     "JournalError",
+    "KubeError",
+    "KubeconfigError",
+    "LeaseLost",
     "MusterError",
     "ObjectError",
     "QuantityError",
     "ScenarioError",
     "SelectorError",
+    "Unreachable",
 ]
 
 # A field may hold a whole document; a line for a person has room for this much of it.
@@ -81,6 +91,41 @@ class JournalError(MusterError):
 
 class ConfigError(MusterError):
     """A configuration that cannot be used."""
+
+
+class KubeError(MusterError):
+    """A cluster that cannot be worked with."""
+
+
+class KubeconfigError(KubeError):
+    """No usable address or credentials."""
+
+
+class Unreachable(KubeError):
+    """The server gave no answer.  What was asked may have been done all the same."""
+
+
+class ApiError(KubeError):
+    """The server said no.  `message` is its own, `reason` one of the API's fixed words, such as NotFound."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int = 0,
+        reason: str = "",
+        retry_after: float | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, code=code, reason=reason)
+        self.code = code
+        self.reason = reason
+        self.retry_after = retry_after
+        """Seconds that the server asks to wait."""
+
+
+class LeaseLost(KubeError):
+    """Another replica leads now, or nobody can tell."""
 
 
 def _show(value: object) -> str:

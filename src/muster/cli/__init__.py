@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import click
 
 from muster import __version__
-from muster.base.errors import MusterError
+from muster.base.errors import KubeconfigError, KubeError, MusterError
 from muster.cli.replay import replay
+from muster.cli.run import run
 from muster.cli.simulate import simulate
 
 FAILED = 1
@@ -34,15 +35,16 @@ class _Command(click.Group):
         except click.ClickException as error:
             _leave(error.format_message())
         except MusterError as error:
-            _leave(str(error))
+            refused = isinstance(error, KubeError) and not isinstance(error, KubeconfigError)
+            _leave(str(error), FAILED if refused else BAD_INPUT)
         except click.Abort:
             sys.exit(INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _leave(message: str) -> NoReturn:
+def _leave(message: str, status: int = BAD_INPUT) -> NoReturn:
     click.echo(f"muster: {' '.join(message.split())}", err=True)
-    sys.exit(BAD_INPUT)
+    sys.exit(status)
 
 
 @click.group(
@@ -60,12 +62,13 @@ def main(context: click.Context) -> None:
     \b
     Exit status:
       0  everything went as it should
-      1  it did not: an expectation failed, a replay decided otherwise
+      1  it did not: an expectation failed, a replay decided otherwise, a cluster refused or cannot be reached
       2  the input cannot be used; one line on standard error says why
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
+main.add_command(run)
 main.add_command(simulate)
 main.add_command(replay)

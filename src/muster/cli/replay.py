@@ -12,14 +12,15 @@ import click
 def replay(file: Path) -> int:
     """Decide again what a journal recorded, and compare.
 
-    A journal holds everything that the scheduler was told and decided; `muster simulate --journal FILE` writes
-    one.  The same input must give the same decisions: exit status 1 and the first difference if it does not.
+    A journal holds everything that the scheduler was told and decided; `muster run --journal FILE` and
+    `muster simulate --journal FILE` write one.  The same input must give the same decisions: exit status 1 and the
+    first difference if it does not.
     """
     import msgspec
 
+    from muster.app.settings import make_engine
     from muster.base.errors import JournalError
     from muster.engine import journal
-    from muster.sim.scenario.run import make_engine
 
     try:
         with file.open("rb") as lines:

@@ -51,6 +51,8 @@ class PodCondition(_Decision, frozen=True, tag="pod-condition"):
     pods: tuple[PodRef, ...]
     reason: str
     message: str
+    transition: bool = True
+    """The pods did not say so before, for whatever reason: the time of transition is now."""
 
 
 class GangCondition(_Decision, frozen=True, tag="gang-condition"):

@@ -244,7 +244,10 @@ class Engine:
         """Ready now, or when its backoff is over."""
         if unit.failures > 1:
             size = len(unit.gang.candidates) if unit.gang else 1
-            ready_at = unit.tried_at + backoff_seconds(unit.failures - 1, size=size)
+            wait = self._profile.backoff
+            ready_at = unit.tried_at + backoff_seconds(
+                unit.failures - 1, size=size, initial=wait.initial, maximum=wait.maximum
+            )
             if ready_at > self._now:
                 self._queue.move(unit, Where.BACKOFF)
                 self._timers.set(ready_at, _UNIT, key=unit.key, ticket=unit.ticket)

@@ -50,11 +50,13 @@ class Status:
         news = [pod for pod in pods if pod.said != said]
         if not news:
             return
+        for transition in (True, False):
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in news if (pod.said is None) is transition)
+            if refs:
+                self._decisions.append(PodCondition(refs, UNSCHEDULABLE, message, transition))
         for pod in news:
             pod.said = said
-        refs = tuple(PodRef(pod.uid, pod.key) for pod in news)
-        self._decisions.append(PodCondition(refs, UNSCHEDULABLE, message))
-        self._decisions.append(_warning(message, pods=refs))
+        self._decisions.append(_warning(message, pods=tuple(PodRef(pod.uid, pod.key) for pod in news)))
 
     def _warn(self, note: str, *, action: str, pods: Iterable[PodState]) -> None:
         refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+import msgspec
+
 from muster.base.errors import ConfigError
 from muster.framework.contract import (
     GangRule,
@@ -24,12 +26,26 @@ _MOST_WEIGHT = 80
 Plugin = RuleFilter | RoomFilter | RuleScore | RoomScore | RoomTieBreak | PodGate | GangRule | QueueOrder | Stateful
 
 
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a unit that failed waits, in seconds; the maximum is a lone pod's, see base/backoff.py."""
+
+    initial: float = 1.0
+    maximum: float = 10.0
+
+
 class Profile:
     """Plugins by the roles they play; the first filter in order that refuses a node names the reason."""
 
-    def __init__(self, plugins: Sequence[tuple[Plugin, int]], *, scheduler_names: Sequence[str] = ("muster",)) -> None:
+    def __init__(
+        self,
+        plugins: Sequence[tuple[Plugin, int]],
+        *,
+        scheduler_names: Sequence[str] = ("muster",),
+        backoff: Backoff | None = None,
+    ) -> None:
         listed = [plugin for plugin, _ in plugins]
         self.scheduler_names = frozenset(scheduler_names)
+        self.backoff = backoff or Backoff()
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]

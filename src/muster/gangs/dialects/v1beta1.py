@@ -1,4 +1,8 @@
-"""scheduling.k8s.io/v1beta1 (Kubernetes 1.37): a pod names its PodGroup in spec.schedulingGroup."""
+"""scheduling.k8s.io/v1beta1 (Kubernetes 1.37): a pod names its PodGroup in spec.schedulingGroup.
+
+An API server that does not know that field drops it.  There the label muster.dev/pod-group says the same, and
+muster.dev/v1beta1 has PodGroups of the same shape.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from muster.gangs.model import (
 )
 
 INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
+GROUP_LABEL = "muster.dev/pod-group"
 TIMEOUT_ANNOTATION = "muster.dev/schedule-timeout-seconds"
 
 
@@ -23,10 +28,9 @@ class V1Beta1:
     declares = PodGroup
 
     def membership(self, pod: Pod) -> Membership | None:
-        group = pod.spec.scheduling_group
-        if group is None or not group.pod_group_name:
-            return None
-        return Membership(f"{pod.metadata.namespace}/{group.pod_group_name}")
+        field = pod.spec.scheduling_group
+        name = (field.pod_group_name if field is not None else None) or pod.metadata.labels.get(GROUP_LABEL)
+        return Membership(f"{pod.metadata.namespace}/{name}") if name else None
 
     def declare(self, declaration: PodGroup) -> Gang:
         meta, spec = declaration.metadata, declaration.spec

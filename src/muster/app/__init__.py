@@ -1,0 +1,1 @@
+"""Composition root: settings, wiring, the loops that carry decisions out."""

@@ -1,0 +1,86 @@
+"""Which object declares each gang."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+from muster.api.wire import PodGroup, PriorityClass
+from muster.engine.changes import Change, GroupGone, GroupSeen
+
+
+class Origin(IntEnum):
+    """Where a PodGroup comes from; of two with the same name the first of these counts."""
+
+    NATIVE = 0
+    CUSTOM = 1
+
+
+class Groups:
+    """PodGroups of all APIs.  One name is one gang, so that objects can move from one API to the other.
+
+    Kubernetes resolves the priority class of its own PodGroups when they are created; for custom ones it is
+    done here, whenever the group or the class appears or changes.
+    """
+
+    def __init__(self) -> None:
+        self._declared: dict[str, dict[Origin, PodGroup]] = {}
+        self._classes: dict[str, int] = {}
+        self.touched: set[str] = set()
+        """Keys of custom groups that came, changed or went; whoever looks after them empties it."""
+
+    def find(self, key: str) -> tuple[Origin, PodGroup] | None:
+        """The object that counts for a gang."""
+        found = self._declared.get(key)
+        if not found:
+            return None
+        origin = min(found)
+        return origin, found[origin]
+
+    def custom(self, key: str) -> PodGroup | None:
+        return self._declared.get(key, {}).get(Origin.CUSTOM)
+
+    def seen(self, origin: Origin, group: PodGroup) -> Change:
+        key = f"{group.metadata.namespace}/{group.metadata.name}"
+        self._declared.setdefault(key, {})[origin] = group
+        self._touch(origin, key)
+        return self._now(key)
+
+    def gone(self, origin: Origin, key: str) -> Change:
+        groups = self._declared.get(key, {})
+        groups.pop(origin, None)
+        if not groups:
+            self._declared.pop(key, None)
+        self._touch(origin, key)
+        return self._now(key)
+
+    def _touch(self, origin: Origin, key: str) -> None:
+        if origin is Origin.CUSTOM:
+            self.touched.add(key)
+
+    def class_seen(self, found: PriorityClass) -> list[Change]:
+        name = found.metadata.name
+        if self._classes.get(name) == found.value:
+            return []
+        self._classes[name] = found.value
+        return [self._now(key) for key in self._declared if self._names_class(key, name)]
+
+    def _names_class(self, key: str, name: str) -> bool:
+        group = self.custom(key)
+        return group is not None and group.spec.priority_class_name == name
+
+    def class_gone(self, name: str) -> None:
+        """Groups keep the priority that they have."""
+        self._classes.pop(name, None)
+
+    def _now(self, key: str) -> Change:
+        found = self.find(key)
+        if found is None:
+            return GroupGone(key)
+        origin, group = found
+        spec = group.spec
+        if origin is Origin.CUSTOM and spec.priority is None and spec.priority_class_name:
+            priority = self._classes.get(spec.priority_class_name)
+            group = msgspec.structs.replace(group, spec=msgspec.structs.replace(spec, priority=priority))
+        return GroupSeen(group)

@@ -1,0 +1,63 @@
+"""Where changes wait for the engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Protocol
+
+from muster.engine.changes import Change, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+
+
+class Sink(Protocol):
+    def put(self, changes: Iterable[Change]) -> None: ...
+
+
+class Inbox:
+    """For a replica that leads: every change, in order."""
+
+    def __init__(self) -> None:
+        self.filled = asyncio.Event()
+        self._changes: list[Change] = []
+
+    def put(self, changes: Iterable[Change]) -> None:
+        self._changes.extend(changes)
+        if self._changes:
+            self.filled.set()
+
+    def take(self) -> list[Change]:
+        taken, self._changes = self._changes, []
+        self.filled.clear()
+        return taken
+
+
+class Warm:
+    """For a replica that stands by: the latest of each object, however long it stands by."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Change] = {}
+        self._groups: dict[str, Change] = {}
+        self._pods: dict[str, Change] = {}
+
+    def put(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            match change:
+                case PodSeen(pod):
+                    self._pods[pod.metadata.uid] = change
+                case PodGone(uid):
+                    self._pods.pop(uid, None)
+                case NodeSeen(node):
+                    self._nodes[node.metadata.name] = change
+                case NodeGone(name):
+                    self._nodes.pop(name, None)
+                case GroupSeen(group):
+                    self._groups[f"{group.metadata.namespace}/{group.metadata.name}"] = change
+                case GroupGone(key):
+                    self._groups.pop(key, None)
+                case _:
+                    raise AssertionError(f"nothing is bound while another replica leads: {change}")
+
+    def take(self) -> list[Change]:
+        taken = [*self._nodes.values(), *self._groups.values(), *self._pods.values()]
+        self.__init__()  # type: ignore[misc]
+        return taken

@@ -1,0 +1,67 @@
+"""All that Muster reads of a cluster, as changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from muster.api.wire import Node, Pod, PodGroup, PriorityClass
+from muster.app.groups import Groups, Origin
+from muster.app.inbox import Sink
+from muster.engine.changes import Change, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.kube.client import Client
+from muster.kube.reflector import Gone, Reflector
+from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES, Resource
+
+
+class Informers:
+    """One reflector a kind; `sink` may be exchanged between two changes."""
+
+    def __init__(self, client: Client, sink: Sink) -> None:
+        self.sink = sink
+        self.groups = Groups()
+        self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
+        self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
+        self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
+        self.native = Reflector(client, NATIVE_POD_GROUPS, PodGroup, deliver=self._of(Origin.NATIVE))
+        self.custom = Reflector(client, CUSTOM_POD_GROUPS, PodGroup, deliver=self._of(Origin.CUSTOM))
+
+    def __iter__(self) -> Iterator[Reflector[Pod] | Reflector[Node] | Reflector[PriorityClass] | Reflector[PodGroup]]:
+        yield from (self.nodes, self.classes, self.native, self.custom, self.pods)
+
+    async def synced(self) -> None:
+        """Returns when everything was read once."""
+        await asyncio.gather(*(reflector.synced.wait() for reflector in self))
+
+    async def refresh(self) -> None:
+        """Reads anew what decides where pods may go: after this nothing that happened before is unknown."""
+        await asyncio.gather(self.nodes.refresh(), self.native.refresh(), self.custom.refresh(), self.pods.refresh())
+
+    def resource(self, origin: Origin) -> Resource | None:
+        return (self.native if origin is Origin.NATIVE else self.custom).resource
+
+    # --- what they deliver ---
+
+    def _pods(self, batch: list[Pod | Gone]) -> None:
+        self.sink.put([PodGone(one.uid) if isinstance(one, Gone) else PodSeen(one) for one in batch])
+
+    def _nodes(self, batch: list[Node | Gone]) -> None:
+        self.sink.put([NodeGone(one.key) if isinstance(one, Gone) else NodeSeen(one) for one in batch])
+
+    def _of(self, origin: Origin) -> Callable[[list[PodGroup | Gone]], None]:
+        def deliver(batch: list[PodGroup | Gone]) -> None:
+            groups = self.groups
+            self.sink.put(
+                [groups.gone(origin, one.key) if isinstance(one, Gone) else groups.seen(origin, one) for one in batch]
+            )
+
+        return deliver
+
+    def _classes(self, batch: list[PriorityClass | Gone]) -> None:
+        changes: list[Change] = []
+        for one in batch:
+            if isinstance(one, Gone):
+                self.groups.class_gone(one.key)
+            else:
+                changes += self.groups.class_seen(one)
+        self.sink.put(changes)

@@ -1,0 +1,329 @@
+"""`muster run`: everything put together, from the connection to the last bind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import secrets
+import socket
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+import structlog
+from prometheus_client import CollectorRegistry
+
+from muster import __version__
+from muster.api.wire import PodGroup
+from muster.app import health
+from muster.app.inbox import Inbox, Warm
+from muster.app.informers import Informers
+from muster.app.scheduler import Deciding, Scheduler
+from muster.app.settings import Settings, to_journal
+from muster.base.errors import ApiError, JournalError, KubeError
+from muster.cluster.pods import Stage
+from muster.controllers.protection import Protection
+from muster.engine.engine import Engine
+from muster.engine.journal import Recorder
+from muster.kube import writes
+from muster.kube.client import Client
+from muster.kube.connection import Connection, load
+from muster.kube.lease import Lease, Timing
+from muster.kube.limits import Rate
+from muster.kube.outbox import Errand, Outbox, Urgency
+from muster.kube.resources import CUSTOM_POD_GROUPS
+
+_log = structlog.get_logger()
+
+_START_SECONDS = 10.0
+# a stop finishes what was decided: binds of a gang that is half sent are worth waiting for, events are not
+_STOP_SECONDS = 15.0
+_LAST_EVENTS_SECONDS = 1.0
+# the loop goes round at least when a waiting unit is due; a process that is busy for so long is not well
+_STALLED_SECONDS = 60.0
+
+
+def never_back(clock: Callable[[], float]) -> Callable[[], float]:
+    """The clock, but it stands still where that one is set back."""
+    latest = 0.0
+
+    def now() -> float:
+        nonlocal latest
+        latest = max(latest, clock())
+        return latest
+
+    return now
+
+
+class Muster:
+    """One replica: reads the cluster, stands by or leads, stops when asked.
+
+    connecting → reading → standing by → leading → (stopped | lease lost)
+    """
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self.registry = CollectorRegistry()
+        self.engine: Engine | None = None
+        self._clock = never_back(clock)
+        self._stop = asyncio.Event()
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._informers: Informers | None = None
+        self._outbox: Outbox | None = None
+        self._scheduler: Scheduler | None = None
+        self._lease: Lease | None = None
+        self._beat = time.monotonic()
+
+    def stop(self) -> None:
+        """Asks for a graceful stop."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Works until it is stopped; raises what makes going on impossible."""
+        settings = self.settings
+        profile = settings.make_profile()
+        connection = load(
+            kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
+            context=settings.context,
+            insecure=settings.insecure,
+        )
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(
+                health.serve(settings.listen, healthy=self.unhealthy, ready=self.unready, registry=self.registry)
+            )
+            client = await stack.enter_async_context(Client(connection, user_agent=f"muster/{__version__}"))
+            version = await check_server(client, connection)
+            _log.info("connected", server=connection.server, kubernetes=version, source=connection.source)
+            stack.push_async_callback(self._cancel_all)
+            await self._until_stopped(self._work(client, Engine(profile)))
+
+    # --- life ---
+
+    async def _work(self, client: Client, engine: Engine) -> None:
+        self._spawn(self._heartbeat())
+        leader = self.settings.leader_election
+        # whoever has the lease before the first list need not read twice
+        leading = not leader.enabled or await self._elect(client).try_once()
+        inbox, warm = Inbox(), Warm()
+        self._informers = informers = Informers(client, inbox if leading else warm)
+        for reflector in informers:
+            self._spawn(reflector.run())
+        await self._first_read(informers)
+        if not leading:
+            assert self._lease is not None
+            await self._lease.acquire()
+        if self._lease is not None:
+            self._spawn(self._lease.keep())
+        if not leading:
+            began = time.monotonic()
+            await informers.refresh()
+            informers.sink = inbox
+            inbox.put(warm.take())
+            _log.info("leading", after="standing by", read_seconds=round(time.monotonic() - began, 2))
+        else:
+            _log.info("leading")
+        await self._lead(client, engine, informers, inbox)
+
+    async def _lead(self, client: Client, engine: Engine, informers: Informers, inbox: Inbox) -> None:
+        settings = self.settings
+        rate = None if settings.qps is None else Rate(settings.qps, settings.burst or round(settings.qps))
+        held = (lambda: True) if self._lease is None else self._lease.held
+        self.engine = engine
+        self._outbox = outbox = Outbox(may_send=held, rate=rate)
+        protection = Protection(
+            informers.groups.custom, in_use=partial(_in_use, engine), write=partial(_ask_for_finalizers, client, outbox)
+        )
+
+        def look_after_groups() -> None:
+            touched, informers.groups.touched = informers.groups.touched, set()
+            protection.look(touched)
+
+        name = settings.scheduler_names[0]
+        self._scheduler = scheduler = Scheduler(
+            client,
+            self._with_journal(engine),
+            inbox=inbox,
+            outbox=outbox,
+            informers=informers,
+            clock=self._clock,
+            reporter=name,
+            instance=f"{name}-{socket.gethostname()}",
+            after_changes=look_after_groups,
+        )
+        # what was read so far stays; the collector need not look at it again and again
+        gc.collect()
+        gc.freeze()
+        await scheduler.run()
+
+    async def _first_read(self, informers: Informers) -> None:
+        """Returns when everything was read; a refusal at this point is for a person to solve."""
+        synced = asyncio.ensure_future(informers.synced())
+        try:
+            while not synced.done():
+                for reflector in informers:
+                    trouble = reflector.trouble
+                    if isinstance(trouble, ApiError) and trouble.code in (401, 403):
+                        raise _without_rights(trouble)
+                await asyncio.wait([synced], timeout=0.05)
+        finally:
+            synced.cancel()
+        _log.info(
+            "read",
+            nodes=len(informers.nodes.known),
+            pods=len(informers.pods.known),
+            groups=len(informers.native.known) + len(informers.custom.known),
+        )
+        if informers.native.resource is None and informers.custom.resource is None:
+            _log.warning("no PodGroups are served here: gangs cannot be declared; `muster install --apply` brings them")
+
+    async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:
+        working = self._spawn(work)
+        stopping = self._spawn(self._stop.wait())
+        # tasks are added while we wait, so the first that fails must wake us: see _spawn
+        self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        await asyncio.wait([working, stopping, self._failed], return_when=asyncio.FIRST_COMPLETED)
+        if self._failed.done():
+            self._failed.result()
+        if working.done():
+            working.result()
+        await self._finish()
+
+    async def _finish(self) -> None:
+        """What was decided is carried out, then the lease is given back."""
+        _log.info("stopping")
+        if self._scheduler is not None and self._outbox is not None:
+            self._scheduler.stop()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._outbox.done(up_to=Urgency.POD), _STOP_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._outbox.done(), _LAST_EVENTS_SECONDS)
+            await self._outbox.close()
+        if self._lease is not None:
+            await self._lease.release()
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None and not self._failed.done():
+            self._failed.set_exception(error)
+
+    async def _cancel_all(self) -> None:
+        if self._outbox is not None:
+            await self._outbox.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _elect(self, client: Client) -> Lease:
+        leader = self.settings.leader_election
+        self._lease = Lease(
+            client,
+            namespace=leader.namespace,
+            name=leader.name,
+            identity=f"{socket.gethostname()}_{secrets.token_hex(4)}",
+            timing=Timing(
+                duration=leader.lease_seconds,
+                renew_deadline=leader.renew_seconds,
+                retry_period=leader.retry_seconds,
+            ),
+        )
+        return self._lease
+
+    def _with_journal(self, engine: Engine) -> Deciding:
+        path = self.settings.journal
+        if path is None:
+            return engine
+        try:
+            file = path.open("wb", buffering=0)
+        except OSError as error:
+            raise JournalError(f"{path} cannot be written: {error.strerror}") from error
+        broken = False
+
+        def write(line: bytes) -> None:
+            nonlocal broken
+            if broken:
+                return
+            try:
+                file.write(line)
+            except OSError as error:
+                broken = True
+                _log.error("the journal ends here", file=str(path), error=error.strerror)
+
+        return Recorder(engine, write, settings=to_journal(self.settings))
+
+    # --- health ---
+
+    async def _heartbeat(self) -> None:
+        while True:
+            self._beat = time.monotonic()
+            await asyncio.sleep(1)
+
+    def unhealthy(self) -> str | None:
+        silent = time.monotonic() - self._beat
+        return f"stalled for {silent:.0f} s" if silent > _STALLED_SECONDS else None
+
+    def unready(self) -> str | None:
+        """A replica that stands by is ready too: it has read the cluster and may lead at any moment."""
+        if self._informers is None:
+            return "not connected"
+        for reflector in self._informers:
+            if not reflector.synced.is_set():
+                return f"reading {reflector.name}"
+        return self.unhealthy()
+
+
+async def check_server(client: Client, connection: Connection) -> str:
+    """The version of the server; errors say what a person can do about it."""
+
+    class _Version(msgspec.Struct, rename="camel"):
+        git_version: str = ""
+
+    strange = KubeError(
+        f"{connection.server} does not answer as a Kubernetes API server does",
+        hint=f"check the address in {connection.source}",
+    )
+    try:
+        version = msgspec.json.decode(await client.request("GET", "/version", seconds=_START_SECONDS), type=_Version)
+    except ApiError as error:
+        if error.code == 401:
+            raise _without_rights(error) from error
+        if error.code != 403:
+            raise strange from error
+        # a cluster that tells its version to nobody; what Muster must read is asked for next
+        return "unknown"
+    except msgspec.DecodeError as error:
+        raise strange from error
+    if not version.git_version:
+        raise strange
+    return version.git_version
+
+
+def _without_rights(error: ApiError) -> KubeError:
+    if error.code == 401:
+        return KubeError(
+            "the API server does not accept our credentials",
+            hint="they may have expired: log in again, or name another kubeconfig with --kubeconfig",
+        )
+    return KubeError(
+        f"the API server refuses: {error.message}",
+        hint="Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them",
+    )
+
+
+def _in_use(engine: Engine, key: str) -> bool:
+    """Whether a pod that has not ended names the group."""
+    gang = engine.cluster.gangs.get(key)
+    over = (Stage.SUCCEEDED, Stage.FAILED)
+    return gang is not None and any(pod.stage not in over for pod in gang.members.values())
+
+
+def _ask_for_finalizers(client: Client, outbox: Outbox, group: PodGroup, finalizers: tuple[str, ...]) -> None:
+    send = partial(writes.write_finalizers, client, CUSTOM_POD_GROUPS[0], group, finalizers)
+    outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}"))

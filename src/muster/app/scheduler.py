@@ -1,0 +1,219 @@
+"""The loop between a cluster and the engine: changes in, decisions carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from muster.app.inbox import Inbox
+from muster.app.informers import Informers
+from muster.engine.changes import BindFailed, Change
+from muster.engine.decisions import Bind, Decision, Event, GangCondition, Placement, PodCondition, PodRef, Release
+from muster.engine.engine import WORK
+from muster.gangs.dialects import dialect_of
+from muster.kube import writes
+from muster.kube.client import Client
+from muster.kube.outbox import Errand, Outbox, Urgency
+from muster.kube.resources import NODES, PODS
+from muster.kube.writes import Regarding
+
+_log = structlog.get_logger()
+
+# changes come in bursts: those of so short a while are taken in together
+_GATHER_SECONDS = 0.002
+# more than the engine takes in within about 20 ms
+_CHANGES_AT_ONCE = 2_000
+
+
+class Deciding(Protocol):
+    """An engine, or one that keeps a journal."""
+
+    def apply(self, changes: Iterable[Change]) -> None: ...
+
+    def decide(self, now: float, budget: int = WORK) -> list[Decision]: ...
+
+    @property
+    def next_decide_at(self) -> float | None: ...
+
+
+class Scheduler:
+    """Feeds the engine and carries out what it decides, for as long as this replica leads.
+
+    `clock` gives seconds since the epoch and never goes back.  Everything that is sent goes through the outbox;
+    what became of a bind comes back through the inbox like any other change.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        engine: Deciding,
+        *,
+        inbox: Inbox,
+        outbox: Outbox,
+        informers: Informers,
+        clock: Callable[[], float],
+        reporter: str,
+        instance: str,
+        after_changes: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._client = client
+        self._engine = engine
+        self._inbox = inbox
+        self._outbox = outbox
+        self._informers = informers
+        self._clock = clock
+        self._reporter = reporter
+        self._instance = instance
+        self._after_changes = after_changes
+        self._stopping = False
+        self.decided_at = 0.0
+        """When the loop last went round; a loop that stands still is not healthy."""
+
+    async def run(self) -> None:
+        """Decides until `stop` is called."""
+        while not self._stopping:
+            await self._something_to_do()
+            changes = self._inbox.take()
+            for first in range(0, len(changes), _CHANGES_AT_ONCE):
+                self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
+                await asyncio.sleep(0)
+            if changes:
+                self._after_changes()
+            self.decided_at = self._clock()
+            for decision in self._engine.decide(self.decided_at, WORK):
+                self._carry_out(decision)
+            # sockets get their turn
+            await asyncio.sleep(0)
+
+    def stop(self) -> None:
+        """No more decisions; what was decided is still carried out by the outbox."""
+        self._stopping = True
+        self._inbox.filled.set()
+
+    async def _something_to_do(self) -> None:
+        at = self._engine.next_decide_at
+        wait = None if at is None else at - self._clock()
+        if wait is not None and wait <= 0:
+            return
+        try:
+            await asyncio.wait_for(self._inbox.filled.wait(), wait)
+        except TimeoutError:
+            return
+        await asyncio.sleep(_GATHER_SECONDS)
+
+    # --- decisions ---
+
+    def _carry_out(self, decision: Decision) -> None:
+        match decision:
+            case Bind():
+                self._bind(decision)
+            case Release():
+                self._release(decision)
+            case PodCondition():
+                self._pod_condition(decision)
+            case GangCondition():
+                self._gang_condition(decision)
+            case Event():
+                self._event(decision)
+
+    def _bind(self, decision: Bind) -> None:
+        _log.info("binding", unit=decision.unit, pods=len(decision.pods))
+        for placement in decision.pods:
+            # the subject makes it follow, or replace, what is still to be said of the pod while it waited
+            send = partial(self._send_bind, placement)
+            self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
+
+    async def _send_bind(self, placement: Placement) -> None:
+        answer = await writes.bind(self._client, placement, at=self._clock())
+        if isinstance(answer, BindFailed):
+            _log.warning(
+                "a bind failed",
+                pod=placement.pod,
+                node=placement.node,
+                failure=answer.failure.value,
+                error=answer.message,
+            )
+        self._inbox.put([answer])
+
+    def _release(self, decision: Release) -> None:
+        _log.warning("releasing", unit=decision.unit, pods=len(decision.pods), why=decision.message)
+        for pod in decision.pods:
+            send = partial(
+                writes.delete_pod,
+                self._client,
+                pod,
+                reason=decision.reason,
+                message=decision.message,
+                at=self._clock(),
+            )
+            self._outbox.put(Errand(Urgency.RELEASE, send, subject=f"delete {pod.uid}", lasting=True))
+
+    def _pod_condition(self, decision: PodCondition) -> None:
+        for pod in decision.pods:
+            send = partial(
+                writes.write_pod_condition,
+                self._client,
+                pod,
+                reason=decision.reason,
+                message=decision.message,
+                transition=decision.transition,
+                at=self._clock(),
+            )
+            self._outbox.put(Errand(Urgency.POD, send, subject=f"pod {pod.uid}"))
+
+    def _gang_condition(self, decision: GangCondition) -> None:
+        if decision.started:
+            _log.info("started", gang=decision.gang)
+        else:
+            _log.info("waiting", gang=decision.gang, reason=decision.reason, why=decision.message)
+        send = partial(self._send_gang_condition, decision, self._clock())
+        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"group {decision.gang}", lasting=decision.started))
+
+    async def _send_gang_condition(self, decision: GangCondition, at: float) -> None:
+        found = self._informers.groups.find(decision.gang)
+        if found is None:
+            return
+        origin, group = found
+        resource = self._informers.resource(origin)
+        if resource is None:
+            return
+        said = dialect_of(group).condition(started=decision.started, reason=decision.reason, message=decision.message)
+        await writes.write_group_condition(self._client, resource, group, said, at=at)
+
+    def _event(self, event: Event) -> None:
+        at = self._clock()
+        for about in self._regarding(event):
+            # eventTime and name make it unique; names as client-go makes them
+            name = f"{about.name[:200]}.{secrets.token_hex(8)}"
+            send = partial(
+                writes.write_event,
+                self._client,
+                about,
+                reason=event.reason,
+                note=event.note,
+                action=event.action,
+                warning=event.warning,
+                reporter=self._reporter,
+                instance=self._instance,
+                name=name,
+                at=at,
+            )
+            self._outbox.put(Errand(Urgency.EVENT, send))
+
+    def _regarding(self, event: Event) -> Iterable[Regarding]:
+        yield from (self._pod(pod) for pod in event.pods)
+        if event.node:
+            yield writes.regarding(NODES, event.node, event.node)
+        if event.gang and (found := self._informers.groups.find(event.gang)) is not None:
+            origin, group = found
+            resource = self._informers.resource(origin)
+            if resource is not None:
+                yield writes.regarding(resource, event.gang, group.metadata.uid)
+
+    def _pod(self, pod: PodRef) -> Regarding:
+        return writes.regarding(PODS, pod.pod, pod.uid)

@@ -1,0 +1,202 @@
+"""Requests to one API server: bytes out, bytes in, and what went wrong as typed errors."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from muster.base.errors import ApiError, Unreachable
+from muster.kube.connection import Connection
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+REQUEST_SECONDS = 30.0
+_CONNECT_SECONDS = 10.0
+# a server that is gone without a word is noticed after about a minute, not after the system's two hours
+_KEEPALIVE = ((socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
+_KEEPALIVE_IDLE_SECONDS = 30
+_LONGEST_MESSAGE = 500
+
+Observe = Callable[[str, int, float], None]
+"""Told of each request: method, status code (0 for none), seconds."""
+
+
+class _Details(msgspec.Struct, rename="camel"):
+    retry_after_seconds: float = 0
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What the API server says when it says no."""
+
+    kind: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    query: Mapping[str, str] | None = None
+    body: bytes | None = None
+    content_type: str = JSON
+
+
+class Client:
+    """Talks to the server of a connection.  Use as a context manager.
+
+    An answer of 401 makes the credentials be read again and the request be sent once more; nothing else is repeated
+    here, for only the caller knows what repeating means.
+    """
+
+    def __init__(
+        self, connection: Connection, *, user_agent: str, connections: int = 128, observe: Observe | None = None
+    ) -> None:
+        self.connection = connection
+        self._user_agent = user_agent
+        self._connections = connections
+        self._observe = observe
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.TCPConnector(
+            limit=self._connections,
+            ssl=self.connection.ssl or False,
+            socket_factory=_open_socket,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=_CONNECT_SECONDS),
+            headers={"User-Agent": self._user_agent, "Accept": JSON},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # HTTPS_PROXY and NO_PROXY count, as for kubectl
+            trust_env=True,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._session is not None
+        await self._session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        seconds: float = REQUEST_SECONDS,
+    ) -> bytes:
+        """The body of the answer; ApiError if the server refused, Unreachable if it gave no answer in time."""
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, _CONNECT_SECONDS))
+        async with self._answer(_Request(method, path, query, body, content_type), timeout) as answer:
+            return await answer.read()
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, query: Mapping[str, str], seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The body of an answer that takes long, in pieces; `seconds` bounds the wait for each."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds)
+        async with self._answer(_Request("GET", path, query), timeout) as answer:
+            yield answer.content.iter_any()
+
+    @asynccontextmanager
+    async def _answer(self, request: _Request, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
+        for last in (False, True):
+            headers = await self.connection.credentials.headers()
+            if request.body is not None:
+                headers["Content-Type"] = request.content_type
+            began, code = time.monotonic(), 0
+            try:
+                async with self._send(request, headers, timeout) as answer:
+                    code = answer.status
+                    if code == 401 and not last:
+                        self.connection.credentials.refused(headers)
+                        continue
+                    if code >= 400:
+                        raise _refusal(answer, await answer.read())
+                    yield answer
+                    return
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise self._no_answer(error) from error
+            finally:
+                if self._observe is not None:
+                    self._observe(request.method, code, time.monotonic() - began)
+
+    def _send(self, request: _Request, headers: dict[str, str], timeout: aiohttp.ClientTimeout) -> Any:
+        assert self._session is not None, "use the client as a context manager"
+        url = URL(self.connection.server + request.path, encoded=True)
+        return self._session.request(
+            request.method,
+            url.with_query(request.query) if request.query else url,
+            data=request.body,
+            headers=headers,
+            timeout=timeout,
+            proxy=self.connection.proxy,
+            server_hostname=self.connection.server_name,
+            allow_redirects=False,
+        )
+
+    def _no_answer(self, error: Exception) -> Unreachable:
+        server = self.connection.server
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            reason = error.certificate_error
+            why = getattr(reason, "verify_message", "") or str(reason)
+            return Unreachable(
+                f"the certificate of {server} cannot be trusted: {why}",
+                hint="check certificate-authority and the address in the kubeconfig",
+            )
+        if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
+            return Unreachable(
+                f"no TLS connection to {server}: {error}", hint="is it a Kubernetes API server, and is https right?"
+            )
+        if isinstance(error, TimeoutError):
+            return Unreachable(f"{server} did not answer in time", hint="is it overloaded, or behind a firewall?")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            cause = error.os_error.strerror or str(error.os_error)
+            return Unreachable(f"cannot connect to {server}: {cause}", hint="is the API server running?")
+        return Unreachable(f"the connection to {server} broke: {str(error) or type(error).__name__}")
+
+
+def _refusal(answer: aiohttp.ClientResponse, body: bytes) -> ApiError:
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.DecodeError:
+        status = Status()
+    asked = answer.headers.get("Retry-After", "")
+    wait = float(asked) if asked.isdigit() else None
+    if wait is None and status.details is not None and status.details.retry_after_seconds:
+        wait = status.details.retry_after_seconds
+    # a proxy in between answers with a page of its own
+    message = status.message or body[:_LONGEST_MESSAGE].decode(errors="replace").strip() or (answer.reason or "")
+    return ApiError(message, code=answer.status, reason=status.reason, retry_after=wait)
+
+
+def _open_socket(address: Any) -> socket.socket:
+    family, kind, protocol, *_ = address
+    opened = socket.socket(family=family, type=kind, proto=protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _KEEPALIVE:
+        opened.setsockopt(socket.IPPROTO_TCP, option, value)
+    # macOS calls the idle time by another name
+    idle = getattr(socket, "TCP_KEEPIDLE", None) or getattr(socket, "TCP_KEEPALIVE", None)
+    if idle is not None:
+        opened.setsockopt(socket.IPPROTO_TCP, idle, _KEEPALIVE_IDLE_SECONDS)
+    return opened

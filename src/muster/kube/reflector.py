@@ -1,0 +1,335 @@
+"""Keeps a reader in step with all objects of one kind: list, watch, resume, list again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+import structlog
+
+from muster.api.wire import Metadata, Wire
+from muster.base.backoff import backoff_seconds
+from muster.base.errors import ApiError, KubeError
+from muster.kube.client import Client, Status
+from muster.kube.resources import Resource
+
+_log = structlog.get_logger()
+
+PAGE = 500
+# at random: watches that end together would all start again together
+_WATCH_SECONDS = (300, 600)
+# servers send a bookmark about every minute; a stream without anything for so long is taken for dead
+_SILENCE_SECONDS = 180.0
+_FIRST_BACKOFF_SECONDS = 0.25
+_LAST_BACKOFF_SECONDS = 10.0
+# a watch that lived so long shows that the server is well again
+_HEALTHY_SECONDS = 60.0
+# a watch that ends sooner and without any event has failed, whatever its status
+_TOO_SHORT_SECONDS = 1.0
+# how often to look whether a kind that is not served has come
+_ABSENT_SECONDS = 10.0
+_PAUSE_AT = 32
+"""Let others run after so many pieces of a stream that never runs dry."""
+
+
+Kind = TypeVar("Kind", bound=Wire)
+
+
+class Gone(NamedTuple):
+    """An object that is no more."""
+
+    key: str
+    """namespace/name, or the name of an object without a namespace"""
+    uid: str
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct, Generic[Kind], frozen=True):
+    metadata: _ListMetadata = _ListMetadata()
+    items: tuple[Kind, ...] = ()
+
+
+class _RawPage(msgspec.Struct, frozen=True):
+    metadata: _ListMetadata = _ListMetadata()
+    items: tuple[msgspec.Raw, ...] = ()
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+class _Mark(msgspec.Struct, frozen=True):
+    """A bookmark: an object of which only this is filled in."""
+
+    metadata: _ListMetadata
+
+
+class _Known(NamedTuple):
+    uid: str
+    version: str
+
+
+class Reflector(Generic[Kind]):
+    """Delivers every object as it is, every change in order and every deletion, whatever happens on the way.
+
+        listing → watching → (watching: resumed where it ended | listing: history was lost)
+
+    `deliver` takes a batch of objects and `Gone`s.  Deletions that a gap hid are found by comparing what is listed
+    with what was known.  A kind that is not served is an empty one; it is looked for again from time to time.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        resources: Sequence[Resource],
+        kind: type[Kind],
+        *,
+        deliver: Callable[[list[Kind | Gone]], None],
+    ) -> None:
+        self.resource: Resource | None = None
+        """The first of `resources` that is served; None before the first list and if none is."""
+        self.synced = asyncio.Event()
+        """Set once everything was delivered for the first time."""
+        self.trouble: KubeError | None = None
+        """Why it is not in step at the moment."""
+        self.known: dict[str, _Known] = {}
+        self._client = client
+        self._candidates = tuple(resources)
+        self._deliver = deliver
+        self._version = ""
+        """Where to go on watching; empty: a list is needed."""
+        self._watching: asyncio.Task[None] | None = None
+        self._refreshed: list[asyncio.Future[None]] = []
+        """Who waits for a list that has not begun yet."""
+        self._wanted = asyncio.Event()
+        self._page = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type]
+        self._raw_page = msgspec.json.Decoder(_RawPage)
+        self._event = msgspec.json.Decoder(_Event)
+        self._object = msgspec.json.Decoder(kind)
+        self._mark = msgspec.json.Decoder(_Mark)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        failures = 0
+        while True:
+            began = time.monotonic()
+            try:
+                if not self._version or self._refreshed:
+                    await self._list()
+                self.trouble = None
+                if self.resource is None:
+                    await self._look_again_later()
+                else:
+                    await self._watch()
+                failures = 0
+            except KubeError as error:
+                if isinstance(error, ApiError) and error.code == 410:
+                    _log.info("history was lost, listing again", kind=self.name)
+                    self._version = ""
+                self.trouble = error
+                failures = 1 if time.monotonic() - began > _HEALTHY_SECONDS else failures + 1
+                await self._back_off(failures, error)
+
+    async def refresh(self) -> None:
+        """Returns once a list that begins after this call has been delivered, however it is called for."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._refreshed.append(waiting)
+        self._version = ""
+        self._wanted.set()
+        if self._watching is not None:
+            self._watching.cancel()
+        await waiting
+
+    # --- listing ---
+
+    async def _list(self) -> None:
+        self._wanted.clear()
+        waiting, self._refreshed = self._refreshed, []
+        try:
+            for resource in self._candidates:
+                try:
+                    version = await self._list_all(resource)
+                except ApiError as error:
+                    if error.code != 404:
+                        raise
+                    continue
+                if self.resource != resource:
+                    _log.info("reading", kind=resource.name, version=resource.version, objects=len(self.known))
+                self.resource, self._version = resource, version
+                break
+            else:
+                self._not_served()
+        except BaseException:
+            # whoever waits is served by the next list
+            self._refreshed += waiting
+            raise
+        self.synced.set()
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+    async def _list_all(self, resource: Resource) -> str:
+        """Delivers what is new, page by page, then what is gone; returns the version of the list.
+
+        Without a resourceVersion in the request the server answers from the latest state, never from an old cache.
+        """
+        listed: set[str] = set()
+        following = ""
+        while True:
+            query = {"limit": str(PAGE)} | ({"continue": following} if following else {})
+            page = self._read_page(await self._client.request("GET", resource.path(), query=query))
+            news: list[Kind | Gone] = []
+            for item in page.items:
+                listed.add(self._take(item, news))
+            if news:
+                self._deliver(news)
+            following = page.metadata.continue_
+            if not following:
+                break
+        if missing := [Gone(key, known.uid) for key, known in self.known.items() if key not in listed]:
+            for gone in missing:
+                del self.known[gone.key]
+            self._deliver(list(missing))
+        return page.metadata.resource_version
+
+    def _not_served(self) -> None:
+        if self.resource is not None:
+            _log.warning("no longer served", kind=self.resource.name)
+        self.resource = None
+        if gone := [Gone(key, known.uid) for key, known in self.known.items()]:
+            self.known.clear()
+            self._deliver(list(gone))
+
+    async def _look_again_later(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wanted.wait(), _ABSENT_SECONDS * random.uniform(1, 1.5))
+
+    def _read_page(self, data: bytes) -> _Page[Kind]:
+        try:
+            return self._page.decode(data)
+        except msgspec.ValidationError:
+            # one object that cannot be read must not hide the others
+            raw = self._raw_page.decode(data)
+            return _Page(raw.metadata, tuple(item for one in raw.items if (item := self._read(one)) is not None))
+
+    # --- watching ---
+
+    async def _watch(self) -> None:
+        self._watching = asyncio.create_task(self._follow())
+        try:
+            await self._watching
+        except asyncio.CancelledError:
+            if not self._watching.cancelled() or not self._refreshed:
+                self._watching.cancel()
+                raise
+            # ended for a list that someone waits for
+        finally:
+            self._watching = None
+
+    async def _follow(self) -> None:
+        assert self.resource is not None
+        query = {
+            "watch": "true",
+            "resourceVersion": self._version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),
+        }
+        began, events = time.monotonic(), 0
+        async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
+            async for lines in _lines(pieces):
+                events += len(lines)
+                self._take_events(lines)
+        if not events and time.monotonic() - began < _TOO_SHORT_SECONDS:
+            raise KubeError("a watch ended at once", kind=self.name)
+
+    def _take_events(self, lines: list[bytes]) -> None:
+        """Delivers a batch of events in their order; what came before an error in the stream is not lost."""
+        news: list[Kind | Gone] = []
+        try:
+            for line in lines:
+                event = self._event.decode(line)
+                match event.type:
+                    case "ADDED" | "MODIFIED":
+                        if (item := self._read(event.object)) is not None:
+                            self._take(item, news)
+                            self._version = _metadata(item).resource_version
+                    case "DELETED":
+                        if (item := self._read(event.object)) is not None:
+                            self._drop(item, news)
+                            self._version = _metadata(item).resource_version
+                    case "BOOKMARK":
+                        self._version = self._mark.decode(event.object).metadata.resource_version
+                    case "ERROR":
+                        status = msgspec.json.decode(event.object, type=Status)
+                        raise ApiError(status.message, code=status.code, reason=status.reason)
+        except msgspec.DecodeError as error:
+            raise KubeError(f"a watch sent something that is no event: {error}", kind=self.name) from error
+        finally:
+            if news:
+                self._deliver(news)
+
+    # --- objects ---
+
+    def _take(self, item: Kind, news: list[Kind | Gone]) -> str:
+        meta = _metadata(item)
+        key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+        known = self.known.get(key)
+        if known is None or known.uid != meta.uid or known.version != meta.resource_version:
+            if known is not None and known.uid != meta.uid:
+                # deleted and made again while nobody looked
+                news.append(Gone(key, known.uid))
+            self.known[key] = _Known(meta.uid, meta.resource_version)
+            news.append(item)
+        return key
+
+    def _drop(self, item: Kind, news: list[Kind | Gone]) -> None:
+        meta = _metadata(item)
+        key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+        known = self.known.pop(key, None)
+        if known is not None:
+            news.append(Gone(key, known.uid))
+
+    def _read(self, data: msgspec.Raw) -> Kind | None:
+        try:
+            return self._object.decode(data)
+        except msgspec.ValidationError as error:
+            _log.warning("an object cannot be read and is left out", kind=self.name, error=str(error))
+            return None
+
+    @property
+    def name(self) -> str:
+        return (self.resource or self._candidates[0]).name
+
+    async def _back_off(self, failures: int, error: KubeError) -> None:
+        seconds = backoff_seconds(failures, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS)
+        seconds = max(seconds * random.uniform(1, 2), getattr(error, "retry_after", None) or 0)
+        _log.warning("out of step, trying again", kind=self.name, error=str(error), seconds=round(seconds, 1))
+        await asyncio.sleep(seconds)
+
+
+def _metadata(item: Wire) -> Metadata:
+    found: Metadata = item.metadata  # type: ignore[attr-defined]
+    return found
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """Whole lines, as many at a time as have come."""
+    rest = b""
+    count = 0
+    async for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        if whole:
+            yield whole
+        count += 1
+        if count % _PAUSE_AT == 0:
+            await asyncio.sleep(0)

@@ -1,0 +1,58 @@
+"""Where the kinds that Muster works with are served."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import msgspec
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """One kind in one API version."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def name(self) -> str:
+        """As `kubectl` takes it: podgroups.muster.dev."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def root(self) -> str:
+        """The path of its API version."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of all objects, of those in a namespace, or of one."""
+        parts = [self.root]
+        if namespace and self.namespaced:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        if name:
+            parts.append(quote(name, safe=""))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+
+PODS = Resource("", "v1", "pods", "Pod")
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event")
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
+
+NATIVE_POD_GROUPS = (
+    Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"),
+    Resource("scheduling.k8s.io", "v1alpha3", "podgroups", "PodGroup"),
+)
+"""Kubernetes' own, best first: the same objects, of which one version is enough."""
+CUSTOM_POD_GROUPS = (Resource("muster.dev", "v1beta1", "podgroups", "PodGroup"),)
+"""Muster's, for clusters that do not serve their own."""

@@ -1,0 +1,251 @@
+"""What Muster writes to a cluster: one function each, and what the server's answer means.
+
+Every write names the UID of what it is about: an object of the same name that came later is never touched.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from muster.api.times import micro_stamp, stamp
+from muster.api.wire import Condition, Pod, PodGroup, condition, read
+from muster.base.errors import ApiError, KubeError
+from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
+from muster.engine.decisions import Placement, PodRef
+from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
+from muster.kube.resources import EVENTS, PODS, Resource
+
+FIELD_MANAGER = "muster"
+
+# the API's own limits
+_LONGEST_NOTE = 1024
+_LONGEST_MESSAGE = 32_768
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Regarding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The object that an event is about."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+
+
+def regarding(resource: Resource, key: str, uid: str) -> Regarding:
+    namespace, name = _split(key)
+    return Regarding(resource.api_version, resource.kind, name, namespace, uid)
+
+
+# --- binding ---
+
+
+async def bind(client: Client, placement: Placement, *, at: float) -> Change:
+    """Binds a pod and returns what to tell the engine; raises only if the server asks to come back later (429)."""
+    namespace, name = _split(placement.pod)
+    body = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": namespace, "uid": placement.uid},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": placement.node},
+    }
+    try:
+        await client.request("POST", PODS.path(namespace, name, "binding"), body=_encode(body))
+    except ApiError as error:
+        if error.code == 429:
+            raise
+        if error.code == 409:
+            return await _after_conflict(client, placement, error, at=at)
+        return BindFailed(placement.uid, placement.node, _meaning(error), _one_line(error))
+    except KubeError as error:
+        # it may have been done: if so, trying again ends in a conflict, and that is looked into
+        return BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
+    return Bound(placement.uid, placement.node, at)
+
+
+def _meaning(error: ApiError) -> Failure:
+    if error.code == 404:
+        return Failure.POD_GONE
+    if error.code >= 500 or error.code in (401, 408):
+        return Failure.TRANSIENT
+    return Failure.REJECTED
+
+
+async def _after_conflict(client: Client, placement: Placement, conflict: ApiError, *, at: float) -> Change:
+    """A conflict has many reasons; the pod itself tells which."""
+    namespace, name = _split(placement.pod)
+    uid, node = placement.uid, placement.node
+    try:
+        pod = read(Pod, await client.request("GET", PODS.path(namespace, name)))
+    except ApiError as error:
+        if error.code == 429:
+            raise
+        gone = error.code == 404
+        return PodGone(uid) if gone else BindFailed(uid, node, Failure.TRANSIENT, _one_line(error))
+    except KubeError as error:
+        return BindFailed(uid, node, Failure.TRANSIENT, str(error))
+    if pod.metadata.uid != uid:
+        return PodGone(uid)
+    if pod.spec.node_name == node:
+        # an earlier try, whose answer was lost, got through
+        return Bound(uid, node, at)
+    if pod.spec.node_name:
+        return PodSeen(pod)
+    gone = pod.metadata.deletion_timestamp is not None
+    return BindFailed(uid, node, Failure.POD_GONE if gone else Failure.TRANSIENT, _one_line(conflict))
+
+
+# --- pods ---
+
+
+async def delete_pod(client: Client, pod: PodRef, *, reason: str, message: str, at: float) -> None:
+    """Says on the pod why it goes, then deletes it with its own grace period."""
+    namespace, name = _split(pod.pod)
+    said = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": reason,
+        "message": message[:_LONGEST_MESSAGE],
+        "lastTransitionTime": stamp(at),
+    }
+    try:
+        await _patch_status(client, PODS, pod.pod, {"metadata": {"uid": pod.uid}, "status": {"conditions": [said]}})
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+        await client.request("DELETE", PODS.path(namespace, name), body=_encode(options))
+    except ApiError as error:
+        if not _is_gone(error):
+            raise
+
+
+async def write_pod_condition(
+    client: Client, pod: PodRef, *, reason: str, message: str, transition: bool, at: float
+) -> None:
+    """Writes PodScheduled=False; a pod that is not placed is nominated to no node either."""
+    said: dict[str, object] = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": reason,
+        "message": message[:_LONGEST_MESSAGE],
+    }
+    if transition:
+        said["lastTransitionTime"] = stamp(at)
+    patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [said], "nominatedNodeName": None}}
+    try:
+        await _patch_status(client, PODS, pod.pod, patch)
+    except ApiError as error:
+        if not _is_gone(error):
+            raise
+
+
+async def _patch_status(client: Client, resource: Resource, key: str, patch: object) -> None:
+    namespace, name = _split(key)
+    path = resource.path(namespace, name, "status")
+    await client.request("PATCH", path, body=_encode(patch), content_type=STRATEGIC_PATCH)
+
+
+# --- pod groups ---
+
+
+async def write_group_condition(
+    client: Client, resource: Resource, group: PodGroup, said: Condition, *, at: float
+) -> None:
+    """Server-side apply of one condition: Kubernetes' own PodGroups and custom ones take it alike."""
+    meta = group.metadata
+    before = condition(group.status.conditions, said.type)
+    kept = before.last_transition_time if before is not None and before.status == said.status else None
+    document = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
+        "status": {
+            "conditions": [
+                {
+                    "type": said.type,
+                    "status": said.status,
+                    "reason": said.reason,
+                    "message": said.message[:_LONGEST_MESSAGE],
+                    "observedGeneration": meta.generation,
+                    "lastTransitionTime": kept or stamp(at),
+                }
+            ]
+        },
+    }
+    try:
+        await client.request(
+            "PATCH",
+            resource.path(meta.namespace, meta.name, "status"),
+            query={"fieldManager": FIELD_MANAGER, "force": "true"},
+            body=_encode(document),
+            content_type=APPLY_PATCH,
+        )
+    except ApiError as error:
+        if not _is_gone(error):
+            raise
+
+
+async def write_finalizers(client: Client, resource: Resource, group: PodGroup, finalizers: tuple[str, ...]) -> None:
+    """Replaces the finalizers, if nobody changed the object since it was read."""
+    meta = group.metadata
+    patch = {
+        "metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": list(finalizers)},
+    }
+    path = resource.path(meta.namespace, meta.name)
+    try:
+        await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)
+    except ApiError as error:
+        # whoever changed it makes us look at it again
+        if not _is_gone(error):
+            raise
+
+
+# --- events ---
+
+
+async def write_event(
+    client: Client,
+    about: Regarding,
+    *,
+    reason: str,
+    note: str,
+    action: str,
+    warning: bool,
+    reporter: str,
+    instance: str,
+    name: str,
+    at: float,
+) -> None:
+    namespace = about.namespace or "default"
+    document = {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "eventTime": micro_stamp(at),
+        "reportingController": reporter,
+        "reportingInstance": instance,
+        "action": action,
+        "reason": reason,
+        "regarding": about,
+        "note": note if len(note) <= _LONGEST_NOTE else note[: _LONGEST_NOTE - 3] + "...",
+        "type": "Warning" if warning else "Normal",
+    }
+    try:
+        await client.request("POST", EVENTS.path(namespace), body=_encode(document))
+    except ApiError as error:
+        if not _is_gone(error) and "because it is being terminated" not in error.message:
+            raise
+
+
+def _is_gone(error: ApiError) -> bool:
+    """Not there any more, or another one of the same name: what was to be written no longer matters."""
+    return error.code in (404, 409)
+
+
+def _one_line(error: ApiError) -> str:
+    return " ".join(error.message.split())
+
+
+def _split(key: str) -> tuple[str, str]:
+    namespace, _, name = key.rpartition("/")
+    return namespace, name

@@ -1,0 +1,188 @@
+"""Plugins by upstream's name: how each is made, where upstream lists it, what it weighs by default.
+
+A profile is kept as plain data (`ProfileParts`), so that it can be compared, written into a journal and made
+again.  `to_journal` and `from_journal` are each other's inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from muster.base.errors import ConfigError, JournalError
+from muster.cluster.classes import NodeRules
+from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.usage import Ints
+from muster.framework.contract import RuleScore
+from muster.framework.profile import Backoff, Plugin, Profile
+from muster.plugins.gang_scheduling import GangScheduling
+from muster.plugins.node_affinity import NodeAffinity
+from muster.plugins.node_name import NodeName
+from muster.plugins.node_ports import NodePorts
+from muster.plugins.node_resources_balanced import NodeResourcesBalancedAllocation
+from muster.plugins.node_resources_fit import NodeResourcesFit, Strategy
+from muster.plugins.node_unschedulable import NodeUnschedulable
+from muster.plugins.priority_sort import PrioritySort
+from muster.plugins.scheduling_gates import SchedulingGates
+from muster.plugins.taint_toleration import TaintToleration
+
+__all__ = [
+    "ABSENT",
+    "PLUGINS",
+    "Entry",
+    "FitArgs",
+    "Part",
+    "ProfileParts",
+    "default_parts",
+    "from_journal",
+    "make_plugins",
+    "make_profile",
+    "to_journal",
+]
+
+
+class FitArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How NodeResourcesFit scores; it filters by everything that a pod requests."""
+
+    strategy: Strategy = Strategy.LEAST_ALLOCATED
+    weights: dict[str, int] = {}
+    """By resource; empty for cpu and memory alike."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One plugin of a profile."""
+
+    name: str
+    weight: int = 0
+    """Of its score; 0 if it does not score."""
+    filters: bool = True
+    """False for one that could filter and only scores."""
+    args: FitArgs | None = None
+    """None for the plugin's own defaults."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a plugin."""
+
+    make: Callable[[FitArgs | None], Plugin]
+    points: frozenset[str]
+    """Upstream's extension points at which it may be listed."""
+    weight: int = 0
+    """Of its score, by default; 0 for one that has none."""
+
+
+def _fit(args: FitArgs | None) -> NodeResourcesFit:
+    return NodeResourcesFit() if args is None else NodeResourcesFit(strategy=args.strategy, weights=args.weights)
+
+
+def _entry(make: Callable[[], Plugin], *points: str, weight: int = 0) -> Entry:
+    return Entry(make=lambda args: make(), points=frozenset(points), weight=weight)
+
+
+# In upstream's order, which is the order in which filters are asked for their reason.
+PLUGINS: Mapping[str, Entry] = {
+    "SchedulingGates": _entry(SchedulingGates, "preEnqueue"),
+    "PrioritySort": _entry(PrioritySort, "queueSort"),
+    "NodeName": _entry(NodeName, "filter"),
+    "NodeUnschedulable": _entry(NodeUnschedulable, "filter"),
+    "TaintToleration": _entry(TaintToleration, "filter", "preScore", "score", weight=3),
+    "NodeAffinity": _entry(NodeAffinity, "preFilter", "filter", "preScore", "score", weight=2),
+    "NodePorts": _entry(NodePorts, "preFilter", "filter"),
+    "NodeResourcesFit": Entry(make=_fit, points=frozenset({"preFilter", "filter", "preScore", "score"}), weight=1),
+    "NodeResourcesBalancedAllocation": _entry(NodeResourcesBalancedAllocation, "preScore", "score", weight=1),
+    "GangScheduling": _entry(GangScheduling, "preEnqueue", "reserve", "permit"),
+}
+
+ABSENT = (
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DynamicResources",
+    "DefaultPreemption",
+    "ImageLocality",
+    "NodeDeclaredFeatures",
+    "DeferredPodScheduling",
+    "TopologyPlacementGenerator",
+    "PodGroupPodsCount",
+    "EBSLimits",
+    "GCEPDLimits",
+    "AzureDiskLimits",
+    "CinderLimits",
+)
+"""Upstream's plugins, some of them of older releases, that Muster does not have."""
+
+
+def default_parts(strategy: Strategy = Strategy.LEAST_ALLOCATED) -> tuple[Part, ...]:
+    """Every plugin, with upstream's weights."""
+    args = {"NodeResourcesFit": FitArgs(strategy=strategy)} if strategy is not Strategy.LEAST_ALLOCATED else {}
+    return tuple(Part(name=name, weight=entry.weight, args=args.get(name)) for name, entry in PLUGINS.items())
+
+
+class ProfileParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that a profile is made of."""
+
+    scheduler_names: tuple[str, ...] = ("muster",)
+    plugins: tuple[Part, ...] = msgspec.field(default_factory=default_parts)
+    backoff: Backoff = Backoff()
+
+
+def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
+    """(plugin, score weight), newly made."""
+    return [(_make(part), part.weight) for part in parts]
+
+
+def make_profile(parts: ProfileParts) -> Profile:
+    """A new profile; ConfigError if no scheduler can be made of the parts."""
+    return Profile(make_plugins(parts.plugins), scheduler_names=parts.scheduler_names, backoff=parts.backoff)
+
+
+def _make(part: Part) -> Plugin:
+    entry = PLUGINS.get(part.name)
+    if entry is None:
+        raise ConfigError(f"plugin {part.name} is not in Muster")
+    plugin = entry.make(part.args)
+    if part.filters:
+        return plugin
+    if not isinstance(plugin, RuleScore):
+        raise ConfigError(f"plugin {part.name} cannot score without filtering")
+    return _OnlyScore(plugin)
+
+
+class _OnlyScore(RuleScore):
+    """A plugin without its other roles."""
+
+    def __init__(self, plugin: RuleScore) -> None:
+        self.name = plugin.name
+        self.reverse = plugin.reverse
+        self._plugin = plugin
+
+    def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
+        return self._plugin.raw(rules, nodes, rows)
+
+
+# --- journals ---
+
+_PARTS = "profile"
+# headers of scenarios name the strategy alone
+_STRATEGY = "strategy"
+
+
+def to_journal(parts: ProfileParts) -> dict[str, str]:
+    """The settings for a journal's header."""
+    return {_PARTS: msgspec.json.encode(parts).decode()}
+
+
+def from_journal(settings: Mapping[str, str]) -> Profile:
+    """The profile that a journal's header names, whoever wrote it; JournalError if this version cannot make it."""
+    try:
+        if settings.keys() == {_STRATEGY}:
+            return make_profile(ProfileParts(plugins=default_parts(Strategy(settings[_STRATEGY]))))
+        if settings.keys() == {_PARTS}:
+            return make_profile(msgspec.json.decode(settings[_PARTS], type=ProfileParts))
+    except (ValueError, msgspec.DecodeError, ConfigError) as error:
+        raise JournalError("settings that this version does not know", settings=dict(settings)) from error
+    raise JournalError("settings that this version does not know", settings=dict(settings))

@@ -1,0 +1,103 @@
+"""`muster install` on a real API server: what it makes, and what Muster's account may then do."""
+
+import subprocess
+import sys
+
+import pytest
+
+MUSTER = "system:serviceaccount:muster-system:muster"
+
+
+@pytest.fixture(scope="module")
+def installed(stock):
+    """A stock cluster into which Muster was installed twice, with what the second time printed."""
+    _install(stock)
+    return stock, _install(stock)
+
+
+def _install(cluster):
+    command = [sys.executable, "-c", "from muster.cli.install import install; install()", "--apply"]
+    ran = subprocess.run([*command, "--kubeconfig", cluster.kubeconfig()], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
+
+
+def test_a_cluster_without_pod_groups_gets_the_crds(installed):
+    cluster, _ = installed
+    assert cluster.kubectl("api-resources", "--api-group=muster.dev", "-o", "name").split() == [
+        "podgroups.muster.dev",
+        "workloads.muster.dev",
+    ]
+
+
+def test_installing_again_changes_nothing(installed):
+    _, lines = installed
+    objects = [line for line in lines if "/" in line.split()[0]]
+    assert len(objects) == 15
+    # controllers write the status of these two, which gives them new versions at any time
+    steady = [line for line in objects if not line.startswith(("deployment/", "poddisruptionbudget/"))]
+    assert {line.rpartition(" ")[2] for line in steady} == {"unchanged"}
+
+
+def test_the_pods_pass_the_restricted_level_that_their_namespace_asks_for(installed):
+    cluster, _ = installed
+    deployment = cluster.request("GET", "/apis/apps/v1/namespaces/muster-system/deployments/muster")
+    pod = {"metadata": {"name": "one"}, "spec": deployment["spec"]["template"]["spec"]}
+    made = cluster.request("POST", "/api/v1/namespaces/muster-system/pods?dryRun=All", pod)
+    assert made["spec"]["serviceAccountName"] == "muster"
+
+
+MAY = """
+list   pods
+watch  nodes
+create pods/binding
+patch  pods/status
+delete pods
+list   scheduling.k8s.io/priorityclasses
+watch  scheduling.k8s.io/podgroups
+patch  scheduling.k8s.io/podgroups/status
+watch  muster.dev/podgroups
+patch  muster.dev/podgroups
+patch  muster.dev/podgroups/status
+create events.k8s.io/events
+create coordination.k8s.io/leases        muster-system
+update coordination.k8s.io/leases        muster-system muster
+"""
+MAY_NOT = """
+get    secrets
+create pods
+patch  pods
+delete nodes
+create events
+delete scheduling.k8s.io/podgroups
+patch  scheduling.k8s.io/podgroups
+create muster.dev/podgroups
+delete muster.dev/podgroups
+get    muster.dev/workloads
+create coordination.k8s.io/leases
+get    coordination.k8s.io/leases        kube-system   muster
+update coordination.k8s.io/leases        muster-system other
+create rbac.authorization.k8s.io/clusterrolebindings
+"""
+
+
+@pytest.mark.parametrize("right", MAY.strip().splitlines())
+def test_muster_may_do_what_it_needs(installed, right):
+    cluster, _ = installed
+    assert _may(cluster, *right.split())
+
+
+@pytest.mark.parametrize("right", MAY_NOT.strip().splitlines())
+def test_muster_may_do_nothing_else(installed, right):
+    cluster, _ = installed
+    assert not _may(cluster, *right.split())
+
+
+def _may(cluster, verb, what, namespace="", name=""):
+    first, _, rest = what.partition("/")
+    group, resource = (first, rest) if "." in first else ("", what)
+    resource, _, subresource = resource.partition("/")
+    asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
+    spec = {"user": MUSTER, "resourceAttributes": asked | {"namespace": namespace, "name": name}}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    return cluster.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]

@@ -1,4 +1,4 @@
-"""Certificates of one control plane: an authority that lives as long as the plane, what it signs, and the files of it."""
+"""Certificates of one control plane: an authority that lives as long as the plane, what it signs, and their files."""
 
 from __future__ import annotations
 

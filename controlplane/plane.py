@@ -573,7 +573,7 @@ def _gates(version: str, asked: bool | Sequence[str]) -> tuple[str, ...]:
     if _minor(version) not in _GATES:
         known = ", ".join(_GATES)
         raise PlaneError(
-            f"Kubernetes {version} has no gang scheduling known here", hint=f"gates=False, or one of {known}"
+            f"Kubernetes {version} has no gang scheduling known here", hint=f"take a stock cluster, or one of {known}"
         )
     return _GATES[_minor(version)]
 

@@ -1,8 +1,10 @@
 """The control plane that the other tests here stand on: it starts, serves what it should, can be hurt on purpose."""
 
 import http.client
+import itertools
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import time
 
 import pytest
 
+import controlplane.plane
 from controlplane.kubelet import EXIT_CODE, RUN_SECONDS, Kubelets, make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 from muster.base.errors import ApiError, Unreachable
@@ -311,6 +314,22 @@ def test_a_program_that_does_not_start_says_why_and_leaves_nothing_behind(kubern
         plane.start()
     assert not plane.etcd.running
     assert not plane.folder.exists()
+
+
+@pytest.mark.parametrize("turn", [0, 1], ids=["etcd", "kube-apiserver"])
+def test_a_port_that_another_took_meanwhile_is_given_up(monkeypatch, kubernetes_version, turn):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        turns = itertools.count()
+        free = controlplane.plane._free_ports
+
+        def choose(count):
+            return [port, *free(count - 1)] if next(turns) == turn else free(count)
+
+        monkeypatch.setattr(controlplane.plane, "_free_ports", choose)
+        with ControlPlane(version=kubernetes_version, gates=False) as plane:
+            assert plane.request("GET", "/version")
+            assert next(turns) == 3  # etcd and the API server, and one of them twice
 
 
 def test_missing_programs_are_named_with_what_to_do(monkeypatch, tmp_path):

@@ -33,7 +33,7 @@ def test_a_cluster_without_pod_groups_gets_the_crds(installed):
 def test_installing_again_changes_nothing(installed):
     _, lines = installed
     objects = [line for line in lines if "/" in line.split()[0]]
-    assert len(objects) == 15
+    assert len(objects) == 13
     # controllers write the status of these two, which gives them new versions at any time
     steady = [line for line in objects if not line.startswith(("deployment/", "poddisruptionbudget/"))]
     assert {line.rpartition(" ")[2] for line in steady} == {"unchanged"}

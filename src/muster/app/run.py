@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 import structlog
@@ -21,6 +22,7 @@ from muster.api.wire import PodGroup
 from muster.app import health
 from muster.app.inbox import Inbox, Warm
 from muster.app.informers import Informers
+from muster.app.metrics import Metrics
 from muster.app.scheduler import Deciding, Scheduler
 from muster.app.settings import Settings, to_journal
 from muster.base.errors import ApiError, JournalError, KubeError
@@ -67,6 +69,7 @@ class Muster:
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings
         self.registry = CollectorRegistry()
+        self._metrics: Metrics | None = None
         self.engine: Engine | None = None
         self._clock = never_back(clock)
         self._stop = asyncio.Event()
@@ -94,7 +97,10 @@ class Muster:
             await stack.enter_async_context(
                 health.serve(settings.listen, healthy=self.unhealthy, ready=self.unready, registry=self.registry)
             )
-            client = await stack.enter_async_context(Client(connection, user_agent=f"muster/{__version__}"))
+            self._metrics = self._measure(connection)
+            client = await stack.enter_async_context(
+                Client(connection, user_agent=f"muster/{__version__}", observe=self._metrics.observe_request)
+            )
             version = await check_server(client, connection)
             _log.info("connected", server=connection.server, kubernetes=version, source=connection.source)
             stack.push_async_callback(self._cancel_all)
@@ -131,6 +137,7 @@ class Muster:
         settings = self.settings
         rate = None if settings.qps is None else Rate(settings.qps, settings.burst or round(settings.qps))
         held = (lambda: True) if self._lease is None else self._lease.held
+        client = client.writing_while(held)
         self.engine = engine
         self._outbox = outbox = Outbox(may_send=held, rate=rate)
         protection = Protection(
@@ -152,6 +159,7 @@ class Muster:
             reporter=name,
             instance=f"{name}-{socket.gethostname()}",
             after_changes=look_after_groups,
+            measure=self._metrics,
         )
         # what was read so far stays; the collector need not look at it again and again
         gc.collect()
@@ -235,6 +243,17 @@ class Muster:
             ),
         )
         return self._lease
+
+    def _measure(self, connection: Connection) -> Metrics:
+        return Metrics(
+            self.registry,
+            profile=self.settings.scheduler_names[0],
+            host=urlsplit(connection.server).netloc,
+            lease_name=self.settings.leader_election.name,
+            engine=lambda: self.engine,
+            outbox=lambda: self._outbox,
+            lease=lambda: self._lease,
+        )
 
     def _with_journal(self, engine: Engine) -> Deciding:
         path = self.settings.journal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
@@ -41,6 +42,14 @@ class Deciding(Protocol):
     def next_decide_at(self) -> float | None: ...
 
 
+class Measure(Protocol):
+    """Told what took how many seconds."""
+
+    def decided(self, seconds: float, decisions: list[Decision]) -> None: ...
+
+    def bound(self, change: Change, seconds: float) -> None: ...
+
+
 class Scheduler:
     """Feeds the engine and carries out what it decides, for as long as this replica leads.
 
@@ -60,6 +69,7 @@ class Scheduler:
         reporter: str,
         instance: str,
         after_changes: Callable[[], None] = lambda: None,
+        measure: Measure | None = None,
     ) -> None:
         self._client = client
         self._engine = engine
@@ -70,6 +80,7 @@ class Scheduler:
         self._reporter = reporter
         self._instance = instance
         self._after_changes = after_changes
+        self._measure = measure
         self._stopping = False
         self.decided_at = 0.0
         """When the loop last went round; a loop that stands still is not healthy."""
@@ -85,7 +96,11 @@ class Scheduler:
             if changes:
                 self._after_changes()
             self.decided_at = self._clock()
-            for decision in self._engine.decide(self.decided_at, WORK):
+            began = time.perf_counter()
+            decisions = self._engine.decide(self.decided_at, WORK)
+            if self._measure is not None:
+                self._measure.decided(time.perf_counter() - began, decisions)
+            for decision in decisions:
                 self._carry_out(decision)
             # sockets get their turn
             await asyncio.sleep(0)
@@ -129,7 +144,10 @@ class Scheduler:
             self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
 
     async def _send_bind(self, placement: Placement) -> None:
+        began = time.perf_counter()
         answer = await writes.bind(self._client, placement, at=self._clock())
+        if self._measure is not None:
+            self._measure.bound(answer, time.perf_counter() - began)
         if isinstance(answer, BindFailed):
             _log.warning(
                 "a bind failed",

@@ -10,6 +10,7 @@ import click
 
 from muster import __version__
 from muster.base.errors import KubeconfigError, KubeError, MusterError
+from muster.cli.install import install
 from muster.cli.replay import replay
 from muster.cli.run import run
 from muster.cli.simulate import simulate
@@ -70,5 +71,6 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(run)
+main.add_command(install)
 main.add_command(simulate)
 main.add_command(replay)

@@ -15,6 +15,15 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     verdict: Verdict
 
 
+class Tally(msgspec.Struct, gc=False):
+    """How many attempts there were since the engine was made."""
+
+    gangs_placed: int = 0
+    gangs_refused: int = 0
+    pods_refused: int = 0
+    """Lone pods and members of refused gangs, each once for every attempt."""
+
+
 class Audit:
     """A ring of attempts; the oldest are forgotten."""
 

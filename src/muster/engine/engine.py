@@ -9,14 +9,14 @@ No sockets, no clock, no chance: the same changes and the same times give the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, ValuesView
 from zlib import crc32
 
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
-from muster.engine.audit import Attempt, Audit
+from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.binding import DEADLINE, RETRY, Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
@@ -52,6 +52,7 @@ class Engine:
     def __init__(self, profile: Profile) -> None:
         self.cluster = Cluster(states={plugin.name: plugin.new_state() for plugin in profile.stateful})
         self.audit = Audit()
+        self.tally = Tally()
         self._profile = profile
         self._views = Views(profile, self.cluster.nodes)
         self._intake = Intake(self.cluster, profile)
@@ -112,6 +113,11 @@ class Engine:
         if len(self._queue) or self._unbooked or not self._settled:
             return self._now
         return self._timers.next
+
+    @property
+    def units(self) -> ValuesView[Unit]:
+        """Every unit that has something to decide or waits for it; to be read, and before anything else is asked."""
+        return self._units.values()
 
     # --- what changed ---
 
@@ -326,6 +332,8 @@ class Engine:
         unit = tried.unit
         unit.tried_at = self._now
         if tried.outcome is not Outcome.PLACED:
+            self.tally.pods_refused += sum(tried.wants.values())
+            self.tally.gangs_refused += unit.gang is not None
             unit.failures += tried.outcome is Outcome.NOT_FOUND
             self._queue.move(unit, Where.WAITING)
             self._waiting.park(unit, tried.wants, tried.needed)
@@ -334,9 +342,11 @@ class Engine:
             self._timers.set(self._now + _FLUSH_SECONDS * (1 + spread), _UNIT, key=unit.key, ticket=unit.ticket)
         elif unit.gang is None:
             del self._units[unit.key]
-        elif unit.gang.classes:
-            # members that found no place are told why, in an attempt of their own
-            self._queue.push(unit)
+        else:
+            self.tally.gangs_placed += 1
+            if unit.gang.classes:
+                # members that found no place are told why, in an attempt of their own
+                self._queue.push(unit)
         return tried.work
 
 

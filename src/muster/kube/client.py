@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -14,7 +16,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from muster.base.errors import ApiError, Unreachable
+from muster.base.errors import ApiError, LeaseLost, Unreachable
 from muster.kube.connection import Connection
 
 JSON = "application/json"
@@ -30,7 +32,7 @@ _KEEPALIVE_IDLE_SECONDS = 30
 _LONGEST_MESSAGE = 500
 
 Observe = Callable[[str, int, float], None]
-"""Told of each request: method, status code (0 for none), seconds."""
+"""Told of each request: method, or WATCH for a stream, status code (0 for none), seconds."""
 
 
 class _Details(msgspec.Struct, rename="camel"):
@@ -53,6 +55,11 @@ class _Request(NamedTuple):
     query: Mapping[str, str] | None = None
     body: bytes | None = None
     content_type: str = JSON
+    streamed: bool = False
+
+    @property
+    def verb(self) -> str:
+        return "WATCH" if self.streamed else self.method
 
 
 class Client:
@@ -69,6 +76,7 @@ class Client:
         self._user_agent = user_agent
         self._connections = connections
         self._observe = observe
+        self._may_write: Callable[[], bool] | None = None
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -80,7 +88,8 @@ class Client:
         self._session = aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=_CONNECT_SECONDS),
-            headers={"User-Agent": self._user_agent, "Accept": JSON},
+            # a scheduler is near its server: packing lists would cost both of them more than it saves
+            headers={"User-Agent": self._user_agent, "Accept": JSON, "Accept-Encoding": "identity"},
             cookie_jar=aiohttp.DummyCookieJar(),
             # HTTPS_PROXY and NO_PROXY count, as for kubectl
             trust_env=True,
@@ -92,6 +101,12 @@ class Client:
     ) -> None:
         assert self._session is not None
         await self._session.close()
+
+    def writing_while(self, may_write: Callable[[], bool]) -> Client:
+        """The same client, but one that asks before it changes anything, at the last moment before it sends."""
+        asking = copy(self)
+        asking._may_write = may_write
+        return asking
 
     async def request(
         self,
@@ -114,7 +129,7 @@ class Client:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """The body of an answer that takes long, in pieces; `seconds` bounds the wait for each."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds)
-        async with self._answer(_Request("GET", path, query), timeout) as answer:
+        async with self._answer(_Request("GET", path, query, streamed=True), timeout) as answer:
             yield answer.content.iter_any()
 
     @asynccontextmanager
@@ -123,6 +138,8 @@ class Client:
             headers = await self.connection.credentials.headers()
             if request.body is not None:
                 headers["Content-Type"] = request.content_type
+            if self._may_write is not None and request.method != "GET" and not self._may_write():
+                raise LeaseLost("not sent: this replica does not lead any more")
             began, code = time.monotonic(), 0
             try:
                 async with self._send(request, headers, timeout) as answer:
@@ -130,7 +147,8 @@ class Client:
                     if code == 401 and not last:
                         self.connection.credentials.refused(headers)
                         continue
-                    if code >= 400:
+                    # a redirect, too: it leads to some log-in page
+                    if not 200 <= code < 300:
                         raise _refusal(answer, await answer.read())
                     yield answer
                     return
@@ -138,7 +156,7 @@ class Client:
                 raise self._no_answer(error) from error
             finally:
                 if self._observe is not None:
-                    self._observe(request.method, code, time.monotonic() - began)
+                    self._observe(request.verb, code, time.monotonic() - began)
 
     def _send(self, request: _Request, headers: dict[str, str], timeout: aiohttp.ClientTimeout) -> Any:
         assert self._session is not None, "use the client as a context manager"
@@ -170,7 +188,9 @@ class Client:
         if isinstance(error, TimeoutError):
             return Unreachable(f"{server} did not answer in time", hint="is it overloaded, or behind a firewall?")
         if isinstance(error, aiohttp.ClientConnectorError):
-            cause = error.os_error.strerror or str(error.os_error)
+            number = error.os_error.errno or 0
+            # asyncio has a text of its own for refused connections; look-ups of names have negative numbers
+            cause = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error)
             return Unreachable(f"cannot connect to {server}: {cause}", hint="is the API server running?")
         return Unreachable(f"the connection to {server} broke: {str(error) or type(error).__name__}")
 

@@ -89,7 +89,13 @@ class Lease:
         """When the last renewal that succeeded was sent."""
 
     def held(self) -> bool:
-        return self._renewed_at is not None and self._clock() < self._renewed_at + self._timing.renew_deadline
+        return self._left() > 0
+
+    def _left(self) -> float:
+        """Seconds for which it is certainly ours."""
+        if self._renewed_at is None:
+            return 0.0
+        return max(0.0, self._renewed_at + self._timing.renew_deadline - self._clock())
 
     async def acquire(self) -> None:
         """Waits until the lease is ours."""
@@ -104,10 +110,15 @@ class Lease:
         """Renews the lease until that fails for too long or somebody else has it; then raises LeaseLost."""
         while True:
             await asyncio.sleep(self._timing.retry_period)
+            try:
+                async with asyncio.timeout(self._left()):
+                    renewed = await self.try_once()
+            except TimeoutError:
+                renewed = False
+            if not renewed and self.holder != self.identity:
+                raise self._lost(f"{self.holder or 'nobody'} holds it now")
             if not self.held():
                 raise self._lost("it could not be renewed in time")
-            if not await self.try_once() and self.holder != self.identity:
-                raise self._lost(f"{self.holder or 'nobody'} holds it now")
 
     async def try_once(self) -> bool:
         """Takes or renews the lease if that is possible now."""
@@ -118,8 +129,11 @@ class Lease:
                 return False
             await self._write(current)
         except ApiError as error:
-            if error.code in (401, 403) and self._seen is None:
-                raise
+            if error.code in (401, 403, 404) and self._seen is None:
+                raise KubeError(
+                    f"the lease {self._namespace}/{self._name} cannot be used: {error.message}",
+                    hint="leaderElection names it; --no-leader-elect does without, for a single replica",
+                ) from error
             # 409: somebody was faster
             _log.debug("the lease was not taken", error=str(error))
             return False

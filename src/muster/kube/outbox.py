@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from enum import IntEnum
@@ -26,6 +25,10 @@ _LAST_BACKOFF_SECONDS = 10.0
 _TRIES = 6
 _SHORTEST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 30.0
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class Urgency(IntEnum):
@@ -138,7 +141,7 @@ class Outbox:
     # --- sending ---
 
     def _enqueue(self, errand: Errand, *, front: bool = False) -> None:
-        errand.waits_since = time.monotonic()
+        errand.waits_since = _now()
         queue = self._waiting[errand.urgency]
         if front:
             queue.appendleft(errand)
@@ -161,7 +164,7 @@ class Outbox:
         """Sends as much as may be sent now."""
         self._pump_at = None
         while not self._closed and len(self._under_way) < self.limit.now:
-            now = time.monotonic()
+            now = _now()
             if now < self._paused_until:
                 self._pump_soon(self._paused_until - now)
                 return
@@ -240,7 +243,7 @@ class Outbox:
         if pushed_back:
             asked = getattr(error, "retry_after", None) or 0.0
             pause = min(_LONGEST_PAUSE_SECONDS, max(_SHORTEST_PAUSE_SECONDS, asked))
-            self._paused_until = max(self._paused_until, time.monotonic() + pause)
+            self._paused_until = max(self._paused_until, _now() + pause)
         errand.tries += 1
         if replaced or self._closed:
             return

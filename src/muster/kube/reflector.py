@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import structlog
@@ -28,9 +27,12 @@ _SILENCE_SECONDS = 180.0
 _FIRST_BACKOFF_SECONDS = 0.25
 _LAST_BACKOFF_SECONDS = 10.0
 # a watch that lived so long shows that the server is well again
-_HEALTHY_SECONDS = 60.0
-# a watch that ends sooner and without any event has failed, whatever its status
+_HEALTHY_SECONDS = 10.0
+# one that ends sooner than this has failed, whatever its status; so many may, if they said anything
 _TOO_SHORT_SECONDS = 1.0
+_MOST_SHORT = 3
+# so many refusals in a row to watch from one version, and the version is given up
+_MOST_REFUSALS = 5
 # how often to look whether a kind that is not served has come
 _ABSENT_SECONDS = 10.0
 _PAUSE_AT = 32
@@ -55,12 +57,18 @@ class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Page(msgspec.Struct, Generic[Kind], frozen=True):
     metadata: _ListMetadata = _ListMetadata()
-    items: tuple[Kind, ...] = ()
+    items: tuple[Kind, ...] | None = None
 
 
 class _RawPage(msgspec.Struct, frozen=True):
     metadata: _ListMetadata = _ListMetadata()
-    items: tuple[msgspec.Raw, ...] = ()
+    items: tuple[msgspec.Raw, ...] | None = None
+
+
+class _Bare(msgspec.Struct, frozen=True):
+    """What is left of an object that cannot be read: that it is there."""
+
+    metadata: Metadata
 
 
 class _Event(msgspec.Struct, frozen=True):
@@ -108,6 +116,8 @@ class Reflector(Generic[Kind]):
         self._deliver = deliver
         self._version = ""
         """Where to go on watching; empty: a list is needed."""
+        self._short = 0
+        """Watches in a row that ended too soon."""
         self._watching: asyncio.Task[None] | None = None
         self._refreshed: list[asyncio.Future[None]] = []
         """Who waits for a list that has not begun yet."""
@@ -117,27 +127,32 @@ class Reflector(Generic[Kind]):
         self._event = msgspec.json.Decoder(_Event)
         self._object = msgspec.json.Decoder(kind)
         self._mark = msgspec.json.Decoder(_Mark)
+        self._bare = msgspec.json.Decoder(_Bare)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        failures = 0
+        failures = refusals = 0
         while True:
-            began = time.monotonic()
+            began = _now()
             try:
                 if not self._version or self._refreshed:
                     await self._list()
                 self.trouble = None
+                if self._refreshed:
+                    # asked for while the list was under way
+                    continue
                 if self.resource is None:
                     await self._look_again_later()
                 else:
                     await self._watch()
-                failures = 0
+                failures = refusals = 0
             except KubeError as error:
-                if isinstance(error, ApiError) and error.code == 410:
-                    _log.info("history was lost, listing again", kind=self.name)
+                refusals = refusals + 1 if isinstance(error, ApiError) else 0
+                if self._version and isinstance(error, ApiError) and _is_useless(error, refusals):
+                    _log.info("listing again", kind=self.name, because=error.message)
                     self._version = ""
                 self.trouble = error
-                failures = 1 if time.monotonic() - began > _HEALTHY_SECONDS else failures + 1
+                failures = 1 if _now() - began > _HEALTHY_SECONDS else failures + 1
                 await self._back_off(failures, error)
 
     async def refresh(self) -> None:
@@ -189,8 +204,8 @@ class Reflector(Generic[Kind]):
             query = {"limit": str(PAGE)} | ({"continue": following} if following else {})
             page = self._read_page(await self._client.request("GET", resource.path(), query=query))
             news: list[Kind | Gone] = []
-            for item in page.items:
-                listed.add(self._take(item, news))
+            for item in page.items or ():
+                listed.add(_key(item.metadata) if isinstance(item, _Bare) else self._take(item, news))
             if news:
                 self._deliver(news)
             following = page.metadata.continue_
@@ -214,27 +229,30 @@ class Reflector(Generic[Kind]):
         with suppress(TimeoutError):
             await asyncio.wait_for(self._wanted.wait(), _ABSENT_SECONDS * random.uniform(1, 1.5))
 
-    def _read_page(self, data: bytes) -> _Page[Kind]:
+    def _read_page(self, data: bytes) -> _Page[Any]:
+        """A page of objects; in the place of one that cannot be read, what can."""
         try:
-            return self._page.decode(data)
-        except msgspec.ValidationError:
-            # one object that cannot be read must not hide the others
-            raw = self._raw_page.decode(data)
-            return _Page(raw.metadata, tuple(item for one in raw.items if (item := self._read(one)) is not None))
+            try:
+                return self._page.decode(data)
+            except msgspec.ValidationError:
+                # one object that cannot be read must not hide the others
+                raw = self._raw_page.decode(data)
+                return _Page(raw.metadata, tuple(self._read(one) for one in raw.items or ()))
+        except msgspec.DecodeError as error:
+            raise KubeError(f"the server sent something that is no list: {error}", kind=self.name) from error
 
     # --- watching ---
 
     async def _watch(self) -> None:
-        self._watching = asyncio.create_task(self._follow())
+        self._watching = watching = asyncio.create_task(self._follow())
         try:
-            await self._watching
-        except asyncio.CancelledError:
-            if not self._watching.cancelled() or not self._refreshed:
-                self._watching.cancel()
-                raise
-            # ended for a list that someone waits for
+            await asyncio.wait([watching])
         finally:
+            watching.cancel()
             self._watching = None
+        # cancelled, it was ended for a list that someone waits for
+        if not watching.cancelled():
+            watching.result()
 
     async def _follow(self) -> None:
         assert self.resource is not None
@@ -244,12 +262,13 @@ class Reflector(Generic[Kind]):
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),
         }
-        began, events = time.monotonic(), 0
+        began, said = _now(), False
         async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
             async for lines in _lines(pieces):
-                events += len(lines)
+                said = True
                 self._take_events(lines)
-        if not events and time.monotonic() - began < _TOO_SHORT_SECONDS:
+        self._short = self._short + 1 if _now() - began < _TOO_SHORT_SECONDS else 0
+        if self._short and (not said or self._short > _MOST_SHORT):
             raise KubeError("a watch ended at once", kind=self.name)
 
     def _take_events(self, lines: list[bytes]) -> None:
@@ -260,13 +279,15 @@ class Reflector(Generic[Kind]):
                 event = self._event.decode(line)
                 match event.type:
                     case "ADDED" | "MODIFIED":
-                        if (item := self._read(event.object)) is not None:
+                        item = self._read(event.object)
+                        if not isinstance(item, _Bare):
                             self._take(item, news)
-                            self._version = _metadata(item).resource_version
+                        self._version = _metadata(item).resource_version
                     case "DELETED":
-                        if (item := self._read(event.object)) is not None:
-                            self._drop(item, news)
-                            self._version = _metadata(item).resource_version
+                        meta = self._bare.decode(event.object).metadata
+                        if (known := self.known.pop(_key(meta), None)) is not None:
+                            news.append(Gone(_key(meta), known.uid))
+                        self._version = meta.resource_version
                     case "BOOKMARK":
                         self._version = self._mark.decode(event.object).metadata.resource_version
                     case "ERROR":
@@ -282,7 +303,7 @@ class Reflector(Generic[Kind]):
 
     def _take(self, item: Kind, news: list[Kind | Gone]) -> str:
         meta = _metadata(item)
-        key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+        key = _key(meta)
         known = self.known.get(key)
         if known is None or known.uid != meta.uid or known.version != meta.resource_version:
             if known is not None and known.uid != meta.uid:
@@ -292,19 +313,16 @@ class Reflector(Generic[Kind]):
             news.append(item)
         return key
 
-    def _drop(self, item: Kind, news: list[Kind | Gone]) -> None:
-        meta = _metadata(item)
-        key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-        known = self.known.pop(key, None)
-        if known is not None:
-            news.append(Gone(key, known.uid))
-
-    def _read(self, data: msgspec.Raw) -> Kind | None:
+    def _read(self, data: msgspec.Raw) -> Kind | _Bare:
         try:
             return self._object.decode(data)
         except msgspec.ValidationError as error:
-            _log.warning("an object cannot be read and is left out", kind=self.name, error=str(error))
-            return None
+            bare = self._bare.decode(data)
+            key = _key(bare.metadata)
+            _log.warning(
+                "an object cannot be read, what was known of it stands", kind=self.name, key=key, error=str(error)
+            )
+            return bare
 
     @property
     def name(self) -> str:
@@ -317,8 +335,23 @@ class Reflector(Generic[Kind]):
         await asyncio.sleep(seconds)
 
 
-def _metadata(item: Wire) -> Metadata:
-    found: Metadata = item.metadata  # type: ignore[attr-defined]
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _is_useless(error: ApiError, refusals: int) -> bool:
+    """Whether there is no point in watching from the same version again."""
+    if error.code in (401, 403, 429):
+        return False
+    return 400 <= error.code < 500 or refusals >= _MOST_REFUSALS
+
+
+def _key(meta: Metadata) -> str:
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+def _metadata(item: Wire | _Bare) -> Metadata:
+    found: Metadata = item.metadata  # type: ignore[union-attr]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatchmethod
 
 from msgspec.structs import replace
@@ -31,9 +32,9 @@ from muster.sim.world import BindFate, Faults, World
 class ScenarioFaults(Faults):
     """Binds come late or fail as steps have ordered; the first order that matches counts."""
 
-    def __init__(self) -> None:
-        self.world: World | None = None
-        """Set once the world exists: which gang a pod belongs to is read from it."""
+    def __init__(self, find: Callable[[str], Pod | None]) -> None:
+        """`find` gives the pod of a UID as it is now: which gang it belongs to is read from it."""
+        self._find = find
         self._orders: list[DisturbBinds] = []
         self._lost: tuple[Ref, ...] = ()
 
@@ -61,9 +62,8 @@ class ScenarioFaults(Faults):
             return placement.node == what.key
         if what.kind is RefKind.POD:
             return placement.pod == what.key
-        assert self.world is not None
-        pod = self.world.pods.get(placement.uid)
-        return pod is not None and _in_gang(pod, what.key)
+        pod = self._find(placement.uid)
+        return pod is not None and in_gang(pod, what.key)
 
 
 class Hands:
@@ -72,7 +72,6 @@ class Hands:
     def __init__(self, world: World, faults: ScenarioFaults) -> None:
         self._world = world
         self._faults = faults
-        faults.world = world
 
     def perform(self, action: Action) -> None:
         self._do(action)
@@ -179,7 +178,7 @@ class Hands:
         return pod
 
     def _members(self, gang: str) -> list[Pod]:
-        return [pod for pod in self._world.pods.values() if _in_gang(pod, gang)]
+        return [pod for pod in self._world.pods.values() if in_gang(pod, gang)]
 
     def _node(self, name: str) -> Node:
         node = self._world.nodes.get(name)
@@ -188,6 +187,7 @@ class Hands:
         return node
 
 
-def _in_gang(pod: Pod, gang: str) -> bool:
+def in_gang(pod: Pod, gang: str) -> bool:
+    """Whether the pod names the gang of that key."""
     member = membership(pod)
     return member is not None and member.gang == gang

@@ -1,4 +1,4 @@
-"""Runs a scenario on the bare engine in virtual time."""
+"""Plays a scenario: on the bare engine in virtual time, or on any other stage."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from muster.sim.scenario.expectations import Expectation
 from muster.sim.scenario.file import Scenario, describe_nodes
 from muster.sim.scenario.perform import Hands, ScenarioFaults
 from muster.sim.scenario.record import Record, State, Unit
+from muster.sim.scenario.stage import Stage
 from muster.sim.scenario.story import Line, Story
 from muster.sim.scenario.times import show_seconds
 from muster.sim.world import Scheduler, World
@@ -89,8 +90,21 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[bytes], object] | None = None) -> Result:
-    """Plays the scenario; with `until` no further than that many seconds.  `journal` takes lines."""
-    return _Run(scenario, journal).play(until)
+    """Plays the scenario on the bare engine; with `until` no further than that many seconds.  `journal` takes lines."""
+    settings = {_STRATEGY: scenario.strategy.value}
+
+    def through(engine: Engine) -> Scheduler:
+        return engine if journal is None else Recorder(engine, journal, settings=settings)
+
+    # the faults ask the world, the world has the faults
+    faults = ScenarioFaults(lambda uid: world.pods.get(uid))
+    world = World(lambda: make_engine(settings), start=START, faults=faults, through=through)
+    return play(scenario, world, perform=Hands(world, faults).perform, until=until)
+
+
+def play(scenario: Scenario, stage: Stage, *, perform: Callable[[Action], None], until: float | None = None) -> Result:
+    """Plays the scenario on a stage whose time begins at START; `perform` does there what an action says."""
+    return _Play(scenario, stage, perform).play(until)
 
 
 def make_engine(settings: dict[str, str]) -> Engine:
@@ -101,21 +115,15 @@ def make_engine(settings: dict[str, str]) -> Engine:
         raise JournalError("settings that this version does not know", settings=settings) from error
 
 
-class _Run:
-    def __init__(self, scenario: Scenario, journal: Callable[[bytes], object] | None) -> None:
+class _Play:
+    def __init__(self, scenario: Scenario, stage: Stage, perform: Callable[[Action], None]) -> None:
         self._scenario = scenario
-        faults = ScenarioFaults()
-        settings = {_STRATEGY: scenario.strategy.value}
-
-        def through(engine: Engine) -> Scheduler:
-            return engine if journal is None else Recorder(engine, journal, settings=settings)
-
-        self._world = World(lambda: make_engine(settings), start=START, faults=faults, through=through)
-        self._hands = Hands(self._world, faults)
+        self._stage = stage
+        self._perform = perform
         self._story = Story()
         self._record = Record(start=START, together=scenario.together, on_change=self._story.changed)
         self._read = 0
-        """How much of the world's history the record has."""
+        """How much of the stage's history the record has."""
         self._checked: list[Checked] = []
 
     def play(self, until: float | None) -> Result:
@@ -126,7 +134,7 @@ class _Run:
                 not_reached += len(step.expectations)
                 continue
             for action in step.actions:
-                self._world.at(START + step.at, partial(self._do, action))
+                self._stage.at(START + step.at, partial(self._do, action))
             if step.expectations:
                 self._run(step.at)
                 self._check(step.expectations, at=step.at)
@@ -147,7 +155,7 @@ class _Run:
     def _do(self, action: Action) -> None:
         self._catch_up()
         try:
-            self._hands.perform(action)
+            self._perform(action)
         except ScenarioError:
             raise
         except MusterError as error:
@@ -155,28 +163,28 @@ class _Run:
         self._story.step(self._now, action.told)
 
     def _run(self, until: float) -> None:
-        self._world.run(START + until)
+        self._stage.run(START + until)
         self._catch_up()
 
     def _run_until_quiet(self, last_step: float) -> None:
         horizon = last_step + _QUIET_SECONDS
         while True:
-            self._world.run_until_quiet(START + horizon)
+            self._stage.run_until_quiet(START + horizon)
             self._catch_up()
-            upcoming = self._world.next_event
+            upcoming = self._stage.next_event
             busy_until = max(self._record.last_change, 0.0 if upcoming is None else upcoming - START)
             if busy_until + _QUIET_SECONDS <= horizon or busy_until > last_step + _LONGEST_SECONDS:
                 return
             horizon = busy_until + _QUIET_SECONDS
 
     def _catch_up(self) -> None:
-        history = self._world.history
+        history = self._stage.history
         news, self._read = history[self._read :], len(history)
         self._record.take(news)
 
     @property
     def _now(self) -> float:
-        return self._world.now - START
+        return self._stage.now - START
 
     # --- results ---
 

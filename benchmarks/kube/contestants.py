@@ -1,0 +1,138 @@
+"""Who binds the pods: one at a time, each in a process of its own but the bare loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from controlplane.plane import ControlPlane
+from muster.engine.decisions import Placement
+from muster.kube import writes
+from muster.kube.client import Client
+
+IN_FLIGHT = 32
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Used(msgspec.Struct, frozen=True):
+    """What a process has used so far."""
+
+    cpu_seconds: float
+    peak_mb: float
+
+
+class Contestant(Protocol):
+    """Something that binds pods which name its scheduler."""
+
+    name: str
+    scheduler_name: str
+
+    def alive(self, plane: ControlPlane) -> object:
+        """An asynchronous context manager: it runs inside."""
+
+    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+        """Told when the last pod is created; schedulers need not be told."""
+
+    def used(self) -> Used | None: ...
+
+
+class Loop:
+    """No scheduler: binding calls to nodes in turn, as fast as the server takes them."""
+
+    name = "bare loop"
+    scheduler_name = "nobody"
+
+    @asynccontextmanager
+    async def alive(self, plane: ControlPlane) -> AsyncIterator[None]:
+        yield
+
+    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+        waiting = list(reversed(pods))
+
+        async def work() -> None:
+            while waiting:
+                await writes.bind(client, waiting.pop(), at=0.0)
+
+        await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+
+    def used(self) -> Used | None:
+        return None
+
+
+class Muster:
+    name = "Muster"
+    scheduler_name = "muster"
+
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        self._pid: int | None = None
+
+    @asynccontextmanager
+    async def alive(self, plane: ControlPlane) -> AsyncIterator[None]:
+        log = Path(plane.folder) / "muster.log"
+        command = [sys.executable, "-m", "muster", "run", "--kubeconfig", str(plane.kubeconfig())]
+        command += ["--no-leader-elect", "--listen", "127.0.0.1:0", *self._arguments]
+        with log.open("ab") as output:
+            begin = output.tell()
+            process = subprocess.Popen(command, stdout=output, stderr=output)
+        self._pid = process.pid
+        try:
+            await _until(lambda: b"leading" in log.read_bytes()[begin:] or process.poll() is not None)
+            if process.poll() is not None:
+                raise RuntimeError(log.read_text()[-2000:])
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
+            self._pid = None
+
+    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+        pass
+
+    def used(self) -> Used | None:
+        return _used(self._pid)
+
+
+class KubeScheduler:
+    name = "kube-scheduler"
+    scheduler_name = "default-scheduler"
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+
+    @asynccontextmanager
+    async def alive(self, plane: ControlPlane) -> AsyncIterator[None]:
+        self._pid = (await asyncio.to_thread(plane.start_scheduler)).pid
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(plane.stop_scheduler)
+            self._pid = None
+
+    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+        pass
+
+    def used(self) -> Used | None:
+        return _used(self._pid)
+
+
+def _used(pid: int | None) -> Used | None:
+    if pid is None:
+        return None
+    # the command's name may have blanks; what follows its last parenthesis has not
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    peak = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return Used((int(fields[11]) + int(fields[12])) / _TICKS, int(peak.split()[1]) / 1024)
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    while not true():
+        await asyncio.sleep(0.02)

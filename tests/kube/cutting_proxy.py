@@ -1,0 +1,121 @@
+"""A way to the API server that can be cut, stalled and closed.  TLS goes through it untouched."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import yaml
+
+_PIECE = 65_536
+
+
+class CuttingProxy:
+    """Listens on a port of 127.0.0.1 for as long as the `with` block lasts, in a thread of its own.
+
+    The server's certificate is for 127.0.0.1, whatever the port, so clients that verify it are content.
+    """
+
+    def __init__(self, server):
+        self._target = int(server.rsplit(":", 1)[1])
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+        self._pairs = set()
+        self._tasks = set()
+        self._refusing = False
+        self._flowing = asyncio.Event()
+        self.port = 0
+
+    def __enter__(self):
+        self._thread.start()
+        self._do(self._start())
+        return self
+
+    def __exit__(self, *_):
+        self._do(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def kubeconfig(self, original, path):
+        """A copy of a kubeconfig that goes through here."""
+        document = yaml.safe_load(Path(original).read_text())
+        for cluster in document["clusters"]:
+            cluster["cluster"]["server"] = f"https://127.0.0.1:{self.port}"
+        path = Path(path)
+        path.touch(mode=0o600)
+        path.write_text(yaml.safe_dump(document))
+        return path
+
+    @property
+    def connections(self):
+        return len(self._pairs)
+
+    def cut(self):
+        """Resets every connection that is open; how many there were."""
+        return self._do(self._cut())
+
+    def stall(self):
+        """Connections stay open, and new ones are taken; nothing comes through, in no direction."""
+        self._loop.call_soon_threadsafe(self._flowing.clear)
+
+    def flow(self):
+        """What was held back comes through."""
+        self._loop.call_soon_threadsafe(self._flowing.set)
+
+    def refuse(self, refusing=True):
+        """New connections are closed at once."""
+        self._refusing = refusing
+
+    # --- in its thread ---
+
+    def _do(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    async def _start(self):
+        self._flowing.set()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _stop(self):
+        self._server.close()
+        await self._cut()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _cut(self):
+        pairs, self._pairs = self._pairs, set()
+        for pair in pairs:
+            for writer in pair:
+                writer.transport.abort()
+        return len(pairs)
+
+    async def _serve(self, reader, writer):
+        task = asyncio.current_task()
+        self._tasks.add(task)
+        try:
+            if self._refusing:
+                writer.transport.abort()
+                return
+            try:
+                far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+            except OSError:
+                writer.transport.abort()
+                return
+            pair = (writer, far_writer)
+            self._pairs.add(pair)
+            await asyncio.gather(self._pass_on(reader, far_writer), self._pass_on(far_reader, writer))
+            self._pairs.discard(pair)
+        finally:
+            self._tasks.discard(task)
+
+    async def _pass_on(self, reader, writer):
+        try:
+            while piece := await reader.read(_PIECE):
+                await self._flowing.wait()
+                writer.write(piece)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()

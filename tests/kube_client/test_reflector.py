@@ -2,12 +2,10 @@
 
 import asyncio
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 
 import pytest
 
 from muster.api.wire import Pod
-from muster.kube import reflector as module
 from muster.kube.reflector import Gone, Reflector
 from muster.kube.resources import NATIVE_POD_GROUPS
 from muster.kube.resources import PODS as PODS_RESOURCE
@@ -70,13 +68,6 @@ def _short(one):
     if isinstance(one, Gone):
         return "-" + one.key.removeprefix("team/")
     return f"{one.metadata.name}@{one.metadata.resource_version}"
-
-
-@pytest.fixture(autouse=True)
-def virtual_time(monkeypatch):
-    """What the module measures passes as the loop's time does."""
-    clock = SimpleNamespace(monotonic=lambda: asyncio.get_running_loop().time())
-    monkeypatch.setattr(module, "time", clock, raising=False)
 
 
 @pytest.fixture
@@ -396,6 +387,18 @@ async def test_an_object_that_became_unreadable_and_was_deleted_is_gone(api):
         watch.send(modified(pod("a", 8, containers=7)))
         watch.send(deleted(pod("a", 9, containers=7)))
         await reader.says("a@3", "-a")
+
+
+async def test_an_object_that_became_unreadable_stays_as_it_was_read_last(api):
+    api.on("LIST", PODS, page(pod("a", 3), version=7))
+    async with reading(api) as reader:
+        watch = await watched(api)
+        bad = pod("a", 8, containers=7)
+        api.on("LIST", PODS, page(bad, version=30))
+        watch.send(modified(bad), failed(410))
+        await asyncio.sleep(5)
+        assert len(api.asked("LIST")) == 2
+        await reader.says("a@3")
 
 
 @pytest.mark.parametrize("line", [b"<html>\n", b"[]\n", b'{"type": "ADDED"}\n', b"\n"])

@@ -23,6 +23,7 @@ _PATIENCE_SECONDS = 2.0
 _FIRST_BACKOFF_SECONDS = 0.2
 _LAST_BACKOFF_SECONDS = 10.0
 _TRIES = 6
+_ASK_AGAIN_SECONDS = 0.1
 _SHORTEST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 30.0
 
@@ -87,7 +88,8 @@ class Outbox:
         self._busy: set[str] = set()
         """Subjects under way."""
         self._under_way: dict[asyncio.Task[None], Errand] = {}
-        self._later: set[asyncio.TimerHandle] = set()
+        self._later: dict[Errand, asyncio.TimerHandle] = {}
+        """Errands that failed and wait for their next try."""
         self._paused_until = 0.0
         self._pump_at: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
@@ -122,16 +124,19 @@ class Outbox:
             await self._idle.wait()
 
     def _is_done(self, up_to: Urgency) -> bool:
-        waiting = any(self._waiting[urgency] for urgency in Urgency if urgency <= up_to)
-        under_way = any(errand.urgency <= up_to for errand in self._under_way.values())
-        return not (waiting or under_way or self._later)
+        # those that wait behind a busy subject are in `_latest` alone
+        elsewhere = (*self._under_way.values(), *self._later, *self._latest.values())
+        queued = (errand for queue in self._waiting[: up_to + 1] for errand in queue)
+        return not any(
+            errand.urgency <= up_to and not errand.replaced for errands in (elsewhere, queued) for errand in errands
+        )
 
     async def close(self) -> None:
         """Stops at once; what waits is forgotten, what is under way is cut off."""
         self._closed = True
         for queue in self._waiting:
             queue.clear()
-        for handle in self._later:
+        for handle in self._later.values():
             handle.cancel()
         self._later.clear()
         for task in self._under_way:
@@ -174,6 +179,7 @@ class Outbox:
                 return
             if not self._may_send():
                 self._waiting[errand.urgency].appendleft(errand)
+                self._pump_soon(_ASK_AGAIN_SECONDS)
                 return
             if self._rate is not None and (wait := self._rate.wait(now)) > 0:
                 self._waiting[errand.urgency].appendleft(errand)
@@ -233,7 +239,8 @@ class Outbox:
 
     def _failed(self, errand: Errand, error: BaseException, under_way: int, *, replaced: bool) -> None:
         if not isinstance(error, KubeError):
-            raise error
+            _log.error("a bug: an errand failed in an unforeseen way", subject=errand.subject, exc_info=error)
+            return
         pushed_back = isinstance(error, ApiError) and error.code == 429
         lost = isinstance(error, Unreachable) or (isinstance(error, ApiError) and error.code >= 500)
         if pushed_back or lost:
@@ -265,9 +272,8 @@ class Outbox:
             return
 
         def back() -> None:
-            self._later.discard(handle)
+            del self._later[errand]
             self._enqueue(errand)
             self._pump_soon()
 
-        handle = asyncio.get_running_loop().call_later(seconds, back)
-        self._later.add(handle)
+        self._later[errand] = asyncio.get_running_loop().call_later(seconds, back)

@@ -9,7 +9,7 @@ import msgspec
 
 from muster.api.times import micro_stamp, stamp
 from muster.api.wire import Condition, Pod, PodGroup, condition, read
-from muster.base.errors import ApiError, KubeError
+from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
@@ -84,7 +84,7 @@ async def _after_conflict(client: Client, placement: Placement, conflict: ApiErr
             raise
         gone = error.code == 404
         return PodGone(uid) if gone else BindFailed(uid, node, Failure.TRANSIENT, _one_line(error))
-    except KubeError as error:
+    except (KubeError, ObjectError) as error:
         return BindFailed(uid, node, Failure.TRANSIENT, str(error))
     if pod.metadata.uid != uid:
         return PodGone(uid)

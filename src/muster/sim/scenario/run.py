@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from muster.api.times import seconds
+from muster.api.wire import Pod
 from muster.base.errors import JournalError, MusterError, ScenarioError
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder
@@ -96,8 +97,10 @@ def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[by
     def through(engine: Engine) -> Scheduler:
         return engine if journal is None else Recorder(engine, journal, settings=settings)
 
-    # the faults ask the world, the world has the faults
-    faults = ScenarioFaults(lambda uid: world.pods.get(uid))
+    def find(uid: str) -> Pod | None:
+        return world.pods.get(uid)
+
+    faults = ScenarioFaults(find)
     world = World(lambda: make_engine(settings), start=START, faults=faults, through=through)
     return play(scenario, world, perform=Hands(world, faults).perform, until=until)
 

@@ -274,7 +274,8 @@ class Kubelets:
         if pod.spec.node_name not in self._nodes:
             return None
         if pod.metadata.deletion_timestamp is not None:
-            return _removal(pod)
+            # a kubelet reports how a pod ended before it lets it go; the Job controller waits for that
+            return _removal(pod) if pod.status.phase in ("Succeeded", "Failed") else _report_killed(pod)
         match pod.status.phase:
             case "Pending":
                 refusal = self._admit(pod)
@@ -386,6 +387,11 @@ def _report_ended(pod: _Pod) -> _Step:
         "containerStatuses": _containers(pod, state, ready=False),
     }
     return _report("end", pod, status)
+
+
+def _report_killed(pod: _Pod) -> _Step:
+    state = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": _now()}}
+    return _report("kill", pod, {"phase": "Failed", "containerStatuses": _containers(pod, state, ready=False)})
 
 
 def _report_refused(pod: _Pod, reason: str, message: str) -> _Step:

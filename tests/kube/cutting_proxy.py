@@ -23,6 +23,7 @@ class CuttingProxy:
         self._tasks = set()
         self._refusing = False
         self._flowing = asyncio.Event()
+        self._heard = asyncio.Event()
         self.port = 0
 
     def __enter__(self):
@@ -62,6 +63,13 @@ class CuttingProxy:
         """What was held back comes through."""
         self._loop.call_soon_threadsafe(self._flowing.set)
 
+    def deafen(self):
+        """What clients send comes through; what the server answers does not."""
+        self._loop.call_soon_threadsafe(self._heard.clear)
+
+    def hear(self):
+        self._loop.call_soon_threadsafe(self._heard.set)
+
     def refuse(self, refusing=True):
         """New connections are closed at once."""
         self._refusing = refusing
@@ -73,15 +81,17 @@ class CuttingProxy:
 
     async def _start(self):
         self._flowing.set()
+        self._heard.set()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _stop(self):
         self._server.close()
-        await self._cut()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._flowing.set()
+        self._heard.set()
+        while self._tasks:
+            await self._cut()
+            await asyncio.wait(self._tasks, timeout=0.1)
 
     async def _cut(self):
         pairs, self._pairs = self._pairs, set()
@@ -104,15 +114,19 @@ class CuttingProxy:
                 return
             pair = (writer, far_writer)
             self._pairs.add(pair)
-            await asyncio.gather(self._pass_on(reader, far_writer), self._pass_on(far_reader, writer))
+            await asyncio.gather(
+                self._pass_on(reader, far_writer, self._flowing),
+                self._pass_on(far_reader, writer, self._flowing, self._heard),
+            )
             self._pairs.discard(pair)
         finally:
             self._tasks.discard(task)
 
-    async def _pass_on(self, reader, writer):
+    async def _pass_on(self, reader, writer, *gates):
         try:
             while piece := await reader.read(_PIECE):
-                await self._flowing.wait()
+                for gate in gates:
+                    await gate.wait()
                 writer.write(piece)
                 await writer.drain()
         except OSError:

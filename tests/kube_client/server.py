@@ -15,7 +15,7 @@ import json
 import ssl
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -279,7 +279,7 @@ def connection(server: str, *, tls: ssl.SSLContext | None = None, credentials: A
 
 
 class Direct:
-    """Stands in for `kube.client.Client`: the same answers and errors, and no time passes on the way."""
+    """Stands in for `kube.client.Client`: the same answers and errors, after one turn of the loop and no time."""
 
     def __init__(self, api: Api):
         self.api = api
@@ -289,12 +289,14 @@ class Direct:
         call = Call(_kind_of(method, query, path), path, query, body or b"", {"Content-Type": content_type})
         try:
             async with asyncio.timeout(seconds):
+                await asyncio.sleep(0)
                 return _or_error(await self.api.answer(call)).body
         except TimeoutError as error:
             raise Unreachable("no answer in time") from error
 
     @asynccontextmanager
     async def stream(self, path, *, query, seconds):
+        await asyncio.sleep(0)
         answer = await self.api.answer(Call("WATCH", path, query))
         stream = answer if isinstance(answer, Stream) else None
         if stream is None:
@@ -363,8 +365,7 @@ async def running(work) -> AsyncIterator[asyncio.Task]:
         yield task
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait_for(task, 5)
+        await asyncio.wait([task], timeout=5)
         # asynchronous generators are closed by tasks of the loop's own
         await settled(5)
         assert not asyncio.all_tasks() - before

@@ -154,7 +154,9 @@ STEPS = st.one_of(
     st.tuples(st.just("put"), st.sampled_from(NAMES)),
     st.tuples(st.just("delete"), st.sampled_from(NAMES)),
     st.tuples(st.just("wait"), st.sampled_from([0.005, 0.01, 0.02, 0.5, 30])),
-    st.sampled_from([("mark",), ("forget",), ("break_off", "cut"), ("break_off", "end"), ("refresh",), ("down",), ("up",)]),
+    st.sampled_from(
+        [("mark",), ("forget",), ("break_off", "cut"), ("break_off", "end"), ("refresh",), ("down",), ("up",)]
+    ),
 )
 
 

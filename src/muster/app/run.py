@@ -205,9 +205,11 @@ class Muster:
         if self._scheduler is not None and self._outbox is not None:
             self._scheduler.stop()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._outbox.done(up_to=Urgency.POD), _STOP_SECONDS)
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await self._outbox.done(up_to=Urgency.POD)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._outbox.done(), _LAST_EVENTS_SECONDS)
+                async with asyncio.timeout(_LAST_EVENTS_SECONDS):
+                    await self._outbox.done()
             await self._outbox.close()
         if self._lease is not None:
             await self._lease.release()

@@ -116,7 +116,9 @@ class Scheduler:
         if wait is not None and wait <= 0:
             return
         try:
-            await asyncio.wait_for(self._inbox.filled.wait(), wait)
+            # not wait_for: on Python 3.11 that one may swallow a cancellation
+            async with asyncio.timeout(wait):
+                await self._inbox.filled.wait()
         except TimeoutError:
             return
         await asyncio.sleep(_GATHER_SECONDS)

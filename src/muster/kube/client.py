@@ -191,8 +191,10 @@ class Client:
         if isinstance(error, aiohttp.ClientConnectorError):
             number = error.os_error.errno or 0
             # asyncio has a text of its own for refused connections; look-ups of names have negative numbers
-            cause = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error)
+            cause = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error) or "reset"
             return Unreachable(f"cannot connect to {server}: {cause}", hint="is the API server running?")
+        if isinstance(error, aiohttp.ClientPayloadError):
+            return Unreachable(f"the connection to {server} broke in the middle of an answer")
         return Unreachable(f"the connection to {server} broke: {str(error) or type(error).__name__}")
 
 

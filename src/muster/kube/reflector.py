@@ -26,9 +26,9 @@ _WATCH_SECONDS = (300, 600)
 _SILENCE_SECONDS = 180.0
 _FIRST_BACKOFF_SECONDS = 0.25
 _LAST_BACKOFF_SECONDS = 10.0
-# a watch that lived so long shows that the server is well again
+# a watch that lived so long shows that the server is well, even if it said nothing
 _HEALTHY_SECONDS = 10.0
-# one that ends sooner than this has failed, whatever its status; so many may, if they said anything
+# a watch that ends sooner than this has failed, whatever its status; so many may, if they said anything
 _TOO_SHORT_SECONDS = 1.0
 _MOST_SHORT = 3
 # so many refusals in a row to watch from one version, and the version is given up
@@ -116,6 +116,10 @@ class Reflector(Generic[Kind]):
         self._deliver = deliver
         self._version = ""
         """Where to go on watching; empty: a list is needed."""
+        self._failures = 0
+        """Since a watch last said anything."""
+        self._refusals = 0
+        """Of these, how many the server itself gave, without one of another kind in between."""
         self._short = 0
         """Watches in a row that ended too soon."""
         self._watching: asyncio.Task[None] | None = None
@@ -131,9 +135,7 @@ class Reflector(Generic[Kind]):
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        failures = refusals = 0
         while True:
-            began = _now()
             try:
                 if not self._version or self._refreshed:
                     await self._list()
@@ -145,15 +147,9 @@ class Reflector(Generic[Kind]):
                     await self._look_again_later()
                 else:
                     await self._watch()
-                failures = refusals = 0
             except KubeError as error:
-                refusals = refusals + 1 if isinstance(error, ApiError) else 0
-                if self._version and isinstance(error, ApiError) and _is_useless(error, refusals):
-                    _log.info("listing again", kind=self.name, because=error.message)
-                    self._version = ""
                 self.trouble = error
-                failures = 1 if _now() - began > _HEALTHY_SECONDS else failures + 1
-                await self._back_off(failures, error)
+                await self._recover(error)
 
     async def refresh(self) -> None:
         """Returns once a list that begins after this call has been delivered, however it is called for."""
@@ -164,6 +160,22 @@ class Reflector(Generic[Kind]):
         if self._watching is not None:
             self._watching.cancel()
         await waiting
+
+    async def _recover(self, error: KubeError) -> None:
+        """Waits for better times, the longer the more often it went wrong, and decides where to go on."""
+        refused = isinstance(error, ApiError)
+        self._failures += 1
+        self._refusals = self._refusals + 1 if refused else 0
+        if self._version and isinstance(error, ApiError) and _is_useless(error, self._refusals):
+            _log.info("listing again", kind=self.name, because=error.message)
+            self._version = ""
+            if self._refusals == 1:
+                # the server is there and has said what is wrong
+                return
+        seconds = backoff_seconds(self._failures, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS)
+        seconds = max(seconds * random.uniform(1, 2), getattr(error, "retry_after", None) or 0)
+        _log.warning("out of step, trying again", kind=self.name, error=str(error), seconds=round(seconds, 1))
+        await asyncio.sleep(seconds)
 
     # --- listing ---
 
@@ -227,7 +239,8 @@ class Reflector(Generic[Kind]):
 
     async def _look_again_later(self) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._wanted.wait(), _ABSENT_SECONDS * random.uniform(1, 1.5))
+            async with asyncio.timeout(_ABSENT_SECONDS * random.uniform(1, 1.5)):
+                await self._wanted.wait()
 
     def _read_page(self, data: bytes) -> _Page[Any]:
         """A page of objects; in the place of one that cannot be read, what can."""
@@ -263,10 +276,14 @@ class Reflector(Generic[Kind]):
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),
         }
         began, said = _now(), False
-        async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
-            async for lines in _lines(pieces):
-                said = True
-                self._take_events(lines)
+        try:
+            async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
+                async for lines in _lines(pieces):
+                    self._take_events(lines)
+                    said = True
+        finally:
+            if said or _now() - began > _HEALTHY_SECONDS:
+                self._failures = self._refusals = 0
         self._short = self._short + 1 if _now() - began < _TOO_SHORT_SECONDS else 0
         if self._short and (not said or self._short > _MOST_SHORT):
             raise KubeError("a watch ended at once", kind=self.name)
@@ -327,12 +344,6 @@ class Reflector(Generic[Kind]):
     @property
     def name(self) -> str:
         return (self.resource or self._candidates[0]).name
-
-    async def _back_off(self, failures: int, error: KubeError) -> None:
-        seconds = backoff_seconds(failures, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS)
-        seconds = max(seconds * random.uniform(1, 2), getattr(error, "retry_after", None) or 0)
-        _log.warning("out of step, trying again", kind=self.name, error=str(error), seconds=round(seconds, 1))
-        await asyncio.sleep(seconds)
 
 
 def _now() -> float:

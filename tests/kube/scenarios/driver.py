@@ -85,7 +85,9 @@ class Driver:
             if task.done():
                 task.result()
         due = self.engine.next_decide_at
-        decided = not self.inbox.filled.is_set() and not self.engine.untold and self._scheduler.decided_at >= self._clock()
+        decided = (
+            not self.inbox.filled.is_set() and not self.engine.untold and self._scheduler.decided_at >= self._clock()
+        )
         return decided and (due is None or due > self._clock()) and self._nothing_to_send()
 
     def _nothing_to_send(self):
@@ -178,7 +180,7 @@ class _Lens:
 
     def release(self):
         held, self._held = self._held, None
-        self.put(held)
+        self.put(held or [])
 
     def put(self, changes):
         if self._held is not None:

@@ -205,7 +205,9 @@ class Hands:
 
 
 def _namespace(manifest):
-    return manifest["metadata"].get("namespace", "default")
+    namespace = manifest["metadata"].get("namespace", "default")
+    assert namespace == "default", "scenarios are played in the default namespace"
+    return namespace
 
 
 def _path(resource, key):

@@ -9,7 +9,7 @@ bound, end when their time is over and go when they are asked to.
 import asyncio
 import heapq
 import itertools
-from functools import partial
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ _LOOK_SECONDS = 0.003
 # how long a list that the driver has not caught up with is worth waiting for before the next one
 _CATCH_UP_SECONDS = 0.2
 
+Kind = TypeVar("Kind")
+
 
 class KubeStage:
     """One scenario's cluster; use as a context manager.  Nothing of it is left on the server afterwards."""
@@ -41,7 +43,7 @@ class KubeStage:
         self.history = []
         self.pods = {}
         """By UID; those of the scenario's namespace, as last seen."""
-        self.faults = ScenarioFaults(lambda uid: self.pods.get(uid))
+        self.faults = ScenarioFaults(self._find)
         self._group_resource = groups
         self._strategy = strategy
         self._connection = load(kubeconfig=str(kubeconfig))
@@ -54,7 +56,7 @@ class KubeStage:
         """Binds on their way, by UID."""
         self._shown = START
         """What the driver takes for the time: it hears of an instant when all that it brings has been done."""
-        self._seen = _Lists((), (), (), ())
+        self._seen = There()
         self._failures = []
         self._stirred = True
 
@@ -97,9 +99,7 @@ class KubeStage:
         for group in there.groups:
             # whoever protects it is gone, or looks for pods that are
             path = self._group_resource.path(NAMESPACE, group.metadata.name)
-            await self._requests.if_there(
-                "PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH
-            )
+            await self._requests.if_there("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
             await self._requests.if_there("DELETE", path)
         async with asyncio.timeout(_REST_SECONDS):
             while (left := await self._list()).pods or left.groups or left.nodes:
@@ -195,8 +195,8 @@ class KubeStage:
     async def _show_instant(self):
         chores, self._chores = self._chores, []
         await asyncio.gather(*chores)
-        if self._stirred:
-            await self._until(lambda: True)
+        while self._stirred and await self._in_step() is None:
+            pass
         self._shown = self.now
         self._driver.lens.release()
         self._driver.wake()
@@ -204,23 +204,156 @@ class KubeStage:
     async def _until_rest(self):
         while True:
             while not self._driver.idle:
-                self._check()
+                assert not self._failures, self._failures
                 await asyncio.sleep(_LOOK_SECONDS)
             if not self._stirred and not self._driver.stirred:
                 return
-            lists = await self._until(lambda: self._driver.idle)
-            if duties := [*self._duties(lists)]:
-                await asyncio.gather(*duties)
+            there = await self._in_step()
+            if there is None or not self._driver.idle:
                 continue
-            if lists is not None and not _leaving(lists) and self._driver.idle:
-                self._note(lists)
-                self._stirred = False
-                self._driver.rest()
-                return
+            if duties := [*self._duties(there)]:
+                await asyncio.gather(*duties)
+            elif there.has_leaving_groups:
+                # whoever protects groups takes its time
+                await asyncio.sleep(_LOOK_SECONDS)
+            else:
+                break
+        self._note(there)
+        self._stirred = False
+        self._driver.rest()
 
-    def _check(self):
-        assert not self._failures, self._failures
+    async def _in_step(self):
+        """What the server has, once the driver's reflectors have it too; None if they have something else by then."""
+        there = await self._list()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _CATCH_UP_SECONDS
+        while not there.is_known_to(self._driver.informers):
+            if loop.time() > deadline:
+                return None
+            await asyncio.sleep(_LOOK_SECONDS)
+        return there
 
-    # --- what the server has ---
+    # --- what is seen ---
 
-    async def _until(self, holds): ...
+    def next_age(self):
+        return self._times.next_age(self.now)
+
+    def saw_pod(self, pod, age):
+        """A pod as it was made; how it is at the end of the instant is seen then."""
+        self._times.created[pod.metadata.uid] = age
+        self.pods[pod.metadata.uid] = pod
+        self._happened(PodSeen(pod))
+
+    def saw_group(self, group, age):
+        self._times.created[group.metadata.uid] = age
+        self._happened(GroupSeen(group))
+
+    def _note(self, there):
+        """Writes what has become of things into history."""
+        self._compare(self._seen.nodes, there.nodes, NodeSeen, lambda node: NodeGone(node.metadata.name))
+        self._compare(self._seen.groups, there.groups, GroupSeen, lambda group: GroupGone(key_of(group)))
+        self._compare(self._seen.pods, there.pods, PodSeen, lambda pod: PodGone(pod.metadata.uid))
+        self._seen = there
+        self.pods = {pod.metadata.uid: pod for pod in there.pods}
+
+    def _compare(self, before, after, seen, gone):
+        known = {one.metadata.uid: one.metadata.resource_version for one in before}
+        for one in after:
+            if known.pop(one.metadata.uid, None) != one.metadata.resource_version:
+                self._happened(seen(one))
+        for one in before:
+            if one.metadata.uid in known:
+                self._happened(gone(one))
+
+    def _find(self, uid):
+        return self.pods.get(uid)
+
+    def _happened(self, what):
+        self.history.append(Happened(self.now, what))
+
+    async def _list(self):
+        """Without a resourceVersion in the request the server answers from its latest state."""
+
+        async def all_of(resource, kind):
+            answer = await self._client.request("GET", resource.path())
+            return msgspec.json.decode(answer, type=_Page[kind]).items
+
+        return There(
+            *await asyncio.gather(
+                all_of(NODES, Node),
+                all_of(self._group_resource, PodGroup),
+                all_of(PODS, Pod),
+                all_of(PRIORITY_CLASSES, PriorityClass),
+            )
+        )
+
+    # --- kubelets ---
+
+    def _duties(self, there):
+        nodes = {node.metadata.name for node in there.nodes}
+        for pod in there.pods:
+            node = pod.spec.node_name
+            if node and (node not in nodes or pod.metadata.deletion_timestamp):
+                yield self._requests.if_there("DELETE", PODS.path(NAMESPACE, pod.metadata.name), AT_ONCE)
+            elif node and pod.status.phase == "Pending":
+                yield self._start(pod)
+
+    async def _start(self, pod):
+        await self._report(pod, "Running")
+        if (seconds := pod.metadata.annotations.get(RUN_SECONDS)) is not None:
+            self.at(self.now + float(seconds), lambda: self._chores.append(self._end(pod)))
+
+    async def _end(self, pod):
+        now = self.pods.get(pod.metadata.uid)
+        if now is not None and now.status.phase == "Running":
+            failed = pod.metadata.annotations.get(EXIT_CODE, "0") != "0"
+            await self._report(pod, "Failed" if failed else "Succeeded")
+
+    async def _report(self, pod, phase):
+        path = PODS.path(NAMESPACE, pod.metadata.name, "status")
+        body = {"metadata": {"uid": pod.metadata.uid}, "status": {"phase": phase}}
+        await self._requests.if_there("PATCH", path, body, content_type=STRATEGIC_PATCH)
+
+
+class _Page(msgspec.Struct, Generic[Kind]):
+    items: tuple[Kind, ...] = ()
+
+
+class There:
+    """What a server has at one time: all of it, and for scenarios what is in their namespace."""
+
+    def __init__(self, nodes=(), groups=(), pods=(), classes=()):
+        self._all = {"nodes": nodes, "groups": groups, "pods": pods, "classes": classes}
+        self.nodes = nodes
+        self.groups = _ours(groups)
+        self.pods = _ours(pods)
+
+    def is_known_to(self, informers):
+        known = {
+            "nodes": informers.nodes.known,
+            "groups": informers.native.known or informers.custom.known,
+            "pods": informers.pods.known,
+            "classes": informers.classes.known,
+        }
+        return all(known[kind] == _versions(objects) for kind, objects in self._all.items())
+
+    @property
+    def has_leaving_groups(self):
+        """Groups that only wait to be let go: none of their pods is left that has not ended."""
+        ended = ("Succeeded", "Failed")
+        live = [membership(pod) for pod in self.pods if pod.status.phase not in ended]
+        used = {member.gang for member in live if member is not None}
+        return any(group.metadata.deletion_timestamp and key_of(group) not in used for group in self.groups)
+
+
+def _ours(objects):
+    return tuple(one for one in objects if one.metadata.namespace == NAMESPACE)
+
+
+def _versions(objects):
+    return {key_of(one): (one.metadata.uid, one.metadata.resource_version) for one in objects}
+
+
+def key_of(one):
+    meta = one.metadata
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name

@@ -1,0 +1,171 @@
+"""One name is one gang, whichever API declares it; custom groups get the priority that their class has."""
+
+import pytest
+from msgspec.structs import replace
+
+from muster.api.wire import Metadata, PriorityClass
+from muster.app.groups import Groups, Origin
+from muster.engine.changes import GroupGone, GroupSeen
+from tests.builders import group
+
+NATIVE, CUSTOM = Origin.NATIVE, Origin.CUSTOM
+KEY = "team/g"
+
+
+def of_class(name, *, priority=None, version=""):
+    one = group("g", 2, priority=priority)
+    meta = replace(one.metadata, resource_version=version)
+    return replace(one, metadata=meta, spec=replace(one.spec, priority_class_name=name))
+
+
+def priority_class(name, value):
+    return PriorityClass(metadata=Metadata(name=name), value=value)
+
+
+def priority(change):
+    assert isinstance(change, GroupSeen)
+    return change.group.spec.priority
+
+
+@pytest.fixture
+def groups():
+    return Groups()
+
+
+# which object counts
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_a_group_of_either_api_declares_a_gang(groups, origin):
+    one = group("g", 2)
+    assert groups.seen(origin, one) == GroupSeen(one)
+    assert groups.find(KEY) == (origin, one)
+
+
+def test_of_two_of_one_name_kubernetes_own_counts(groups):
+    native, custom = group("g", 2), group("g", 3)
+    groups.seen(CUSTOM, custom)
+    assert groups.seen(NATIVE, native) == GroupSeen(native)
+    assert groups.seen(CUSTOM, custom) == GroupSeen(native)
+    assert groups.find(KEY) == (NATIVE, native)
+
+
+def test_when_the_one_that_counts_goes_the_other_takes_its_place(groups):
+    native, custom = group("g", 2), group("g", 3)
+    groups.seen(CUSTOM, custom)
+    groups.seen(NATIVE, native)
+    assert groups.gone(NATIVE, KEY) == GroupSeen(custom)
+    assert groups.find(KEY) == (CUSTOM, custom)
+
+
+def test_when_the_one_that_does_not_count_goes_nothing_changes(groups):
+    native, custom = group("g", 2), group("g", 3)
+    groups.seen(CUSTOM, custom)
+    groups.seen(NATIVE, native)
+    assert groups.gone(CUSTOM, KEY) == GroupSeen(native)
+
+
+def test_a_gang_is_gone_when_nobody_declares_it(groups):
+    groups.seen(NATIVE, group("g", 2))
+    groups.seen(CUSTOM, group("g", 2))
+    groups.gone(NATIVE, KEY)
+    assert groups.gone(CUSTOM, KEY) == GroupGone(KEY)
+    assert groups.find(KEY) is None
+
+
+def test_what_was_never_declared_may_go(groups):
+    assert groups.gone(NATIVE, KEY) == GroupGone(KEY)
+
+
+def test_the_custom_one_is_found_even_if_it_does_not_count(groups):
+    custom = group("g", 3)
+    groups.seen(NATIVE, group("g", 2))
+    assert groups.custom(KEY) is None
+    groups.seen(CUSTOM, custom)
+    assert groups.custom(KEY) == custom
+
+
+def test_names_are_told_apart_by_their_namespace(groups):
+    here = group("g", 2)
+    there = replace(here, metadata=replace(here.metadata, namespace="other"))
+    groups.seen(NATIVE, here)
+    groups.seen(NATIVE, there)
+    assert groups.gone(NATIVE, KEY) == GroupGone(KEY)
+    assert groups.find("other/g") == (NATIVE, there)
+
+
+# who looks after custom groups
+
+
+def test_custom_groups_that_came_changed_or_went_are_noted(groups):
+    groups.seen(CUSTOM, group("g", 2))
+    assert groups.touched == {KEY}
+    groups.touched.clear()
+    groups.gone(CUSTOM, KEY)
+    assert groups.touched == {KEY}
+
+
+def test_kubernetes_own_groups_are_looked_after_by_kubernetes(groups):
+    groups.seen(NATIVE, group("g", 2))
+    groups.gone(NATIVE, KEY)
+    assert groups.touched == set()
+
+
+# priorities
+
+
+def test_a_custom_group_has_the_priority_of_its_class(groups):
+    groups.class_seen(priority_class("high", 1_000))
+    assert priority(groups.seen(CUSTOM, of_class("high"))) == 1_000
+
+
+def test_a_class_that_comes_after_its_groups_changes_them(groups):
+    assert priority(groups.seen(CUSTOM, of_class("high"))) is None
+    (change,) = groups.class_seen(priority_class("high", 1_000))
+    assert priority(change) == 1_000
+
+
+def test_a_class_changes_only_groups_that_name_it(groups):
+    groups.seen(CUSTOM, of_class("low"))
+    assert groups.class_seen(priority_class("high", 1_000)) == []
+
+
+def test_a_class_seen_again_as_it_was_changes_nothing(groups):
+    groups.seen(CUSTOM, of_class("high"))
+    groups.class_seen(priority_class("high", 1_000))
+    assert groups.class_seen(priority_class("high", 1_000)) == []
+
+
+def test_a_priority_that_is_written_out_counts_before_the_class(groups):
+    groups.class_seen(priority_class("high", 1_000))
+    assert priority(groups.seen(CUSTOM, of_class("high", priority=5))) == 5
+
+
+def test_kubernetes_resolves_the_classes_of_its_own_groups(groups):
+    groups.class_seen(priority_class("high", 1_000))
+    assert priority(groups.seen(NATIVE, of_class("high"))) is None
+    assert groups.class_seen(priority_class("high", 2_000)) == []
+
+
+def test_the_object_itself_stays_as_it_was_read(groups):
+    """What is written back must not contain what we worked out."""
+    one = of_class("high")
+    groups.class_seen(priority_class("high", 1_000))
+    groups.seen(CUSTOM, one)
+    assert groups.find(KEY) == (CUSTOM, one)
+    assert groups.custom(KEY).spec.priority is None
+
+
+def test_groups_keep_their_priority_when_their_class_goes(groups):
+    groups.class_seen(priority_class("high", 1_000))
+    groups.seen(CUSTOM, of_class("high", version="1"))
+    groups.class_gone("high")
+    assert priority(groups.seen(CUSTOM, of_class("high", version="2"))) == 1_000
+
+
+def test_a_class_that_was_made_again_with_another_value_changes_its_groups(groups):
+    groups.seen(CUSTOM, of_class("high"))
+    groups.class_seen(priority_class("high", 1_000))
+    groups.class_gone("high")
+    (change,) = groups.class_seen(priority_class("high", 2_000))
+    assert priority(change) == 2_000

@@ -1,0 +1,379 @@
+"""What each write sends, and what each answer to it means."""
+
+import pytest
+
+from muster.api.wire import Condition, Metadata, PodGroup, PodGroupStatus
+from muster.base.errors import ApiError, Unreachable
+from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
+from muster.engine.decisions import Placement, PodRef
+from muster.kube import writes
+from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS
+from tests.kube_client.server import Api, Cut, Direct, Held, Reply, pod, refusal
+
+pytestmark = pytest.mark.looptime
+
+POD = "/api/v1/namespaces/team/pods/a"
+BINDING = f"{POD}/binding"
+STATUS = f"{POD}/status"
+GROUPS = "/apis/muster.dev/v1beta1/namespaces/team/podgroups"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/team/events"
+PLACEMENT = Placement("uid-a", "team/a", "n1")
+REF = PodRef("uid-a", "team/a")
+AT = 1_800_000_000.0
+STAMP = "2027-01-15T08:00:00Z"
+
+
+@pytest.fixture
+def api():
+    return Api()
+
+
+async def bind(api):
+    return await writes.bind(Direct(api), PLACEMENT, at=AT)
+
+
+def failed(failure, message="no"):
+    return BindFailed("uid-a", "n1", failure, message)
+
+
+def leaving(**spec):
+    found = pod("a", **spec)
+    found["metadata"]["deletionTimestamp"] = STAMP
+    return found
+
+
+# binding
+
+
+async def test_a_bind_names_pod_uid_and_node(api):
+    api.on("POST", BINDING, Reply({}, 201))
+    assert await bind(api) == Bound("uid-a", "n1", AT)
+    assert [call.document for call in api.calls] == [
+        {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "a", "namespace": "team", "uid": "uid-a"},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [
+        (400, Failure.REJECTED),
+        (401, Failure.TRANSIENT),
+        (403, Failure.REJECTED),
+        (404, Failure.POD_GONE),
+        (408, Failure.TRANSIENT),
+        (422, Failure.REJECTED),
+        (500, Failure.TRANSIENT),
+        (502, Failure.TRANSIENT),
+        (503, Failure.TRANSIENT),
+        (504, Failure.TRANSIENT),
+    ],
+)
+async def test_what_a_refused_bind_means(api, code, failure):
+    api.on("POST", BINDING, refusal(code, "it is\nso"))
+    assert await bind(api) == failed(failure, "it is so")
+    assert len(api.calls) == 1
+
+
+async def test_a_bind_that_is_pushed_back_is_for_the_outbox(api):
+    api.on("POST", BINDING, refusal(429, headers={"Retry-After": "3"}))
+    with pytest.raises(ApiError) as caught:
+        await bind(api)
+    assert (caught.value.code, caught.value.retry_after) == (429, 3)
+
+
+@pytest.mark.parametrize("answer", [Cut, lambda: Held(Reply({}))], ids=["cut", "time-out"])
+async def test_a_bind_without_an_answer_may_be_tried_again(api, answer):
+    api.on("POST", BINDING, answer())
+    change = await bind(api)
+    assert (change.uid, change.node, change.failure) == ("uid-a", "n1", Failure.TRANSIENT)
+    assert change.message
+
+
+CONFLICTS = {
+    "bound to our node: an earlier try got through": (Reply(pod("a", nodeName="n1")), Bound("uid-a", "n1", AT)),
+    "bound to our node and leaving": (Reply(leaving(nodeName="n1")), Bound("uid-a", "n1", AT)),
+    "gone": (refusal(404), PodGone("uid-a")),
+    "another pod of the same name": (Reply(pod("a", uid="other")), PodGone("uid-a")),
+    "another pod of the same name on our node": (Reply(pod("a", uid="other", nodeName="n1")), PodGone("uid-a")),
+    "leaving": (Reply(leaving()), failed(Failure.POD_GONE, "so it is")),
+    "unbound": (Reply(pod("a")), failed(Failure.TRANSIENT, "so it is")),
+    "not to be read: refused": (refusal(403, "may\nnot"), failed(Failure.TRANSIENT, "may not")),
+    "not to be read: broken": (refusal(500, "broken"), failed(Failure.TRANSIENT, "broken")),
+    "not to be read: cut": (Cut(), failed(Failure.TRANSIENT, "the connection broke")),
+}
+
+
+@pytest.mark.parametrize("situation", CONFLICTS)
+async def test_a_conflict_is_looked_into_and_the_pod_is(api, situation):
+    answer, change = CONFLICTS[situation]
+    api.on("POST", BINDING, refusal(409, "so\nit is", reason="Conflict"))
+    api.on("GET", POD, answer)
+    assert await bind(api) == change
+
+
+async def test_a_conflict_because_the_pod_is_on_another_node_shows_the_pod(api):
+    api.on("POST", BINDING, refusal(409))
+    api.on("GET", POD, Reply(pod("a", nodeName="n2")))
+    change = await bind(api)
+    assert isinstance(change, PodSeen)
+    assert (change.pod.metadata.uid, change.pod.spec.node_name) == ("uid-a", "n2")
+
+
+async def test_a_conflict_that_cannot_be_looked_into_because_the_server_is_busy_is_for_the_outbox(api):
+    api.on("POST", BINDING, refusal(409))
+    api.on("GET", POD, refusal(429))
+    with pytest.raises(ApiError) as caught:
+        await bind(api)
+    assert caught.value.code == 429
+
+
+@pytest.mark.parametrize("answer", [Reply(b"<html>"), Reply(pod("a", containers=7)), Reply([])])
+async def test_a_conflict_over_a_pod_that_cannot_be_read_is_answered_all_the_same(api, answer):
+    """A bind without an answer would keep its room for ever."""
+    api.on("POST", BINDING, refusal(409))
+    api.on("GET", POD, answer)
+    change = await bind(api)
+    assert isinstance(change, BindFailed)
+    assert change.failure is Failure.TRANSIENT
+
+
+# pods
+
+
+async def delete(api):
+    await writes.delete_pod(Direct(api), REF, reason="Preempted", message="for team/b", at=AT)
+
+
+async def test_a_deletion_says_why_and_then_deletes_the_pod_of_that_uid(api):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, Reply({}))
+    await delete(api)
+    said, deleted = api.calls
+    assert said.headers["Content-Type"] == STRATEGIC_PATCH
+    assert said.document["metadata"] == {"uid": "uid-a"}
+    (condition,) = said.document["status"]["conditions"]
+    assert condition == {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "Preempted",
+        "message": "for team/b",
+        "lastTransitionTime": STAMP,
+    }
+    assert deleted.document["preconditions"] == {"uid": "uid-a"}
+
+
+async def test_a_deletion_leaves_the_grace_period_to_the_pod(api):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, Reply({}))
+    await delete(api)
+    assert "gracePeriodSeconds" not in api.calls[1].document
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_a_pod_that_is_gone_or_another_need_not_be_deleted(api, code):
+    api.on("PATCH", STATUS, refusal(code))
+    await delete(api)
+    assert not api.asked("DELETE")
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_a_pod_that_went_before_its_deletion_arrived_is_deleted(api, code):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, refusal(code))
+    await delete(api)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"), [(refusal(403), ApiError), (refusal(500), ApiError), (Cut(), Unreachable)]
+)
+async def test_a_deletion_that_failed_is_for_the_outbox_to_repeat(api, answer, error):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, answer)
+    with pytest.raises(error):
+        await delete(api)
+
+
+async def test_a_pod_that_is_not_placed_says_so_and_is_nominated_nowhere(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await writes.write_pod_condition(
+        Direct(api), REF, reason="Unschedulable", message="0/3 nodes", transition=True, at=AT
+    )
+    (call,) = api.calls
+    assert call.headers["Content-Type"] == STRATEGIC_PATCH
+    assert call.document == {
+        "metadata": {"uid": "uid-a"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": "0/3 nodes",
+                    "lastTransitionTime": STAMP,
+                }
+            ],
+            "nominatedNodeName": None,
+        },
+    }
+
+
+async def test_a_condition_that_was_so_before_keeps_its_time(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message="", transition=False, at=AT)
+    assert "lastTransitionTime" not in api.calls[0].document["status"]["conditions"][0]
+
+
+async def test_a_message_is_no_longer_than_the_api_takes(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await writes.write_pod_condition(
+        Direct(api), REF, reason="Unschedulable", message="x" * 100_000, transition=True, at=AT
+    )
+    assert len(api.calls[0].document["status"]["conditions"][0]["message"]) == 32_768
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_a_condition_of_a_pod_that_is_gone_does_not_matter(api, code):
+    api.on("PATCH", STATUS, refusal(code))
+    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message="", transition=True, at=AT)
+
+
+# groups
+
+
+def group(status=None):
+    """A group, and what its condition says before."""
+    before = Condition(type="PodGroupScheduled", status=status or "", last_transition_time="2026-01-01T00:00:00Z")
+    return PodGroup(
+        metadata=Metadata(name="g", namespace="team", uid="uid-g", resource_version="42", generation=3),
+        status=PodGroupStatus(conditions=(before,) if status else ()),
+    )
+
+
+async def say(api, before, status="True"):
+    said = Condition(type="PodGroupScheduled", status=status, reason="Scheduled", message="all bound")
+    await writes.write_group_condition(Direct(api), CUSTOM_POD_GROUPS[0], before, said, at=AT)
+
+
+async def test_a_groups_condition_is_applied_to_the_group_of_that_uid(api):
+    api.on("PATCH", f"{GROUPS}/g/status", Reply({}))
+    await say(api, group())
+    (call,) = api.calls
+    assert call.query == {"fieldManager": "muster", "force": "true"}
+    assert call.headers["Content-Type"] == APPLY_PATCH
+    assert call.document == {
+        "apiVersion": "muster.dev/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "team", "uid": "uid-g"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "PodGroupScheduled",
+                    "status": "True",
+                    "reason": "Scheduled",
+                    "message": "all bound",
+                    "observedGeneration": 3,
+                    "lastTransitionTime": STAMP,
+                }
+            ]
+        },
+    }
+
+
+@pytest.mark.parametrize(("before", "time"), [("True", "2026-01-01T00:00:00Z"), ("False", STAMP)])
+async def test_the_time_of_a_groups_condition_is_when_its_status_changed(api, before, time):
+    api.on("PATCH", f"{GROUPS}/g/status", Reply({}))
+    await say(api, group(status=before))
+    assert api.calls[0].document["status"]["conditions"][0]["lastTransitionTime"] == time
+
+
+@pytest.mark.parametrize(("code", "raises"), [(404, False), (409, False), (422, True), (500, True)])
+async def test_a_groups_condition_is_for_the_group_that_was_read(api, code, raises):
+    api.on("PATCH", f"{GROUPS}/g/status", refusal(code))
+    if raises:
+        with pytest.raises(ApiError):
+            await say(api, group())
+    else:
+        await say(api, group())
+
+
+async def test_finalizers_are_replaced_only_on_the_object_as_it_was_read(api):
+    api.on("PATCH", f"{GROUPS}/g", Reply({}))
+    await writes.write_finalizers(Direct(api), CUSTOM_POD_GROUPS[0], group(), ("x/y",))
+    (call,) = api.calls
+    assert call.headers["Content-Type"] == MERGE_PATCH
+    assert call.document == {"metadata": {"uid": "uid-g", "resourceVersion": "42", "finalizers": ["x/y"]}}
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_finalizers_of_a_group_that_changed_are_left_alone(api, code):
+    api.on("PATCH", f"{GROUPS}/g", refusal(code))
+    await writes.write_finalizers(Direct(api), CUSTOM_POD_GROUPS[0], group(), ())
+
+
+# events
+
+
+async def tell(api, about, **more):
+    said = {"reason": "Scheduled", "note": "on n1", "action": "Binding", "warning": False} | more
+    await writes.write_event(Direct(api), about, reporter="muster", instance="muster-0", name="a.1", at=AT, **said)
+
+
+async def test_an_event_regards_the_object_of_that_uid(api):
+    api.on("POST", EVENTS, Reply({}, 201))
+    await tell(api, writes.regarding(PODS, "team/a", "uid-a"))
+    document = api.calls[0].document
+    assert document["regarding"] == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": "a",
+        "namespace": "team",
+        "uid": "uid-a",
+    }
+    assert document["metadata"] == {"name": "a.1", "namespace": "team"}
+    assert document["eventTime"] == "2027-01-15T08:00:00.000000Z"
+    assert (document["reportingController"], document["reportingInstance"]) == ("muster", "muster-0")
+    assert (document["type"], document["reason"], document["action"]) == ("Normal", "Scheduled", "Binding")
+
+
+async def test_an_event_about_a_group_names_the_version_it_is_read_in(api):
+    api.on("POST", EVENTS, Reply({}, 201))
+    await tell(api, writes.regarding(NATIVE_POD_GROUPS[1], "team/g", "uid-g"), warning=True)
+    document = api.calls[0].document
+    assert document["regarding"]["apiVersion"] == "scheduling.k8s.io/v1alpha3"
+    assert document["type"] == "Warning"
+
+
+async def test_an_event_about_a_node_is_kept_in_the_default_namespace(api):
+    api.on("POST", EVENTS.replace("team", "default"), Reply({}, 201))
+    await tell(api, writes.regarding(NODES, "n1", "n1"))
+    assert "namespace" not in api.calls[0].document["regarding"]
+
+
+@pytest.mark.parametrize(("length", "kept"), [(1024, 1024), (1025, 1024), (5_000, 1024)])
+async def test_a_note_is_no_longer_than_the_api_takes(api, length, kept):
+    api.on("POST", EVENTS, Reply({}, 201))
+    await tell(api, writes.regarding(PODS, "team/a", "uid-a"), note="x" * length)
+    note = api.calls[0].document["note"]
+    assert len(note) == kept
+    assert note.endswith("...") == (length > kept)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refusal(404), refusal(409), refusal(403, "unable to create new content because it is being terminated")],
+)
+async def test_an_event_that_nobody_can_read_any_more_is_not_missed(api, answer):
+    api.on("POST", EVENTS, answer)
+    await tell(api, writes.regarding(PODS, "team/a", "uid-a"))
+
+
+async def test_an_event_that_we_may_not_write_is_an_error(api):
+    api.on("POST", EVENTS, refusal(403, "events is forbidden"))
+    with pytest.raises(ApiError):
+        await tell(api, writes.regarding(PODS, "team/a", "uid-a"))

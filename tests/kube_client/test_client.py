@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from muster.base.errors import ApiError, KubeError, Unreachable
+from muster.base.errors import ApiError, KubeError, LeaseLost, Unreachable
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.resources import PODS
 from tests.kube_client.server import Api, Cut, Held, Reply, Stream, added, connection, page, pod, refusal, serving
@@ -241,12 +241,14 @@ async def test_a_port_where_nobody_listens_is_named(api):
     assert str(caught.value) == f"cannot connect to {address}: Connection refused; is the API server running?"
 
 
-@pytest.mark.parametrize("cut", [Cut(), Cut(after=b'{"items": [')])
-async def test_a_connection_that_is_cut_is_unreachable(api, cut):
+@pytest.mark.parametrize(
+    ("cut", "said"), [(Cut(), "broke: "), (Cut(after=b'{"items": ['), "broke in the middle of an answer")]
+)
+async def test_a_connection_that_is_cut_is_unreachable(api, cut, said):
     # a request that may be repeated is sent twice on a connection that was used before; this one is new
     api.on("POST", "/x", cut)
     async with client_of(api) as client:
-        with pytest.raises(Unreachable, match="the connection to .* broke: ") as caught:
+        with pytest.raises(Unreachable, match=rf"the connection to .* {said}") as caught:
             await client.request("POST", "/x", body=b"{}")
     assert "\n" not in str(caught.value)
     assert len(api.calls) == 1
@@ -262,11 +264,15 @@ async def test_a_server_that_takes_too_long_is_unreachable(api):
 async def test_a_stream_that_is_silent_for_too_long_is_unreachable(api):
     api.on("WATCH", "/x", Stream(added(pod("a"))))
     got = []
+
+    async def follow(client):
+        async with client.stream("/x", query={"watch": "true"}, seconds=0.05) as pieces:
+            async for piece in pieces:
+                got.append(piece)
+
     async with client_of(api) as client:
         with pytest.raises(Unreachable, match="did not answer in time"):
-            async with client.stream("/x", query={"watch": "true"}, seconds=0.05) as pieces:
-                async for piece in pieces:
-                    got.append(piece)
+            await follow(client)
     assert len(got) == 1
 
 
@@ -298,6 +304,48 @@ async def test_a_certificate_of_a_stranger_is_not_trusted(api, tmp_path):
                 await client.request("GET", "/x")
     assert f"the certificate of {address} cannot be trusted: " in str(caught.value)
     assert "certificate-authority" in str(caught.value)
+
+
+# leave to write
+
+
+async def test_a_client_without_leave_to_write_sends_no_change(api):
+    async with client_of(api) as client:
+        silent = client.writing_while(lambda: False)
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            with pytest.raises(LeaseLost):
+                await silent.request(method, "/x", body=b"{}")
+    assert api.calls == []
+
+
+async def test_reading_needs_no_leave(api):
+    api.on("GET", "/x", Reply({}))
+    async with client_of(api) as client:
+        await client.writing_while(lambda: False).request("GET", "/x")
+    assert len(api.calls) == 1
+
+
+async def test_leave_is_asked_for_after_the_credentials_came(api):
+    """An exec plugin may take longer than a lease lasts."""
+    leave = [True]
+
+    class Slow(Renewing):
+        async def headers(self):
+            leave[0] = False
+            return await super().headers()
+
+    async with client_of(api, credentials=Slow()) as client:
+        with pytest.raises(LeaseLost):
+            await client.writing_while(lambda: leave[0]).request("POST", "/x", body=b"{}")
+    assert api.calls == []
+
+
+async def test_the_client_itself_may_go_on_writing(api):
+    api.on("POST", "/x", Reply({}))
+    async with client_of(api) as client:
+        client.writing_while(lambda: False)
+        await client.request("POST", "/x", body=b"{}")
+    assert len(api.calls) == 1
 
 
 # streams

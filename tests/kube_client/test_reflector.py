@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -488,7 +489,7 @@ async def test_a_server_that_is_down_is_asked_ever_more_seldom(api):
     api.on("LIST", PODS, Cut())
     async with reading(api):
         await asyncio.sleep(600)
-    waits = [later.at - call.at for call, later in zip(api.calls, api.calls[1:], strict=False)]
+    waits = [later.at - call.at for call, later in pairwise(api.calls)]
     assert 0.25 <= waits[0] <= 0.5
     assert all(wait <= 20 for wait in waits)
     assert all(wait >= 10 for wait in waits[8:])
@@ -546,7 +547,7 @@ async def test_watches_that_are_cut_after_a_while_are_resumed_without_long_gaps(
             watch = await watched_at_last(api, number)
             await asyncio.sleep(50)
             watch.cut()
-    waits = [later.at - call.at - 50 for call, later in zip(api.asked("WATCH"), api.asked("WATCH")[1:], strict=False)]
+    waits = [later.at - call.at - 50 for call, later in pairwise(api.asked("WATCH"))]
     assert max(waits) < 2
 
 

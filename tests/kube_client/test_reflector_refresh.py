@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.kube_client.server import PODS, Api, Cut, Held, Stream, page, pod, refusal, running, settled, until
-from tests.kube_client.test_reflector import Reader, reading, watched
 from tests.kube_client.test_reflector import PODS_RESOURCE as RESOURCE
+from tests.kube_client.test_reflector import Reader, reading, watched
 
 pytestmark = pytest.mark.looptime
 

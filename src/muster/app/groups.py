@@ -71,8 +71,7 @@ class Groups:
         return group is not None and group.spec.priority_class_name == name
 
     def class_gone(self, name: str) -> None:
-        """Groups keep the priority that they have."""
-        self._classes.pop(name, None)
+        """Groups keep the priority that they have, as Kubernetes' own do: its value is remembered."""
 
     def _now(self, key: str) -> Change:
         found = self.find(key)

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import msgspec
@@ -88,12 +89,15 @@ class Muster:
         """Works until it is stopped; raises what makes going on impossible."""
         settings = self.settings
         profile = settings.make_profile()
+        journal = _open_journal(settings.journal)
         connection = load(
             kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
             context=settings.context,
             insecure=settings.insecure,
         )
         async with AsyncExitStack() as stack:
+            if journal is not None:
+                stack.callback(journal.close)
             await stack.enter_async_context(
                 health.serve(settings.listen, healthy=self.unhealthy, ready=self.unready, registry=self.registry)
             )
@@ -103,45 +107,55 @@ class Muster:
             )
             version = await check_server(client, connection)
             _log.info("connected", server=connection.server, kubernetes=version, source=connection.source)
-            stack.push_async_callback(self._cancel_all)
-            await self._until_stopped(self._work(client, Engine(profile)))
+            stack.push_async_callback(self._end)
+            engine = Engine(profile)
+            recorded = engine if journal is None else self._recorded(engine, journal)
+            await self._until_stopped(self._work(client, engine, recorded))
 
     # --- life ---
 
-    async def _work(self, client: Client, engine: Engine) -> None:
+    async def _work(self, client: Client, engine: Engine, recorded: Deciding) -> None:
         self._spawn(self._heartbeat())
-        leader = self.settings.leader_election
         # whoever has the lease before the first list need not read twice
-        leading = not leader.enabled or await self._elect(client).try_once()
+        leading = not self.settings.leader_election.enabled or await self._take_lease(client)
         inbox, warm = Inbox(), Warm()
         self._informers = informers = Informers(client, inbox if leading else warm)
         for reflector in informers:
             self._spawn(reflector.run())
         await self._first_read(informers)
         if not leading:
-            assert self._lease is not None
-            await self._lease.acquire()
-        if self._lease is not None:
-            self._spawn(self._lease.keep())
-        if not leading:
-            began = time.monotonic()
-            await informers.refresh()
+            await self._take_over(informers)
             informers.sink = inbox
             inbox.put(warm.take())
-            _log.info("leading", after="standing by", read_seconds=round(time.monotonic() - began, 2))
-        else:
-            _log.info("leading")
-        await self._lead(client, engine, informers, inbox)
+        _log.info("leading")
+        self.engine = engine
+        await self._lead(client, recorded, informers, inbox)
 
-    async def _lead(self, client: Client, engine: Engine, informers: Informers, inbox: Inbox) -> None:
+    async def _take_lease(self, client: Client) -> bool:
+        """Whether the lease could be had at once."""
+        self._lease = self._make_lease(client)
+        if not await self._lease.try_once():
+            return False
+        self._spawn(self._lease.keep())
+        return True
+
+    async def _take_over(self, informers: Informers) -> None:
+        """Returns when this replica leads and knows all that was done before."""
+        assert self._lease is not None
+        await self._lease.acquire()
+        self._spawn(self._lease.keep())
+        began = time.monotonic()
+        await informers.refresh()
+        _log.info("read again what the last leader may have changed", seconds=round(time.monotonic() - began, 2))
+
+    async def _lead(self, client: Client, deciding: Deciding, informers: Informers, inbox: Inbox) -> None:
         settings = self.settings
         rate = None if settings.qps is None else Rate(settings.qps, settings.burst or round(settings.qps))
         held = (lambda: True) if self._lease is None else self._lease.held
         client = client.writing_while(held)
-        self.engine = engine
         self._outbox = outbox = Outbox(may_send=held, rate=rate)
         protection = Protection(
-            informers.groups.custom, in_use=partial(_in_use, engine), write=partial(_ask_for_finalizers, client, outbox)
+            informers.groups.custom, in_use=self._in_use, write=partial(_ask_for_finalizers, client, outbox)
         )
 
         def look_after_groups() -> None:
@@ -151,7 +165,7 @@ class Muster:
         name = settings.scheduler_names[0]
         self._scheduler = scheduler = Scheduler(
             client,
-            self._with_journal(engine),
+            deciding,
             inbox=inbox,
             outbox=outbox,
             informers=informers,
@@ -200,7 +214,7 @@ class Muster:
         await self._finish()
 
     async def _finish(self) -> None:
-        """What was decided is carried out, then the lease is given back."""
+        """What was decided is carried out."""
         _log.info("stopping")
         if self._scheduler is not None and self._outbox is not None:
             self._scheduler.stop()
@@ -211,8 +225,6 @@ class Muster:
                 async with asyncio.timeout(_LAST_EVENTS_SECONDS):
                     await self._outbox.done()
             await self._outbox.close()
-        if self._lease is not None:
-            await self._lease.release()
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
@@ -224,16 +236,25 @@ class Muster:
         if not task.cancelled() and (error := task.exception()) is not None and not self._failed.done():
             self._failed.set_exception(error)
 
-    async def _cancel_all(self) -> None:
+    async def _end(self) -> None:
+        """Nothing more is sent, nothing is left running, and the lease, if it is still ours, is free for others."""
         if self._outbox is not None:
             await self._outbox.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._lease is not None:
+            await self._lease.release()
 
-    def _elect(self, client: Client) -> Lease:
+    def _in_use(self, key: str) -> bool:
+        """Whether a pod that has not ended names the group."""
+        gang = None if self.engine is None else self.engine.cluster.gangs.get(key)
+        over = (Stage.SUCCEEDED, Stage.FAILED)
+        return gang is not None and any(pod.stage not in over for pod in gang.members.values())
+
+    def _make_lease(self, client: Client) -> Lease:
         leader = self.settings.leader_election
-        self._lease = Lease(
+        return Lease(
             client,
             namespace=leader.namespace,
             name=leader.name,
@@ -244,7 +265,6 @@ class Muster:
                 retry_period=leader.retry_seconds,
             ),
         )
-        return self._lease
 
     def _measure(self, connection: Connection) -> Metrics:
         return Metrics(
@@ -257,14 +277,7 @@ class Muster:
             lease=lambda: self._lease,
         )
 
-    def _with_journal(self, engine: Engine) -> Deciding:
-        path = self.settings.journal
-        if path is None:
-            return engine
-        try:
-            file = path.open("wb", buffering=0)
-        except OSError as error:
-            raise JournalError(f"{path} cannot be written: {error.strerror}") from error
+    def _recorded(self, engine: Engine, journal: BinaryIO) -> Recorder:
         broken = False
 
         def write(line: bytes) -> None:
@@ -272,10 +285,11 @@ class Muster:
             if broken:
                 return
             try:
-                file.write(line)
+                journal.write(line)
             except OSError as error:
+                # a full disk is no reason to stop scheduling
                 broken = True
-                _log.error("the journal ends here", file=str(path), error=error.strerror)
+                _log.error("the journal ends here", file=str(self.settings.journal), error=error.strerror)
 
         return Recorder(engine, write, settings=to_journal(self.settings))
 
@@ -315,6 +329,10 @@ async def check_server(client: Client, connection: Connection) -> str:
     except ApiError as error:
         if error.code == 401:
             raise _without_rights(error) from error
+        if error.code == 429 or error.code >= 500:
+            raise KubeError(
+                f"{connection.server} answers {error.code}: {error.message}", hint="is it starting up or overloaded?"
+            ) from error
         if error.code != 403:
             raise strange from error
         # a cluster that tells its version to nobody; what Muster must read is asked for next
@@ -338,13 +356,16 @@ def _without_rights(error: ApiError) -> KubeError:
     )
 
 
-def _in_use(engine: Engine, key: str) -> bool:
-    """Whether a pod that has not ended names the group."""
-    gang = engine.cluster.gangs.get(key)
-    over = (Stage.SUCCEEDED, Stage.FAILED)
-    return gang is not None and any(pod.stage not in over for pod in gang.members.values())
+def _open_journal(path: Path | None) -> BinaryIO | None:
+    """Opened before anything else: a wrong path is told at once, not on the day this replica must lead."""
+    if path is None:
+        return None
+    try:
+        return path.open("wb", buffering=0)
+    except OSError as error:
+        raise JournalError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _ask_for_finalizers(client: Client, outbox: Outbox, group: PodGroup, finalizers: tuple[str, ...]) -> None:
     send = partial(writes.write_finalizers, client, CUSTOM_POD_GROUPS[0], group, finalizers)
-    outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}"))
+    outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))

@@ -190,7 +190,9 @@ class Intake:
         state.leaving = state.leaving or pod.metadata.deletion_timestamp is not None
         state.priority = spec.priority or 0
         state.said = _said(pod) or state.said
-        state.bound_at = bound_at or state.bound_at
+        if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
+            # the API keeps whole seconds; the time of the acknowledgement is finer
+            state.bound_at = bound_at
         state.held = self._held(state)
         self._note(state, gang)
         if gang is not None:

@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from copy import copy
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -64,6 +65,20 @@ class _Request(NamedTuple):
         return "WATCH" if self.streamed else self.method
 
 
+_asked_first: ContextVar[Callable[[], bool] | None] = ContextVar("asked_first", default=None)
+"""Asked before the request of this task is sent."""
+
+
+class _AskingRequest(aiohttp.ClientRequest):
+    """Asks when the connection is there and the first byte is about to leave: making a connection may take long."""
+
+    async def send(self, conn: Any) -> Any:
+        may_write = _asked_first.get()
+        if may_write is not None and not may_write():
+            raise LeaseLost("not sent: this replica does not lead any more")
+        return await super().send(conn)
+
+
 class Client:
     """Talks to the server of a connection.  Use as a context manager.
 
@@ -90,6 +105,7 @@ class Client:
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
+            request_class=_AskingRequest,
             timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=_CONNECT_SECONDS),
             # a scheduler is near its server: packing lists would cost both of them more than it saves
             headers={"User-Agent": self._user_agent, "Accept": JSON, "Accept-Encoding": "identity"},
@@ -139,8 +155,7 @@ class Client:
             headers = await self.connection.credentials.headers()
             if request.body is not None:
                 headers["Content-Type"] = request.content_type
-            if self._may_write is not None and request.method != "GET" and not self._may_write():
-                raise LeaseLost("not sent: this replica does not lead any more")
+            _asked_first.set(None if request.method == "GET" else self._may_write)
             began, code = time.monotonic(), 0
             try:
                 async with self._send(request, headers, timeout) as answer:

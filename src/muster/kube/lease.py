@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 import structlog
@@ -33,17 +33,16 @@ class _Spec(msgspec.Struct, rename="camel", omit_defaults=True):
     lease_transitions: int | None = None
 
 
-class _Metadata(msgspec.Struct, rename="camel", omit_defaults=True):
-    name: str
-    namespace: str
-    resource_version: str = ""
-
-
 class _Lease(msgspec.Struct, rename="camel"):
-    metadata: _Metadata
+    metadata: dict[str, Any]
+    """As it came: what others wrote there goes back with it."""
     spec: _Spec = msgspec.field(default_factory=_Spec)
     api_version: str = LEASES.api_version
     kind: str = LEASES.kind
+
+    @property
+    def version(self) -> str:
+        return str(self.metadata.get("resourceVersion", ""))
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +84,9 @@ class Lease:
         self._wall = wall
         self._seen: _Lease | None = None
         self._seen_at = 0.0
+        self._why = ""
+        """What went wrong since the last renewal that succeeded."""
+        self._released = False
         self._renewed_at: float | None = None
         """When the last renewal that succeeded was sent."""
 
@@ -114,18 +116,18 @@ class Lease:
                 async with asyncio.timeout(self._left()):
                     renewed = await self.try_once()
             except TimeoutError:
-                renewed = False
+                renewed, self._why = False, self._why or "the server did not answer"
             if not renewed and self.holder != self.identity:
                 raise self._lost(f"{self.holder or 'nobody'} holds it now")
             if not self.held():
-                raise self._lost("it could not be renewed in time")
+                raise self._lost(f"it could not be renewed in time: {self._why}")
 
     async def try_once(self) -> bool:
         """Takes or renews the lease if that is possible now."""
         began = self._clock()
         try:
             current = await self._read()
-            if not self._may_take(current):
+            if self._released or not self._may_take(current):
                 return False
             await self._write(current)
         except ApiError as error:
@@ -134,13 +136,16 @@ class Lease:
                     f"the lease {self._namespace}/{self._name} cannot be used: {error.message}",
                     hint="leaderElection names it; --no-leader-elect does without, for a single replica",
                 ) from error
+            if error.code != 409:
+                _log.warning("the lease was refused", error=error.message)
             # 409: somebody was faster
-            _log.debug("the lease was not taken", error=str(error))
+            self._why = error.message
             return False
         except KubeError as error:
             _log.warning("the lease cannot be reached", error=str(error))
+            self._why = str(error)
             return False
-        self._renewed_at = began
+        self._renewed_at, self._why = began, ""
         self.holder = self.identity
         return True
 
@@ -148,7 +153,7 @@ class Lease:
         """Gives the lease back, so that the next leader need not wait for it to run out."""
         if not self.held() or self._seen is None:
             return
-        self._renewed_at = None
+        self._renewed_at, self._released = None, True
         spec = self._seen.spec
         spec.holder_identity, spec.lease_duration_seconds = "", 1
         spec.renew_time = spec.acquire_time = micro_stamp(self._wall())
@@ -162,7 +167,7 @@ class Lease:
     def _may_take(self, current: _Lease | None) -> bool:
         if current is None:
             return True
-        if self._seen is None or current.metadata.resource_version != self._seen.metadata.resource_version:
+        if self._seen is None or current.version != self._seen.version:
             self._seen, self._seen_at = current, self._clock()
         self.holder = current.spec.holder_identity or ""
         if self.holder in ("", self.identity):
@@ -177,7 +182,7 @@ class Lease:
             if error.code == 404:
                 return None
             raise
-        return msgspec.json.decode(data, type=_Lease)
+        return _decode(data)
 
     async def _write(self, current: _Lease | None) -> None:
         now = micro_stamp(self._wall())
@@ -189,7 +194,7 @@ class Lease:
             lease_transitions=0,
         )
         if current is None:
-            lease = _Lease(_Metadata(self._name, self._namespace), spec)
+            lease = _Lease({"name": self._name, "namespace": self._namespace}, spec)
             body = msgspec.json.encode(lease)
             data = await self._client.request("POST", LEASES.path(self._namespace), body=body, seconds=self._patience)
             self._saw(data)
@@ -207,7 +212,7 @@ class Lease:
         self._saw(await self._client.request("PUT", path, body=msgspec.json.encode(lease), seconds=self._patience))
 
     def _saw(self, data: bytes) -> None:
-        self._seen, self._seen_at = msgspec.json.decode(data, type=_Lease), self._clock()
+        self._seen, self._seen_at = _decode(data), self._clock()
 
     @property
     def _patience(self) -> float:
@@ -216,3 +221,10 @@ class Lease:
     def _lost(self, why: str) -> LeaseLost:
         self._renewed_at = None
         return LeaseLost(f"the lease {self._namespace}/{self._name} is lost: {why}")
+
+
+def _decode(data: bytes) -> _Lease:
+    try:
+        return msgspec.json.decode(data, type=_Lease)
+    except msgspec.DecodeError as error:
+        raise KubeError(f"the server sent something that is no lease: {error}") from error

@@ -36,7 +36,7 @@ class Limit:
         if self._deaf:
             self._deaf -= 1
             return
-        self.now = max(FEWEST, self.now // 2)
+        self.now = max(min(FEWEST, self._most), self.now // 2)
         self._answers = 0
         self._deaf = max(0, under_way - 1)
 
@@ -55,7 +55,8 @@ class Rate:
         if self._at is not None:
             self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
-        if self._left >= 1:
-            self._left -= 1
+        # a hair less than one is one that rounding has shaved
+        if self._left >= 1 - 1e-9:
+            self._left = max(0.0, self._left - 1)
             return 0.0
         return (1 - self._left) / self._per_second

@@ -139,9 +139,11 @@ class Outbox:
         for handle in self._later.values():
             handle.cancel()
         self._later.clear()
+        self._latest.clear()
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
+        self._idle.set()
 
     # --- sending ---
 

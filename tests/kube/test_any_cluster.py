@@ -285,6 +285,9 @@ def test_of_two_waiting_groups_the_one_of_the_higher_class_goes_first(space, run
     try:
         space.pod("before", cpu="2", node=node)
         space.gang("low", 2, priorityClassName="any-low")
+        # the older goes first otherwise; the API counts in seconds
+        made = int(time.time())
+        until(lambda: int(time.time()) > made, "the next second")
         space.gang("high", 2, priorityClassName="any-high")
         for name in ("low", "high"):
             space.until_group_says(name, "Unschedulable")

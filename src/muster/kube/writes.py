@@ -21,6 +21,9 @@ FIELD_MANAGER = "muster"
 _LONGEST_NOTE = 1024
 _LONGEST_MESSAGE = 32_768
 
+_NO_RIGHT = 'cannot create resource "pods/binding"'
+"""How authorizers say it; admission, which may mean this pod or this node, has other words."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -69,6 +72,10 @@ def _meaning(error: ApiError) -> Failure:
     if error.code == 404:
         return Failure.POD_GONE
     if error.code >= 500 or error.code in (401, 408):
+        return Failure.TRANSIENT
+    if error.code == 403 and _NO_RIGHT in error.message:
+        # whoever may not bind at all is told so, whatever the node; a server that has just started and has not read its
+        # roles yet says it too
         return Failure.TRANSIENT
     return Failure.REJECTED
 

@@ -9,6 +9,7 @@ bound, end when their time is over and go when they are asked to.
 import asyncio
 import heapq
 import itertools
+from contextlib import AsyncExitStack
 from typing import Generic, TypeVar
 
 import msgspec
@@ -52,12 +53,16 @@ class KubeStage:
         self._numbers = itertools.count()
         self._chores = []
         """What kubelets have to do in this instant."""
+        self._arrivals = []
+        """What late binds wait for, of those whose time has come."""
         self._late = {}
         """Binds on their way, by UID."""
         self._shown = START
         """What the driver takes for the time: it hears of an instant when all that it brings has been done."""
         self._seen = There()
         self._failures = []
+        """What went wrong where nobody waits for it."""
+        self._ending = AsyncExitStack()
         self._stirred = True
 
     # --- life ---
@@ -65,33 +70,32 @@ class KubeStage:
     def __enter__(self):
         self._runner = asyncio.Runner()
         self._runner.get_loop().set_exception_handler(lambda _, context: self._failures.append(context))
-        self._runner.run(self._open())
+        try:
+            self._runner.run(self._open())
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
         try:
-            self._runner.run(self._close())
+            self._runner.run(self._ending.aclose())
         finally:
             self._runner.close()
+        assert not self._failures, self._failures
 
     async def _open(self):
-        self._client = await Client(self._connection, user_agent="scenarios").__aenter__()
-        self._wire = await Wire(self._connection, on_bind=self._bind).__aenter__()
+        self._client = await self._ending.enter_async_context(Client(self._connection, user_agent="scenarios"))
+        self._wire = await self._ending.enter_async_context(Wire(self._connection, on_bind=self._bind))
         self._requests = Requests(self._client)
         self._hands = Hands(self, self._requests, groups=self._group_resource)
         there = await self._list()
         assert not there.nodes, f"other nodes are in the way: {[node.metadata.name for node in there.nodes]}"
+        self._ending.push_async_callback(self._clean_up)
         await self._start_driver()
 
-    async def _close(self):
-        await self._driver.kill()
-        try:
-            await self._clean_up()
-        finally:
-            await self._wire.__aexit__(None, None, None)
-            await self._client.__aexit__(None, None, None)
-
     async def _clean_up(self):
+        await self._driver.kill()
         there = await self._list()
         for path in self._hands.made:
             await self._requests.if_there("DELETE", path)
@@ -134,16 +138,15 @@ class KubeStage:
         fate = self.faults.bind(placement, self.now)
         if fate.delay_seconds > 0:
             arrived = asyncio.get_running_loop().create_future()
-            self.at(self.now + fate.delay_seconds, lambda: arrived.done() or arrived.set_result(None))
+            self.at(self.now + fate.delay_seconds, lambda: self._arrivals.append(arrived))
             self._late[placement.uid] = placement
             try:
                 await arrived
             finally:
                 del self._late[placement.uid]
-        if fate.failure is Failure.TRANSIENT:
-            raise ApiError("the server is busy", code=503, reason="ServiceUnavailable")
         if fate.failure is not None:
-            raise ApiError(f"pods {placement.pod} is denied", code=403, reason="Forbidden")
+            code = 503 if fate.failure is Failure.TRANSIENT else 403
+            raise ApiError(f"bind failed: {fate.failure}", code=code)
         self._times.bound[placement.uid] = self.now
 
     # --- time ---
@@ -194,12 +197,16 @@ class KubeStage:
 
     async def _show_instant(self):
         chores, self._chores = self._chores, []
-        await asyncio.gather(*chores)
-        while self._stirred and await self._in_step() is None:
-            pass
+        if self._stirred:
+            await self._see_done(chores)
         self._shown = self.now
         self._driver.lens.release()
         self._driver.wake()
+        # an answer is for the driver alone, which must know the time when it comes
+        arrivals, self._arrivals = self._arrivals, []
+        for arrived in arrivals:
+            if not arrived.done():
+                arrived.set_result(None)
 
     async def _until_rest(self):
         while True:
@@ -212,7 +219,9 @@ class KubeStage:
             if there is None or not self._driver.idle:
                 continue
             if duties := [*self._duties(there)]:
-                await asyncio.gather(*duties)
+                self._driver.lens.hold()
+                await self._see_done(duties)
+                self._driver.lens.release()
             elif there.has_leaving_groups:
                 # whoever protects groups takes its time
                 await asyncio.sleep(_LOOK_SECONDS)
@@ -221,6 +230,12 @@ class KubeStage:
         self._note(there)
         self._stirred = False
         self._driver.rest()
+
+    async def _see_done(self, things):
+        """Does what is to be done together; returns when the driver's reflectors have seen it."""
+        await asyncio.gather(*things)
+        while await self._in_step() is None:
+            pass
 
     async def _in_step(self):
         """What the server has, once the driver's reflectors have it too; None if they have something else by then."""

@@ -211,20 +211,23 @@ class Muster:
             self._failed.result()
         if working.done():
             working.result()
-        await self._finish()
+        await self._finish(working)
 
-    async def _finish(self) -> None:
+    async def _finish(self, working: asyncio.Task[None]) -> None:
         """What was decided is carried out."""
         _log.info("stopping")
-        if self._scheduler is not None and self._outbox is not None:
+        outbox = self._outbox
+        if self._scheduler is not None and outbox is not None:
             self._scheduler.stop()
-            with suppress(TimeoutError):
+            try:
                 async with asyncio.timeout(_STOP_SECONDS):
-                    await self._outbox.done(up_to=Urgency.POD)
+                    await working
+                    await self._scheduler.finish()
+            except TimeoutError:
+                _log.warning("stopped before all was sent", waiting=outbox.waiting, under_way=outbox.under_way)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LAST_EVENTS_SECONDS):
-                    await self._outbox.done()
-            await self._outbox.close()
+                    await outbox.done()
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)

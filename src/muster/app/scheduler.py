@@ -82,33 +82,42 @@ class Scheduler:
         self._after_changes = after_changes
         self._measure = measure
         self._stopping = False
-        self.decided_at = 0.0
-        """When the loop last went round; a loop that stands still is not healthy."""
 
     async def run(self) -> None:
         """Decides until `stop` is called."""
         while not self._stopping:
             await self._something_to_do()
-            changes = self._inbox.take()
-            for first in range(0, len(changes), _CHANGES_AT_ONCE):
-                self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
-                await asyncio.sleep(0)
-            if changes:
-                self._after_changes()
-            self.decided_at = self._clock()
-            began = time.perf_counter()
-            decisions = self._engine.decide(self.decided_at, WORK)
-            if self._measure is not None:
-                self._measure.decided(time.perf_counter() - began, decisions)
-            for decision in decisions:
-                self._carry_out(decision)
-            # sockets get their turn
+            await self._turn()
+
+    async def _turn(self) -> None:
+        changes = self._inbox.take()
+        for first in range(0, len(changes), _CHANGES_AT_ONCE):
+            self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
             await asyncio.sleep(0)
+        if changes:
+            self._after_changes()
+        began = time.perf_counter()
+        # with nothing to spend no unit is decided, but answers to binds are still acted on
+        decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)
+        if self._measure is not None:
+            self._measure.decided(time.perf_counter() - began, decisions)
+        for decision in decisions:
+            self._carry_out(decision)
+        # sockets get their turn
+        await asyncio.sleep(0)
 
     def stop(self) -> None:
-        """No more decisions; what was decided is still carried out by the outbox."""
+        """No unit is decided any more."""
         self._stopping = True
         self._inbox.filled.set()
+
+    async def finish(self) -> None:
+        """Returns when all that was decided is done and what came of it is written; `run` has ended before."""
+        while True:
+            await self._outbox.done(up_to=Urgency.POD)
+            if not self._inbox.filled.is_set():
+                return
+            await self._turn()
 
     async def _something_to_do(self) -> None:
         at = self._engine.next_decide_at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-FEWEST = 4
 FIRST = 16
 MOST = 64
 
@@ -36,7 +35,7 @@ class Limit:
         if self._deaf:
             self._deaf -= 1
             return
-        self.now = max(min(FEWEST, self._most), self.now // 2)
+        self.now = max(1, self.now // 2)
         self._answers = 0
         self._deaf = max(0, under_way - 1)
 

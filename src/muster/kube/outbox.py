@@ -249,15 +249,16 @@ class Outbox:
             self.limit.pushed_back(under_way)
         else:
             self.limit.kept_up(under_way)
-        if pushed_back:
-            asked = getattr(error, "retry_after", None) or 0.0
-            pause = min(_LONGEST_PAUSE_SECONDS, max(_SHORTEST_PAUSE_SECONDS, asked))
+        asked = getattr(error, "retry_after", None) or 0.0
+        pause = min(_LONGEST_PAUSE_SECONDS, max(_SHORTEST_PAUSE_SECONDS, asked))
+        if pushed_back and under_way == 1:
+            # the server takes not even one: all wait; else this one alone, since others are being served
             self._paused_until = max(self._paused_until, _now() + pause)
         errand.tries += 1
         if replaced or self._closed:
             return
         if pushed_back:
-            self._again(errand, 0.0)
+            self._again(errand, pause)
         elif errand.lasting or (lost and errand.tries < _TRIES):
             seconds = backoff_seconds(
                 errand.tries, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS
@@ -269,13 +270,11 @@ class Outbox:
     def _again(self, errand: Errand, seconds: float) -> None:
         if errand.subject:
             self._latest[errand.subject] = errand
-        if not seconds:
-            self._enqueue(errand, front=True)
-            return
 
         def back() -> None:
             del self._later[errand]
-            self._enqueue(errand)
+            # it has waited longer than those that came meanwhile
+            self._enqueue(errand, front=True)
             self._pump_soon()
 
         self._later[errand] = asyncio.get_running_loop().call_later(seconds, back)

@@ -242,7 +242,10 @@ class KubeStage:
         there = await self._list()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _CATCH_UP_SECONDS
-        while not there.is_known_to(self._driver.informers):
+        informers = self._driver.informers
+        groups = next(one for one in (informers.native, informers.custom) if one.resource == self._group_resource)
+        reflectors = (informers.nodes, groups, informers.pods, informers.classes)
+        while not there.is_known_to(reflectors):
             if loop.time() > deadline:
                 return None
             await asyncio.sleep(_LOOK_SECONDS)
@@ -338,19 +341,15 @@ class There:
     """What a server has at one time: all of it, and for scenarios what is in their namespace."""
 
     def __init__(self, nodes=(), groups=(), pods=(), classes=()):
-        self._all = {"nodes": nodes, "groups": groups, "pods": pods, "classes": classes}
+        self._all = (nodes, groups, pods, classes)
         self.nodes = nodes
         self.groups = _ours(groups)
         self.pods = _ours(pods)
 
-    def is_known_to(self, informers):
-        known = {
-            "nodes": informers.nodes.known,
-            "groups": informers.native.known or informers.custom.known,
-            "pods": informers.pods.known,
-            "classes": informers.classes.known,
-        }
-        return all(known[kind] == _versions(objects) for kind, objects in self._all.items())
+    def is_known_to(self, reflectors):
+        """Whether these, of the same kinds in the same order, have it all in these versions."""
+        known = [reflector.known for reflector in reflectors]
+        return known == [_versions(objects) for objects in self._all]
 
     @property
     def has_leaving_groups(self):

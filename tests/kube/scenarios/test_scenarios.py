@@ -81,7 +81,7 @@ steps:
   - {at: 10s, delete: gang/a, expect: {gangs: {a: {is: absent}}}}
   - {at: 20s, gang: {name: a, members: 3, cpu: 4}, expect: {gangs: {a: {is: running, started: 20s}}}}
 """,
-    "a gang is deleted and made again in one instant": """
+    "a gang is deleted and made again a moment later": """
 gangs: [{name: a, members: 2, cpu: 3}]
 steps:
   - {at: 10s, delete: gang/a}

@@ -301,7 +301,7 @@ def test_a_port_that_is_taken(stock):
         status, said = refusal(f"--kubeconfig={stock.kubeconfig()}", f"--listen={address}")
     assert status == BAD_INPUT
     assert said.startswith(f"cannot listen on {address}: ")
-    assert said.endswith("address already in use; choose another with --listen")
+    assert said.endswith("Address already in use; choose another with --listen")
 
 
 def test_an_address_that_is_not_ours(stock):

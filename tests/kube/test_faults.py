@@ -42,8 +42,8 @@ BINDINGS = {
         {"level": "None"},
     ],
 }
-PATIENT = (15, 10, 2)
-"""Seconds of the lease, as they are by default: a restart of the API server is no reason to lose it."""
+SHORT = (4, 3, 1)
+"""Seconds of a lease that a test waits for the end of: duration, deadline of its renewal, time between tries."""
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster"
 _numbers = itertools.count(1)
 
@@ -176,7 +176,7 @@ def stage(fragile, namespaces, tmp_path):
 def test_a_gang_is_completed_after_the_api_server_died_in_the_middle_of_it(stage, nodes):
     nodes(stage.plane, 60)
     journal = stage.folder / "journal"
-    muster = stage.muster(lease=PATIENT, journal=journal)
+    muster = stage.muster(journal=journal)
     muster.wait_for("leading")
     stage.gang("train", 400)
     stage.history.until_bound("train", 50)
@@ -193,7 +193,7 @@ def test_a_gang_is_completed_after_the_api_server_died_in_the_middle_of_it(stage
 def test_a_bind_whose_answer_was_lost_is_not_sent_to_another_node(stage, nodes):
     nodes(stage.plane, 60)
     with CuttingProxy(stage.plane.server) as way:
-        muster = stage.muster(through=way, lease=PATIENT)
+        muster = stage.muster(through=way)
         muster.wait_for("leading")
         stage.gang("train", 400)
         stage.history.until_bound("train", 50)
@@ -214,7 +214,7 @@ def test_a_bind_whose_answer_was_lost_is_not_sent_to_another_node(stage, nodes):
 def test_deletions_that_a_lost_history_hides_are_noticed(stage, nodes):
     nodes(stage.plane, 10)
     with CuttingProxy(stage.plane.server) as way:
-        muster = stage.muster(through=way, lease=PATIENT)
+        muster = stage.muster(through=way)
         muster.wait_for("leading")
         stage.gang("first", 80)
         stage.started("first")
@@ -237,7 +237,7 @@ def test_deletions_that_a_lost_history_hides_are_noticed(stage, nodes):
 def test_gangs_come_and_go_while_every_connection_is_cut_again_and_again(stage, nodes):
     nodes(stage.plane, 12)
     with CuttingProxy(stage.plane.server) as way:
-        stage.muster(through=way, lease=PATIENT).wait_for("leading")
+        stage.muster(through=way).wait_for("leading")
         for number in range(8):
             # room for two: the third starts only when the end of the first is noticed
             stage.gang(f"train-{number}", 40)
@@ -269,13 +269,13 @@ def test_a_gang_that_is_deleted_in_the_middle_of_its_binding_leaves_its_room_to_
 
 def test_a_gang_is_completed_by_the_next_replica_after_one_was_killed_in_the_middle_of_it(stage, nodes):
     nodes(stage.plane, 60)
-    first = stage.muster()
+    first = stage.muster(lease=SHORT)
     first.wait_for("leading")
     stage.gang("train", 400)
     stage.history.until_bound("train", 50)
     first.kill()
     assert len(_unbound(stage, "train")) > 0
-    second = stage.muster()
+    second = stage.muster(lease=SHORT)
 
     stage.started("train")
     stage.check()
@@ -284,14 +284,14 @@ def test_a_gang_is_completed_by_the_next_replica_after_one_was_killed_in_the_mid
 
 def test_a_gang_whose_nodes_were_closed_while_no_replica_ran_is_released(stage, nodes):
     names = nodes(stage.plane, 25)
-    first = stage.muster()
+    first = stage.muster(lease=SHORT)
     first.wait_for("leading")
     stage.gang("train", 200, timeout=8)
     stage.history.until_bound("train", 50)
     first.kill()
     assert len(_unbound(stage, "train")) > 0
     stage.plane.kubectl("cordon", *names)
-    second = stage.muster()
+    second = stage.muster(lease=SHORT)
 
     until_group_says(stage.plane, stage.namespace, "train", status="False", reason="Timeout")
     second.wait_for("releasing", unit=f"{stage.namespace}/train")
@@ -302,7 +302,7 @@ def test_a_gang_whose_nodes_were_closed_while_no_replica_ran_is_released(stage, 
 def test_a_replica_that_is_asked_to_stop_finishes_its_gang_and_gives_the_lease_back(stage, nodes):
     nodes(stage.plane, 60)
     # by default a lease that is not given back is a lease for 15 seconds
-    first = stage.muster(lease=PATIENT)
+    first = stage.muster()
     first.wait_for("leading")
     stage.gang("train", 400)
     stage.history.until_bound("train", 50)
@@ -311,7 +311,7 @@ def test_a_replica_that_is_asked_to_stop_finishes_its_gang_and_gives_the_lease_b
     assert not _unbound(stage, "train")
     lease = stage.plane.request("GET", LEASE)["spec"]
     assert not lease.get("holderIdentity")
-    second = stage.muster(lease=PATIENT)
+    second = stage.muster()
     second.wait_for("leading")
     assert not second.said("standing by, another replica leads")
     stage.started("train")
@@ -320,9 +320,9 @@ def test_a_replica_that_is_asked_to_stop_finishes_its_gang_and_gives_the_lease_b
 
 def test_a_leader_that_was_paused_for_too_long_sends_nothing_more_and_ends(stage, nodes):
     nodes(stage.plane, 60)
-    first = stage.muster()
+    first = stage.muster(lease=SHORT)
     first.wait_for("leading")
-    second = stage.muster()
+    second = stage.muster(lease=SHORT)
     second.wait_for("standing by, another replica leads")
     stage.gang("train", 400)
     stage.history.until_bound("train", 50)
@@ -361,7 +361,7 @@ async def test_a_write_that_waits_for_its_connection_is_not_sent_once_the_lease_
 
 def test_a_leader_that_cannot_reach_the_server_ends_before_its_lease_does(stage, nodes):
     with CuttingProxy(stage.plane.server) as way:
-        muster = stage.muster(through=way)
+        muster = stage.muster(through=way, lease=SHORT)
         muster.wait_for("leading")
         way.stall()
 
@@ -406,7 +406,7 @@ def test_a_gang_is_completed_after_a_race_with_another_scheduler_for_the_same_ro
     members = [pod(f"train-{number}", gang="train") for number in range(100)]
     stage.plane.start_scheduler()
     try:
-        stage.muster(lease=PATIENT).wait_for("leading")
+        stage.muster().wait_for("leading")
         stage.group("train", 100)
         stage.pods(members[:95])
         with ThreadPoolExecutor(2) as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -42,7 +43,7 @@ async def serve(listen: str, *, healthy: Check, ready: Check, registry: Collecto
             await site.start()
         except OSError as error:
             raise ConfigError(
-                f"cannot listen on {listen}: {error.strerror}", hint="choose another with --listen"
+                f"cannot listen on {listen}: {os.strerror(error.errno or 0)}", hint="choose another with --listen"
             ) from error
         yield runner.addresses[0][1]
     finally:

@@ -98,7 +98,7 @@ class Muster:
         async with AsyncExitStack() as stack:
             if journal is not None:
                 stack.callback(journal.close)
-            await stack.enter_async_context(
+            port = await stack.enter_async_context(
                 health.serve(settings.listen, healthy=self.unhealthy, ready=self.unready, registry=self.registry)
             )
             self._metrics = self._measure(connection)
@@ -106,7 +106,9 @@ class Muster:
                 Client(connection, user_agent=f"muster/{__version__}", observe=self._metrics.observe_request)
             )
             version = await check_server(client, connection)
-            _log.info("connected", server=connection.server, kubernetes=version, source=connection.source)
+            _log.info(
+                "connected", server=connection.server, kubernetes=version, source=connection.source, health_port=port
+            )
             stack.push_async_callback(self._end)
             engine = Engine(profile)
             recorded = engine if journal is None else self._recorded(engine, journal)

@@ -198,8 +198,10 @@ class Client:
                 hint="check certificate-authority and the address in the kubeconfig",
             )
         if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
+            reason = getattr(error, "os_error", error)
+            why = (getattr(reason, "reason", None) or str(reason)).replace("_", " ").lower()
             return Unreachable(
-                f"no TLS connection to {server}: {error}", hint="is it a Kubernetes API server, and is https right?"
+                f"no TLS connection to {server}: {why}", hint="is it a Kubernetes API server, and is https right?"
             )
         if isinstance(error, TimeoutError):
             return Unreachable(f"{server} did not answer in time", hint="is it overloaded, or behind a firewall?")
@@ -207,7 +209,8 @@ class Client:
             number = error.os_error.errno or 0
             # asyncio has a text of its own for refused connections; look-ups of names have negative numbers
             cause = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error) or "reset"
-            return Unreachable(f"cannot connect to {server}: {cause}", hint="is the API server running?")
+            hint = "is the API server running?" if number > 0 else "check the address in the kubeconfig"
+            return Unreachable(f"cannot connect to {server}: {cause}", hint=hint)
         if isinstance(error, aiohttp.ClientPayloadError):
             return Unreachable(f"the connection to {server} broke in the middle of an answer")
         return Unreachable(f"the connection to {server} broke: {str(error) or type(error).__name__}")

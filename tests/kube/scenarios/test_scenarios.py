@@ -7,60 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from muster.base.errors import ApiError, ScenarioError
-from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
+from muster.base.errors import ScenarioError
 from muster.sim.scenario.file import load, loads
-from muster.sim.scenario.run import play, run
-from tests.kube.checks import until
-from tests.kube.conftest import VERSION
-from tests.kube.scenarios.stage import KubeStage
+from muster.sim.scenario.run import run
+from tests.kube.scenarios.playing import missed, played, story
 
-ROOT = Path(__file__).parents[3]
-FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
-
-
-@pytest.fixture(scope="module", params=["native", "custom"])
-def cluster(request):
-    """A kubeconfig, and the API that PodGroups are written to."""
-    if request.param == "native":
-        if not VERSION.startswith("1.37"):
-            pytest.skip("v1beta1 came with 1.37")
-        return request.getfixturevalue("plane").kubeconfig(), NATIVE_POD_GROUPS[0]
-    stock = request.getfixturevalue("stock")
-    stock.kubectl("apply", "-k", str(ROOT / "deploy" / "crds"))
-    stock.kubectl("wait", "--for=condition=Established", "crd/podgroups.muster.dev", "--timeout=30s")
-    until(lambda: served(stock, CUSTOM_POD_GROUPS[0].path()), "its PodGroups to be served")
-    return stock.kubeconfig(), CUSTOM_POD_GROUPS[0]
-
-
-def served(plane, path):
-    """Established is not served yet: for a moment the answer is 429, "storage is (re)initializing"."""
-    try:
-        plane.request("GET", path)
-    except ApiError as error:
-        if error.code not in (404, 429):
-            raise
-        return False
-    return True
-
-
-def played(scenario, cluster):
-    kubeconfig, groups = cluster
-    with KubeStage(kubeconfig, groups=groups, strategy=scenario.strategy) as stage:
-        return play(scenario, stage, perform=stage.perform)
-
-
-def missed(result):
-    return [str(check) for check in result.expectations if not check.held]
-
-
-def story(result):
-    """Everything that happened and what became of everybody; in which order within an instant is chance."""
-    # what the API server itself says of gated pods the simulated world does not say
-    lines = [line for line in result.timeline if not line.text.endswith(GATED)]
-    told = sorted((line.at, line.kind, line.text) for line in lines)
-    return told, sorted(result.units, key=lambda unit: unit.name)
+FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -1,0 +1,24 @@
+"""Plays a scenario on a real cluster, and tells what happened so that it can be compared with a simulated run."""
+
+from muster.sim.scenario.run import play
+from tests.kube.scenarios.stage import KubeStage
+
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+
+
+def played(scenario, cluster):
+    kubeconfig, groups = cluster
+    with KubeStage(kubeconfig, groups=groups, strategy=scenario.strategy) as stage:
+        return play(scenario, stage, perform=stage.perform)
+
+
+def missed(result):
+    return [str(check) for check in result.expectations if not check.held]
+
+
+def story(result):
+    """Everything that happened and what became of everybody; in which order within an instant is chance."""
+    # what the API server itself says of gated pods the simulated world does not say
+    lines = [line for line in result.timeline if not line.text.endswith(GATED)]
+    told = sorted((line.at, line.kind, line.text) for line in lines)
+    return told, sorted(result.units, key=lambda unit: unit.name)

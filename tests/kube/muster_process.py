@@ -22,7 +22,7 @@ class MusterProcess:
     """
 
     def __init__(self, kubeconfig, folder, *, name="muster", lease=(15, 10, 2), rate=None, journal=None):
-        """`lease`: seconds of leaseDuration, renewDeadline and retryPeriod, by default the usual ones; `rate`: requests a second at most."""
+        """`lease`: seconds of leaseDuration, renewDeadline and retryPeriod; `rate`: requests a second at most."""
         self.name = name
         self.log = Path(folder) / f"{name}.log"
         config = Path(folder) / f"{name}.yaml"

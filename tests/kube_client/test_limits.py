@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.kube.limits import FEWEST, Limit, Rate
+from muster.kube.limits import Limit, Rate
 
 
 def answers(limit, count):
@@ -63,14 +63,14 @@ def test_answers_to_requests_of_before_the_halving_count_as_part_of_the_volley()
     assert limit.now == 8
 
 
-def test_the_limit_never_falls_below_a_few():
+def test_the_limit_never_falls_below_one():
     limit = Limit(first=16)
     for _ in range(20):
         limit.pushed_back(1)
-    assert limit.now == FEWEST
+    assert limit.now == 1
 
 
-@pytest.mark.parametrize("most", [1, 2, FEWEST])
+@pytest.mark.parametrize("most", [1, 2, 4])
 def test_a_push_back_never_makes_the_limit_larger(most):
     limit = Limit(first=most, most=most)
     limit.pushed_back(1)
@@ -82,7 +82,7 @@ def test_the_limit_stays_within_its_bounds(answers):
     limit = Limit(first=16, most=64)
     for pushed_back, under_way in answers:
         (limit.pushed_back if pushed_back else limit.kept_up)(under_way)
-        assert FEWEST <= limit.now <= 64
+        assert 1 <= limit.now <= 64
 
 
 def test_a_rate_allows_a_burst_and_then_so_many_a_second():

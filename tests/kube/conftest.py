@@ -14,7 +14,7 @@ from controlplane import build
 from controlplane.kubelet import Kubelets, delete_nodes, make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 
-VERSION = os.environ.get("KUBERNETES", build.KUBERNETES)
+VERSION = os.environ.get("KUBERNETES") or build.KUBERNETES
 _HERE = Path(__file__).parent
 _numbers = itertools.count(1)
 

@@ -24,7 +24,7 @@ from controlplane.plane import ControlPlane
 from muster.base.errors import ApiError, LeaseLost
 from muster.kube.client import Client
 from muster.kube.connection import load
-from tests.kube.checks import History, check, until, until_group_says
+from tests.kube.checks import History, check, group_says, until, until_group_says
 from tests.kube.conftest import VERSION
 from tests.kube.cutting_proxy import CuttingProxy
 from tests.kube.muster_process import MusterProcess
@@ -170,6 +170,25 @@ def stage(fragile, namespaces, tmp_path):
     fragile.kubectl("delete", "lease", "muster", "-n", "muster-system", "--ignore-not-found")
 
 
+@pytest.fixture
+def few_seats(fragile):
+    """Replicas share three seats, and there is no queue to wait for one."""
+    limited = {"nominalConcurrencyShares": 1, "lendablePercent": 0, "borrowingLimitPercent": 0}
+    level = {"type": "Limited", "limited": {**limited, "limitResponse": {"type": "Reject"}}}
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
+    rule = {"subjects": [{"kind": "Group", "group": {"name": REPLICAS}}], "resourceRules": [everything]}
+    flow = {"priorityLevelConfiguration": {"name": "few"}, "matchingPrecedence": 100, "rules": [rule]}
+    root = "/apis/flowcontrol.apiserver.k8s.io/v1"
+    made = {"prioritylevelconfigurations": level, "flowschemas": flow}
+    for kind, spec in made.items():
+        fragile.request("POST", f"{root}/{kind}", {"metadata": {"name": "few"}, "spec": spec})
+    limit = 'apiserver_flowcontrol_nominal_limit_seats{priority_level="few"}'
+    until(lambda: limit in fragile.request("GET", "/metrics"), "the limit")
+    yield
+    for kind in reversed(made):
+        fragile.request("DELETE", f"{root}/{kind}/few")
+
+
 # --- the API server ---------------------------------------------------------------------------
 
 
@@ -198,9 +217,8 @@ def test_a_bind_whose_answer_was_lost_is_not_sent_to_another_node(stage, nodes):
         stage.gang("train", 400)
         stage.history.until_bound("train", 50)
         way.deafen()
-        # what was sent is done: the server has nothing left that it could bind
-        quiet = len(_bindings(stage))
-        stage.history.until_bound("train", quiet)
+        # binds go on for a moment whose answers are held back
+        stage.history.until_bound("train", len(_bindings(stage)))
         way.cut()
         way.hear()
 
@@ -209,6 +227,17 @@ def test_a_bind_whose_answer_was_lost_is_not_sent_to_another_node(stage, nodes):
     stage.check()
     # those whose answer was cut off are not in the record as bound
     assert set(_bound_by_record(stage).values()) == {1}
+
+
+def test_a_gang_starts_on_a_server_that_rejects_what_is_more_than_a_few_requests_at_once(stage, nodes, few_seats):
+    nodes(stage.plane, 30)
+    stage.muster().wait_for("leading")
+    stage.gang("train", 200)
+
+    stage.started("train")
+    stage.check()
+    rejected = 'apiserver_flowcontrol_rejected_requests_total{flow_schema="few"'
+    assert rejected in stage.plane.request("GET", "/metrics")
 
 
 def test_deletions_that_a_lost_history_hides_are_noticed(stage, nodes):
@@ -309,12 +338,12 @@ def test_a_replica_that_is_asked_to_stop_finishes_its_gang_and_gives_the_lease_b
     assert first.stop() == 0
 
     assert not _unbound(stage, "train")
+    assert group_says(stage.plane, stage.namespace, "train")[:2] == ("True", "Scheduled")
     lease = stage.plane.request("GET", LEASE)["spec"]
     assert not lease.get("holderIdentity")
     second = stage.muster()
     second.wait_for("leading")
     assert not second.said("standing by, another replica leads")
-    stage.started("train")
     stage.check()
 
 

@@ -11,9 +11,7 @@ import yaml
 
 from muster.base.errors import KubeconfigError
 from muster.kube.connection import load
-from tests.kube_client.test_credentials_certificates import Authority, presented
-
-NOW = 1_800_000_000.0
+from tests.kube_client.pki import NOW, Authority, presented
 
 
 def b64(data):

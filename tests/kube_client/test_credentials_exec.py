@@ -11,16 +11,16 @@ import sys
 import textwrap
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.api.times import stamp
 from muster.base.errors import KubeconfigError
-from muster.kube.credentials import ExecPlugin
+from muster.kube.exec_plugin import ExecPlugin
 from muster.kube.kubeconfig import Exec, Variable
-from tests.kube_client.test_credentials_certificates import Authority, presented
+from tests.kube_client.pki import NOW, Authority, presented
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
-NOW = 1_800_000_000.0
 
 
 class Plugin:
@@ -194,6 +194,28 @@ async def test_a_renewal_that_fails_does_no_harm_while_the_old_credential_holds(
     plugin.now = NOW + 3600
     with pytest.raises(KubeconfigError, match="exec plugin failed"):
         await credentials.headers()
+
+
+async def test_a_renewal_that_fails_is_logged_with_the_end_of_the_old_credential(plugin):
+    plugin.answers(token="first", ends=NOW + 3600)
+    credentials = plugin.credentials(env=(Variable("SECRET", "hush-hush"),))
+    await credentials.headers()
+    plugin.script("import os; raise SystemExit('no way in with ' + os.environ['SECRET'])")
+    plugin.now = NOW + 3540
+    with capture_logs() as lines:
+        await credentials.headers()
+        await settled(credentials)
+    (line,) = lines
+    assert (line["log_level"], line["ends"]) == ("warning", stamp(NOW + 3600))
+    assert "no way in with ***" in line["error"]
+    assert "first" not in str(line)
+
+
+async def test_a_failure_that_someone_is_told_of_is_not_logged(plugin):
+    plugin.answers(kind="Other")
+    with capture_logs() as lines, pytest.raises(KubeconfigError):
+        await plugin.credentials().headers()
+    assert lines == []
 
 
 async def test_a_renewal_that_failed_is_tried_again_ten_seconds_later(plugin):

@@ -54,12 +54,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
                 try:
                     target.load_cert_chain(chain, key, password=password)
                 except ssl.SSLError as error:
-                    mismatch = error.reason == "KEY_VALUES_MISMATCH"
-                    what = (
-                        "client key is not the one of the certificate"
-                        if mismatch
-                        else "client certificate or key is broken"
-                    )
+                    what = "client certificate or key is broken"
+                    if error.reason == "KEY_VALUES_MISMATCH":
+                        what = "client key is not the one of the certificate"
                     raise KubeconfigError(what, file=source, hint=hint) from error
 
 
@@ -86,12 +83,12 @@ class CertificateFiles:
         self._source = source
         self._now = now
         self._seen = self._state()
-        self._looked_at: float | None = now()
+        self._looked_at = now()
         self._load()
 
     async def headers(self) -> dict[str, str]:
         at = self._now()
-        if self._looked_at is None or not 0 <= at - self._looked_at < REREAD_SECONDS:
+        if is_due(self._looked_at, now=at):
             self._looked_at = at
             state = self._state()
             if state != self._seen:
@@ -102,7 +99,7 @@ class CertificateFiles:
         return {}
 
     def refused(self, sent: Mapping[str, str] | None = None) -> None:
-        self._looked_at = None
+        self._looked_at = -math.inf
 
     def _state(self) -> list[tuple[int, int] | None]:
         return [_state_of(path) for path in (self._certificate, self._key)]

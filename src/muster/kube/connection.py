@@ -20,18 +20,9 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from muster.base.errors import KubeconfigError
-from muster.kube.credentials import (
-    Certificate,
-    CertificateFiles,
-    Credentials,
-    ExecPlugin,
-    Fixed,
-    Together,
-    TokenFile,
-    basic,
-    bearer,
-    read_file,
-)
+from muster.kube.certificates import Certificate, CertificateFiles
+from muster.kube.credentials import Credentials, Fixed, Together, TokenFile, basic, bearer, read_file
+from muster.kube.exec_plugin import ExecPlugin
 from muster.kube.kubeconfig import Choice, Cluster, User, read
 
 __all__ = ["SERVICE_ACCOUNT", "Connection", "load"]

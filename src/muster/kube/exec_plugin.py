@@ -26,12 +26,12 @@ __all__ = ["ExecPlugin"]
 
 _log = structlog.get_logger()
 
-PLUGIN_SECONDS = 60.0
+_PLUGIN_SECONDS = 60.0
 # A renewal that failed is not tried again for this long while the old credential holds.
-RETRY_SECONDS = 10.0
+_RETRY_SECONDS = 10.0
 # A plugin runs again this long before what it gave ends, or at a tenth of its life if that is shorter.
-RENEW_SECONDS = 60.0
-EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_RENEW_SECONDS = 60.0
+_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -91,10 +91,12 @@ class ExecPlugin:
         context: ssl.SSLContext | None = None,
         environ: Mapping[str, str] = os.environ,
         now: Callable[[], float] = time.time,
-        timeout_seconds: float = PLUGIN_SECONDS,
+        timeout_seconds: float = _PLUGIN_SECONDS,
     ) -> None:
         """`cluster` is told to a plugin that wants it; certificates it gives are loaded into `context`."""
-        _check_plugin(plugin, source)
+        if (problem := _problem(plugin)) is not None:
+            why, hint = problem
+            raise KubeconfigError(f"exec plugin {why}", file=source, hint=hint)
         self._plugin = plugin
         self._source = source
         self._context = context
@@ -113,7 +115,7 @@ class ExecPlugin:
         self._renew_at = 0.0
         self._run: asyncio.Task[_Held] | None = None
         self.failure: MusterError | None = None
-        """Why the last renewal failed; None once one succeeds.  Shown nowhere while what is held is good."""
+        """Why the last run failed; None once one succeeds."""
 
     async def headers(self) -> dict[str, str]:
         at = self._now()
@@ -125,7 +127,7 @@ class ExecPlugin:
         return dict(held.headers)
 
     def refused(self, sent: Mapping[str, str] | None = None) -> None:
-        if self._held is not None and _is_ours(self._held.headers, sent):
+        if self._held is not None and is_ours(self._held.headers, sent):
             self._held = None
 
     def _start(self) -> asyncio.Task[_Held]:
@@ -141,28 +143,31 @@ class ExecPlugin:
         error = run.exception()  # asked for in any case: a renewal that nobody waits for may fail
         if error is None:
             self.failure = None
-        else:
-            self.failure = error if isinstance(error, MusterError) else self._error(type(error).__name__)
-            self._renew_at = self._now() + RETRY_SECONDS
+            return
+        self.failure = error if isinstance(error, MusterError) else self._error(type(error).__name__)
+        self._renew_at = self._now() + _RETRY_SECONDS
+        if self._held is not None:
+            # with nothing held whoever asked is told
+            _log.warning("a credential is not renewed", error=str(self.failure), ends=stamp(self._held.ends))
 
     async def _renew(self) -> _Held:
         status = self._read(await self._output())
         at = self._now()
-        ends = float("inf")
+        ends = math.inf
         if status.expiration_timestamp:
             try:
                 ends = seconds(status.expiration_timestamp)
             except MusterError:
-                self._fail("printed an expirationTimestamp that is no RFC 3339 time")
+                raise self._error("printed an expirationTimestamp that is no RFC 3339 time") from None
         if status.client_certificate_data:
             ends = min(ends, self._adopt(status))
         if ends <= at:
-            self._fail(
+            raise self._error(
                 "gave a credential that has already ended", hint="is this machine's clock right?", ended=stamp(ends)
             )
         headers = bearer(status.token.encode(), source=self._source) if status.token else {}
         self._held = _Held(headers, ends)
-        self._renew_at = ends - min(RENEW_SECONDS, (ends - at) / 10) if ends != float("inf") else ends
+        self._renew_at = ends - min(_RENEW_SECONDS, (ends - at) / 10)
         return self._held
 
     def _adopt(self, status: _ExecStatus) -> float:
@@ -171,7 +176,7 @@ class ExecPlugin:
         if self._context is not None:
             Certificate(chain=chain, key=key).load(self._context, source=self._source, now=self._now())
         ends = certificate_end(chain)
-        return float("inf") if ends is None else ends
+        return math.inf if ends is None else ends
 
     async def _output(self) -> bytes:
         """What the command prints.  If it takes too long or we are stopped, it is killed with all it started."""
@@ -187,27 +192,23 @@ class ExecPlugin:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument or a variable
-            missing = isinstance(error, FileNotFoundError)
-            why = (
-                "is not installed"
-                if missing
-                else f"cannot be run: {getattr(error, 'strerror', None) or 'bad argument'}"
-            )
-            hint = self._plugin.install_hint if missing else ""
+            why, hint = f"cannot be run: {getattr(error, 'strerror', None) or 'bad argument'}", ""
+            if isinstance(error, FileNotFoundError):
+                why, hint = "is not installed", self._plugin.install_hint
             # not chained: the error may quote arguments
             raise self._error(why, hint=hint or "correct users[].user.exec.command, or install it") from None
         try:
             async with asyncio.timeout(self._timeout):
                 output, errors = await process.communicate()
         except TimeoutError:
-            self._fail(f"did not end within {self._timeout:g} s", hint=self._by_hand())
+            raise self._error(f"did not end within {self._timeout:g} s") from None
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
-            self._fail("failed", hint=self._by_hand(), status=process.returncode, said=self._last_words(errors))
+            raise self._error("failed", status=process.returncode, said=self._last_words(errors))
         return output
 
     def _read(self, output: bytes) -> _ExecStatus:
@@ -215,18 +216,18 @@ class ExecPlugin:
             credential = msgspec.json.decode(output, type=_ExecCredential)
         except (msgspec.DecodeError, UnicodeDecodeError):
             # not chained: the cause may hold what was printed
-            raise self._error("did not print an ExecCredential as JSON", hint=self._by_hand()) from None
+            raise self._error("did not print an ExecCredential as JSON") from None
         if credential.kind != "ExecCredential" or credential.api_version != self._plugin.api_version:
-            self._fail(
+            raise self._error(
                 "printed something of another kind or version",
                 hint="set users[].user.exec.apiVersion to what the plugin prints",
                 expected=self._plugin.api_version,
             )
         status = credential.status
         if status is None or not (status.token or status.client_certificate_data):
-            self._fail("printed neither a token nor a certificate", hint=self._by_hand())
+            raise self._error("printed neither a token nor a certificate")
         if bool(status.client_certificate_data) != bool(status.client_key_data):
-            self._fail("printed a certificate without its key, or a key alone", hint=self._by_hand())
+            raise self._error("printed a certificate without its key, or a key alone")
         return status
 
     def _last_words(self, errors: bytes) -> str:
@@ -238,27 +239,21 @@ class ExecPlugin:
                 said = said.replace(secret, "***")
         return said
 
-    def _by_hand(self) -> str:
-        return f"run {Path(self._plugin.command).name} by hand as users[].user.exec says"
-
     def _error(self, message: str, *, hint: str | None = None, **fields: object) -> KubeconfigError:
-        return KubeconfigError(
-            f"exec plugin {message}", command=self._plugin.command, file=self._source, hint=hint, **fields
-        )
-
-    def _fail(self, message: str, *, hint: str | None = None, **fields: object) -> NoReturn:
-        raise self._error(message, hint=hint, **fields)
+        command = self._plugin.command
+        hint = hint or f"run {Path(command).name} by hand as users[].user.exec says"
+        return KubeconfigError(f"exec plugin {message}", command=command, file=self._source, hint=hint, **fields)
 
 
-def _check_plugin(plugin: Exec, source: str) -> None:
-    def fail(message: str, hint: str) -> NoReturn:
-        raise KubeconfigError(f"exec plugin {message}", file=source, hint=hint)
-
+def _problem(plugin: Exec) -> tuple[str, str] | None:
+    """Why a plugin cannot work here, and what to do about it."""
     if not plugin.command:
-        fail("has no command", "set users[].user.exec.command")
-    if plugin.api_version not in EXEC_VERSIONS:
-        fail("has an apiVersion that is not supported", f"use one of {', '.join(EXEC_VERSIONS)}")
+        return "has no command", "set users[].user.exec.command"
+    if plugin.api_version not in _VERSIONS:
+        return "has an apiVersion that is not supported", f"use one of {', '.join(_VERSIONS)}"
     if plugin.interactive_mode not in ("", "Never", "IfAvailable", "Always"):
-        fail("has an unknown interactiveMode", "use Never or IfAvailable")
+        return "has an unknown interactiveMode", "use Never or IfAvailable"
     if plugin.interactive_mode == "Always":
-        fail("has interactiveMode Always, but a scheduler has nobody to ask", "use another user, or IfAvailable")
+        why = "has interactiveMode Always, but a scheduler has nobody to ask"
+        return why, "use another user, or IfAvailable"
+    return None

@@ -26,6 +26,7 @@ _WATCH_SECONDS = (300, 600)
 _SILENCE_SECONDS = 180.0
 _FIRST_BACKOFF_SECONDS = 0.25
 _LAST_BACKOFF_SECONDS = 10.0
+_LONGEST_ASKED_SECONDS = 60.0
 # a watch that lived so long shows that the server is well, even if it said nothing
 _HEALTHY_SECONDS = 10.0
 # a watch that ends sooner than this has failed, whatever its status; so many may, if they said anything
@@ -173,7 +174,8 @@ class Reflector(Generic[Kind]):
                 # the server is there and has said what is wrong
                 return
         seconds = backoff_seconds(self._failures, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS)
-        seconds = max(seconds * random.uniform(1, 2), getattr(error, "retry_after", None) or 0)
+        asked = min(_LONGEST_ASKED_SECONDS, getattr(error, "retry_after", None) or 0)
+        seconds = max(seconds * random.uniform(1, 2), asked)
         _log.warning("out of step, trying again", kind=self.name, error=str(error), seconds=round(seconds, 1))
         await asyncio.sleep(seconds)
 

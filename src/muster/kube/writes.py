@@ -246,7 +246,8 @@ async def write_event(
 
 def _is_gone(error: ApiError) -> bool:
     """Not there any more, or another one of the same name: what was to be written no longer matters."""
-    return error.code in (404, 409)
+    # a patch with another UID is refused as a change of the UID
+    return error.code in (404, 409) or (error.code == 422 and "metadata.uid" in error.message)
 
 
 def _one_line(error: ApiError) -> str:

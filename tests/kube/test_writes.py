@@ -1,0 +1,133 @@
+"""What the real API server makes of Muster's writes: above all, of those that are about a pod that is no more."""
+
+import pytest
+
+from muster.api.wire import Condition, Metadata, PodGroup
+from muster.base.errors import ApiError
+from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
+from muster.engine.decisions import Placement, PodRef
+from muster.kube import writes
+from muster.kube.client import Client
+from muster.kube.connection import load
+from muster.kube.resources import PODS, Resource
+
+OTHER = "00000000-0000-0000-0000-000000000000"
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+
+
+@pytest.fixture
+async def client(plane):
+    async with Client(load(kubeconfig=str(plane.kubeconfig())), user_agent="muster/test") as client:
+        yield client
+
+
+@pytest.fixture
+def pod(plane, namespace):
+    spec = {"schedulerName": "nobody", "containers": [{"name": "c", "image": "none"}]}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": spec}
+    made = plane.request("POST", f"/api/v1/namespaces/{namespace}/pods", document)
+    return PodRef(made["metadata"]["uid"], f"{namespace}/one")
+
+
+def now(plane, pod):
+    namespace, name = pod.pod.split("/")
+    return plane.request("GET", f"/api/v1/namespaces/{namespace}/pods/{name}")
+
+
+async def test_a_bind_is_acknowledged_and_sets_the_condition(plane, client, pod):
+    assert await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0) == Bound(pod.uid, "n", 5.0)
+    bound = now(plane, pod)
+    assert bound["spec"]["nodeName"] == "n"
+    assert [(one["type"], one["status"]) for one in bound["status"]["conditions"]] == [("PodScheduled", "True")]
+
+
+async def test_a_bind_of_another_uid_touches_nothing(plane, client, pod):
+    assert await writes.bind(client, Placement(OTHER, pod.pod, "n"), at=5.0) == PodGone(OTHER)
+    assert "nodeName" not in now(plane, pod)["spec"]
+
+
+async def test_a_bind_that_was_done_before_counts(client, pod):
+    placement = Placement(pod.uid, pod.pod, "n")
+    await writes.bind(client, placement, at=5.0)
+    assert await writes.bind(client, placement, at=6.0) == Bound(pod.uid, "n", 6.0)
+
+
+async def test_a_pod_that_another_scheduler_bound_is_seen_where_it_is(client, pod):
+    await writes.bind(client, Placement(pod.uid, pod.pod, "elsewhere"), at=5.0)
+    answer = await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=6.0)
+    assert isinstance(answer, PodSeen)
+    assert answer.pod.spec.node_name == "elsewhere"
+
+
+async def test_a_bind_of_a_pod_that_is_gone_is_told_so(client, namespace):
+    answer = await writes.bind(client, Placement(OTHER, f"{namespace}/never", "n"), at=5.0)
+    assert isinstance(answer, BindFailed)
+    assert answer.failure is Failure.POD_GONE
+
+
+async def test_conditions_and_deletions_of_another_uid_touch_nothing(plane, client, pod):
+    before = now(plane, pod)
+    other = PodRef(OTHER, pod.pod)
+    await writes.write_pod_condition(client, other, reason="Unschedulable", message="m", transition=True, at=5.0)
+    await writes.delete_pod(client, other, reason="Timeout", message="m", at=5.0)
+    assert now(plane, pod) == before
+
+
+async def test_the_time_of_transition_stays_when_only_the_message_changes(plane, client, pod):
+    await writes.write_pod_condition(client, pod, reason="Unschedulable", message="a", transition=True, at=5.0)
+    await writes.write_pod_condition(client, pod, reason="Unschedulable", message="b", transition=False, at=65.0)
+    [said] = now(plane, pod)["status"]["conditions"]
+    assert (said["message"], said["lastTransitionTime"]) == ("b", "1970-01-01T00:00:05Z")
+
+
+async def test_a_deleted_pod_says_why_it_goes(plane, client, pod):
+    await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0)
+    await writes.delete_pod(client, pod, reason="Timeout", message="why", at=5.0)
+    going = now(plane, pod)
+    assert going["metadata"]["deletionTimestamp"]
+    [said] = [one for one in going["status"]["conditions"] if one["type"] == "DisruptionTarget"]
+    assert (said["status"], said["reason"], said["message"]) == ("True", "Timeout", "why")
+
+
+async def test_conditions_of_another_group_of_that_name_touch_nothing(plane, client, namespace):
+    group = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
+    if plane.request("GET", "/apis/scheduling.k8s.io")["versions"][-1]["version"] == "v1":
+        pytest.skip("this version of Kubernetes has no PodGroups of v1beta1")
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    document = {"apiVersion": group.api_version, "kind": group.kind, "metadata": {"name": "g"}, "spec": spec}
+    plane.request("POST", group.path(namespace), document)
+    before = plane.request("GET", group.path(namespace, "g"))
+    meta = Metadata(name="g", namespace=namespace, uid=OTHER)
+    said = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")
+    await writes.write_group_condition(client, group, PodGroup(metadata=meta), said, at=5.0)
+    assert plane.request("GET", group.path(namespace, "g")) == before
+
+
+async def test_events_are_told_to_whoever_describes_the_pod(plane, client, pod):
+    about = writes.regarding(PODS, pod.pod, pod.uid)
+    await writes.write_event(
+        client,
+        about,
+        reason="Scheduled",
+        note="x" * 2000,
+        action="Binding",
+        warning=False,
+        reporter="muster",
+        instance="muster-1",
+        name="one.1",
+        at=5.0,
+    )
+    namespace, name = pod.pod.split("/")
+    assert "xxxx..." in plane.kubectl("describe", "pod", name, "--namespace", namespace)
+
+
+async def test_events_for_a_namespace_that_is_gone_are_not_missed(client):
+    about = writes.regarding(PODS, "no-such-namespace/one", OTHER)
+    words = {"reason": "Scheduled", "note": "n", "action": "Binding", "warning": False}
+    await writes.write_event(client, about, **words, reporter="muster", instance="m", name="one.1", at=5.0)
+
+
+async def test_what_is_wrong_with_a_request_is_told(client, namespace):
+    with pytest.raises(ApiError) as caught:
+        await client.request("POST", CONFIG_MAPS.path(namespace), body=b"{}")
+    assert caught.value.code == 422

@@ -9,7 +9,8 @@ import time
 from contextlib import ExitStack
 
 from controlplane import build
-from controlplane.kubelet import Kubelets, make_nodes
+from controlplane.kubelet import Kubelets
+from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
 from muster.base.errors import MusterError
 

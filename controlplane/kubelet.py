@@ -1,4 +1,4 @@
-"""Stand-in for kubelets: nodes that exist only in the API, and pods that run on them by word of mouth.
+"""Stand-in for kubelets: pods that run by word of mouth, on nodes that exist only in the API.
 
     make_nodes(plane, 100, gpu=8)
     with Kubelets(plane):
@@ -14,127 +14,34 @@ ends in time, and is taken out of the API once it is asked to go.  Two annotatio
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import datetime
-import socket
-import ssl
 import threading
 import time
-import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
-import aiohttp
 import msgspec
 
-from controlplane.plane import ControlPlane
+from controlplane.plane import ADMINS, ControlPlane
 from muster.api.requests import effective_requests
+from muster.api.times import stamp
 from muster.api.wire import Container, Node, Pod, PodSpec
-from muster.base.errors import ApiError
+from muster.base.errors import ApiError, Unreachable
 from muster.base.quantity import amount, show
+from muster.kube.client import JSON, STRATEGIC_PATCH, Client
+from muster.kube.connection import load
+from muster.kube.reflector import Gone, Reflector
+from muster.kube.resources import NODES, PODS
 
-__all__ = ["EXIT_CODE", "RUN_SECONDS", "Kubelets", "delete_nodes", "make_nodes"]
+__all__ = ["EXIT_CODE", "RUN_SECONDS", "Kubelets"]
 
 RUN_SECONDS = "muster.dev/run-seconds"
 EXIT_CODE = "muster.dev/exit-code"
 
 _IN_FLIGHT = 64
 _AGAIN_SECONDS = 0.2
-_WATCH_SECONDS = 300
-_REQUEST_SECONDS = 30
-_GOODBYE_SECONDS = 2
-_BROKEN_WIRE = (aiohttp.ClientError, OSError, TimeoutError)
-_JSON = "application/json"
-_STRATEGIC = "application/strategic-merge-patch+json"
 
 Room = dict[str, int]
-
-
-# --- nodes ------------------------------------------------------------------------------------
-
-
-def make_nodes(
-    plane: ControlPlane,
-    count: int,
-    *,
-    cpu: str = "8",
-    memory: str = "32Gi",
-    pods: int = 110,
-    gpu: int = 0,
-    labels: Mapping[str, str] | Callable[[int], Mapping[str, str]] | None = None,
-    prefix: str = "n",
-) -> list[str]:
-    """Create ready nodes n0, n1, ... and give their names.  `labels` are for all, or by number: racks, zones."""
-    room = {"cpu": cpu, "memory": memory, "pods": str(pods)} | ({"nvidia.com/gpu": str(gpu)} if gpu else {})
-    nodes = [
-        _node(f"{prefix}{number}", room, labels(number) if callable(labels) else labels or {})
-        for number in range(count)
-    ]
-    _run_apart(_each(plane, [("POST", "/api/v1/nodes", node) for node in nodes]))
-    return [str(node["metadata"]["name"]) for node in nodes]
-
-
-def delete_nodes(plane: ControlPlane, names: Sequence[str]) -> None:
-    """No harm if some are gone already."""
-    _run_apart(_each(plane, [("DELETE", f"/api/v1/nodes/{name}", None) for name in names], missing_ok=True))
-
-
-def _node(name: str, room: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, Any]:
-    # an API server takes the status of a new node as it comes: one request, not two
-    now = _now()
-    ready = {
-        "type": "Ready",
-        "status": "True",
-        "reason": "KubeletReady",
-        "lastHeartbeatTime": now,
-        "lastTransitionTime": now,
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
-        "status": {"capacity": dict(room), "allocatable": dict(room), "conditions": [ready]},
-    }
-
-
-async def _each(plane: ControlPlane, calls: Sequence[tuple[str, str, object]], *, missing_ok: bool = False) -> None:
-    """All the calls, many at a time; the first that fails is raised."""
-    async with _Wire(plane.server, plane.ssl_context()) as wire:
-        waiting = iter(calls)
-
-        async def work() -> None:
-            for method, path, body in waiting:
-                try:
-                    await wire.call(method, path, body)
-                except ApiError as error:
-                    if not (missing_ok and error.code == 404):
-                        raise
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(_IN_FLIGHT):
-                group.create_task(work())
-
-
-def _run_apart(work: Coroutine[Any, Any, None]) -> None:
-    """Run it to its end in a thread: the caller may have a loop running in its own."""
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            asyncio.run(work)
-        except BaseExceptionGroup as error:
-            failures.append(error.exceptions[0])
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if failures:
-        raise failures[0]
-
-
-# --- pods -------------------------------------------------------------------------------------
 
 
 class Kubelets:
@@ -148,8 +55,7 @@ class Kubelets:
     """
 
     def __init__(self, plane: ControlPlane) -> None:
-        self._server = plane.server
-        self._ssl = plane.ssl_context("kubelet-stand-in", ("system:masters",))
+        self._connection = load(kubeconfig=str(plane.kubeconfig("kubelet-stand-in", ADMINS)))
         self._nodes: dict[str, Room] = {}
         """Allocatable room of the nodes that are in the API."""
         self._pods: dict[str, _Held] = {}
@@ -180,17 +86,15 @@ class Kubelets:
 
     async def run(self) -> None:
         """Until cancelled; an API server that goes away and comes back is no reason to end."""
-        async with _Wire(self._server, self._ssl) as wire, asyncio.TaskGroup() as group:
-            nodes_listed, pods_listed = asyncio.Event(), asyncio.Event()
-            group.create_task(
-                _follow(wire, "/api/v1/nodes", seen=self._node_seen, gone=self._node_gone, listed=nodes_listed)
-            )
-            await nodes_listed.wait()
-            bound = "/api/v1/pods?fieldSelector=spec.nodeName!%3D"
-            group.create_task(_follow(wire, bound, seen=self._pod_seen, gone=self._pod_gone, listed=pods_listed))
+        async with Client(self._connection, user_agent="kubelets") as client, asyncio.TaskGroup() as group:
+            nodes = Reflector(client, [NODES], Node, deliver=self._nodes_changed)
+            pods = Reflector(client, [PODS], _Pod, deliver=self._pods_changed)
+            group.create_task(nodes.run())
+            await nodes.synced.wait()
+            group.create_task(pods.run())
             for _ in range(_IN_FLIGHT):
-                group.create_task(self._work(wire))
-            await pods_listed.wait()
+                group.create_task(self._work(client))
+            await pods.synced.wait()
             self._listed.set()
 
     def _run_in_thread(self) -> None:
@@ -213,56 +117,58 @@ class Kubelets:
 
     # what the watches tell
 
-    def _node_seen(self, raw: bytes) -> None:
-        node = msgspec.json.decode(raw, type=Node)
-        name = node.metadata.name
-        room = {resource: amount(resource, text) for resource, text in node.status.allocatable.items()}
-        is_new = name not in self._nodes
-        self._nodes[name] = room
-        if is_new:
-            for uid, held in self._pods.items():
-                if held.pod.spec.node_name == name:
-                    self._due.put_nowait(uid)
+    def _nodes_changed(self, news: Sequence[Node | Gone]) -> None:
+        for node in news:
+            if isinstance(node, Gone):
+                del self._nodes[node.key]
+                continue
+            name = node.metadata.name
+            if name not in self._nodes:
+                for uid, held in self._pods.items():
+                    if held.pod.spec.node_name == name:
+                        self._due.put_nowait(uid)
+            self._nodes[name] = {resource: amount(resource, text) for resource, text in node.status.allocatable.items()}
 
-    def _node_gone(self, raw: bytes) -> None:
-        self._nodes.pop(msgspec.json.decode(raw, type=Node).metadata.name, None)
+    def _pods_changed(self, news: Sequence[_Pod | Gone]) -> None:
+        for pod in news:
+            if isinstance(pod, Gone):
+                self._forget(pod.uid)
+            elif pod.spec.node_name:
+                held = self._pods.setdefault(pod.metadata.uid, _Held(pod))
+                held.pod = pod
+                if pod.status.phase in ("Succeeded", "Failed"):
+                    self._release(pod)
+                self._due.put_nowait(pod.metadata.uid)
 
-    def _pod_seen(self, raw: bytes) -> None:
-        pod = msgspec.json.decode(raw, type=_Pod)
-        uid = pod.metadata.uid
-        held = self._pods.setdefault(uid, _Held(pod))
-        held.pod = pod
-        if pod.status.phase in ("Succeeded", "Failed"):
-            self._release(pod)
-        self._due.put_nowait(uid)
-
-    def _pod_gone(self, raw: bytes) -> None:
-        pod = msgspec.json.decode(raw, type=_Pod)
-        self._release(pod)
-        held = self._pods.pop(pod.metadata.uid, None)
-        if held is not None and held.end is not None:
-            held.end.cancel()
+    def _forget(self, uid: str) -> None:
+        held = self._pods.pop(uid, None)
+        if held is not None:
+            self._release(held.pod)
+            if held.end is not None:
+                held.end.cancel()
 
     def _release(self, pod: _Pod) -> None:
         self._on_node.get(pod.spec.node_name, {}).pop(pod.metadata.uid, None)
 
     # what is done about it
 
-    async def _work(self, wire: _Wire) -> None:
+    async def _work(self, client: Client) -> None:
         while True:
             held = self._pods.get(await self._due.get())
             if held is None or (step := self._next_step(held)) is None or step.name in held.done:
                 continue
             held.done.add(step.name)
             try:
-                await wire.call(step.method, step.path, step.body, content_type=step.content_type)
+                await client.request(
+                    step.method, step.path, body=msgspec.json.encode(step.body), content_type=step.content_type
+                )
             except ApiError as error:
                 if error.code in (404, 409):  # gone, or another pod of the same name: the watch tells
                     continue
                 if error.code != 429 and error.code < 500:
                     raise
                 self._look_again(held, step)
-            except _BROKEN_WIRE:
+            except Unreachable:
                 self._look_again(held, step)
 
     def _look_again(self, held: _Held, step: _Step) -> None:
@@ -357,13 +263,10 @@ def _taken(spec: PodSpec) -> Room:
     return {"pods": 1, **dict(effective_requests(spec).amounts)}
 
 
-def _path(pod: _Pod) -> str:
-    return f"/api/v1/namespaces/{pod.metadata.namespace}/pods/{pod.metadata.name}"
-
-
 def _removal(pod: _Pod) -> _Step:
     body = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
-    return _Step("remove", "DELETE", _path(pod), body, _JSON)
+    path = PODS.path(pod.metadata.namespace, pod.metadata.name)
+    return _Step("remove", "DELETE", path, body, JSON)
 
 
 def _report_running(pod: _Pod) -> _Step:
@@ -401,7 +304,8 @@ def _report_refused(pod: _Pod, reason: str, message: str) -> _Step:
 def _report(name: str, pod: _Pod, status: Mapping[str, object]) -> _Step:
     # a UID in a patch is a precondition: another pod of the same name is left alone
     body = {"metadata": {"uid": pod.metadata.uid}, "status": status}
-    return _Step(name, "PATCH", _path(pod) + "/status", body, _STRATEGIC)
+    path = PODS.path(pod.metadata.namespace, pod.metadata.name, "status")
+    return _Step(name, "PATCH", path, body, STRATEGIC_PATCH)
 
 
 def _condition(kind: str, status: str, **more: str) -> dict[str, str]:
@@ -424,142 +328,4 @@ def _containers(pod: _Pod, state: object, *, ready: bool) -> list[dict[str, obje
 
 
 def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-# --- the wire ---------------------------------------------------------------------------------
-
-
-class _Meta(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    uid: str = ""
-
-
-class _Any(msgspec.Struct, frozen=True):
-    metadata: _Meta = _Meta()
-
-
-class _List(msgspec.Struct, frozen=True):
-    metadata: _Meta
-    items: list[msgspec.Raw]
-
-
-class _Event(msgspec.Struct, frozen=True):
-    type: str
-    object: msgspec.Raw
-
-
-class _Status(msgspec.Struct, frozen=True):
-    message: str = ""
-    reason: str = ""
-    code: int = 0
-
-
-class _Wire:
-    """Requests to one API server, as plain as can be: what is tested beside it must not be tested with itself."""
-
-    def __init__(self, server: str, context: ssl.SSLContext) -> None:
-        self._server = server
-        self._context = context
-
-    async def __aenter__(self) -> _Wire:
-        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        connector = aiohttp.TCPConnector(ssl=self._context, limit=0, socket_factory=self._new_socket)
-        self._session = aiohttp.ClientSession(self._server, connector=connector)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
-        # the session does not wait for connections that were left in mid-stream; a loop that is closed before TLS has
-        # said goodbye on them leaks them, which pytest reports
-        deadline = time.monotonic() + _GOODBYE_SECONDS
-        while time.monotonic() < deadline and any(each.fileno() != -1 for each in self._sockets):
-            await asyncio.sleep(0.001)
-
-    def _new_socket(self, address: tuple[Any, ...]) -> socket.socket:
-        family, kind, protocol, *_ = address
-        made = socket.socket(family, kind, protocol)
-        self._sockets.add(made)
-        return made
-
-    async def call(self, method: str, path: str, body: object = None, *, content_type: str = _JSON) -> bytes:
-        data = None if body is None else msgspec.json.encode(body)
-        timeout = aiohttp.ClientTimeout(total=_REQUEST_SECONDS)
-        headers = {"Content-Type": content_type}
-        async with self._session.request(method, path, data=data, headers=headers, timeout=timeout) as response:
-            answer = await response.read()
-        if response.status >= 400:
-            raise _api_error(answer, response.status)
-        return answer
-
-    async def watch(self, path: str) -> AsyncGenerator[_Event, None]:
-        """The events of one watch until the server ends it."""
-        decoder = msgspec.json.Decoder(_Event)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_REQUEST_SECONDS)
-        async with self._session.get(path, timeout=timeout) as response:
-            if response.status >= 400:
-                raise _api_error(await response.read(), response.status)
-            rest = b""
-            async for chunk in response.content.iter_any():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield decoder.decode(line)
-
-
-def _api_error(answer: bytes, code: int) -> ApiError:
-    try:
-        status = msgspec.json.decode(answer, type=_Status)
-    except msgspec.DecodeError:
-        status = _Status(message=answer.decode(errors="replace"))
-    return ApiError(status.message, code=code, reason=status.reason)
-
-
-async def _follow(
-    wire: _Wire,
-    path: str,
-    *,
-    seen: Callable[[bytes], None],
-    gone: Callable[[bytes], None],
-    listed: asyncio.Event,
-) -> None:
-    """Tell what is there and what goes, for ever: list, watch, go on where the watch ended, list again when told to."""
-    known: dict[str, msgspec.Raw] = {}
-    version = ""
-    sign = "&" if "?" in path else "?"
-    while True:
-        try:
-            if not version:
-                answer = msgspec.json.decode(await wire.call("GET", path), type=_List)
-                now = {_meta(item).uid: item for item in answer.items}
-                for uid in known.keys() - now.keys():
-                    gone(bytes(known[uid]))
-                for item in answer.items:
-                    seen(bytes(item))
-                known, version = now, answer.metadata.resource_version
-                listed.set()
-            options = f"watch=1&allowWatchBookmarks=true&timeoutSeconds={_WATCH_SECONDS}&resourceVersion={version}"
-            async with contextlib.aclosing(wire.watch(path + sign + options)) as events:
-                async for event in events:
-                    if event.type == "ERROR":
-                        status = msgspec.json.decode(event.object, type=_Status)
-                        raise ApiError(status.message, code=status.code, reason=status.reason)
-                    meta = _meta(event.object)
-                    version = meta.resource_version
-                    if event.type in ("ADDED", "MODIFIED"):
-                        known[meta.uid] = event.object
-                        seen(bytes(event.object))
-                    elif event.type == "DELETED":
-                        known.pop(meta.uid, None)
-                        gone(bytes(event.object))
-        except ApiError as error:
-            if error.code == 410:
-                version = ""
-            elif error.code != 429 and error.code < 500:
-                raise
-            await asyncio.sleep(_AGAIN_SECONDS)
-        except _BROKEN_WIRE:
-            await asyncio.sleep(_AGAIN_SECONDS)
-
-
-def _meta(raw: msgspec.Raw) -> _Meta:
-    return msgspec.json.decode(raw, type=_Any).metadata
+    return stamp(time.time())

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -19,12 +19,14 @@ from controlplane.plane import ControlPlane
 from muster.api.times import stamp
 from muster.base.errors import ApiError
 from muster.kube.client import Client
-from muster.kube.connection import Connection, load
+from muster.kube.connection import load
 from muster.kube.resources import NODES
 
 __all__ = ["delete_nodes", "make_nodes"]
 
 _IN_FLIGHT = 64
+
+Item = TypeVar("Item")
 
 
 def make_nodes(
@@ -61,3 +63,43 @@ def delete_nodes(plane: ControlPlane, names: Sequence[str]) -> None:
                 raise
 
     _for_each(plane, names, delete)
+
+
+def _node(name: str, room: Mapping[str, str], labels: Mapping[str, str]) -> object:
+    # an API server takes the status of a new node as it comes: one request, not two
+    now = stamp(time.time())
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": now,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "status": {"capacity": room, "allocatable": room, "conditions": [ready]},
+    }
+
+
+def _for_each(plane: ControlPlane, items: Iterable[Item], call: Callable[[Client, Item], Awaitable[None]]) -> None:
+    """Call it for all, many at a time; the first failure ends it and is raised."""
+    waiting = iter(items)
+
+    async def work(client: Client) -> None:
+        for item in waiting:
+            await call(client, item)
+
+    async def main() -> None:
+        connection = load(kubeconfig=str(plane.kubeconfig()))
+        async with Client(connection, user_agent="nodes") as client, asyncio.TaskGroup() as group:
+            for _ in range(_IN_FLIGHT):
+                group.create_task(work(client))
+
+    # in a thread: the caller may have a loop running in its own
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            thread.submit(asyncio.run, main()).result()
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None

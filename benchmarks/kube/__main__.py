@@ -11,7 +11,7 @@ from collections.abc import Callable
 from benchmarks.kube.contestants import Contestant, KubeScheduler, Loop, Muster
 from benchmarks.kube.course import Course, Run, Shape
 from benchmarks.report import machine
-from controlplane.kubelet import make_nodes
+from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
 from muster import __version__
 from muster.kube.client import Client

@@ -11,7 +11,7 @@ import msgspec
 
 from benchmarks.kube.contestants import Muster
 from benchmarks.report import machine
-from controlplane.kubelet import make_nodes
+from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
 from muster import __version__
 from muster.api.wire import Pod

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from controlplane import build
-from controlplane.kubelet import Kubelets, delete_nodes, make_nodes
+from controlplane.kubelet import Kubelets
+from controlplane.nodes import delete_nodes, make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 
 VERSION = os.environ.get("KUBERNETES") or build.KUBERNETES

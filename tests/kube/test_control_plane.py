@@ -14,7 +14,8 @@ import time
 import pytest
 
 import controlplane.plane
-from controlplane.kubelet import EXIT_CODE, RUN_SECONDS, Kubelets, make_nodes
+from controlplane.kubelet import EXIT_CODE, RUN_SECONDS, Kubelets
+from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 from muster.base.errors import ApiError, Unreachable
 

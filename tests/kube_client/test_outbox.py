@@ -219,7 +219,7 @@ async def test_a_successor_replaces_one_that_waits_to_be_sent_again():
 
 async def test_a_subject_is_free_again_once_its_errand_was_given_up():
     async with desk() as it:
-        it.put("old", subject="pod a", answers=[DENIED])
+        it.put("old", subject="pod a", answers=[ApiError("invalid", code=422)])
         await it.outbox.done()
         it.put("new", subject="pod a")
         await it.outbox.done()
@@ -307,12 +307,20 @@ async def test_an_errand_without_an_answer_is_sent_again_a_few_times(answer):
         assert all(later > earlier for earlier, later in pairwise(waits))
 
 
-@pytest.mark.parametrize("answer", [DENIED, ApiError("invalid", code=422), KubeError("no token")])
+@pytest.mark.parametrize("answer", [ApiError("invalid", code=422), KubeError("no token")])
 async def test_an_errand_that_is_refused_is_not_sent_again(answer):
     async with desk() as it:
         it.put("a", answers=[answer])
         await it.outbox.done()
         assert it.order == ["a"]
+
+
+async def test_an_errand_without_the_right_to_it_is_sent_a_few_times():
+    """A server that has just started does not know our rights yet."""
+    async with desk() as it:
+        it.put("a", answers=[DENIED, DENIED])
+        await it.outbox.done()
+        assert it.order == ["a", "a", "a"]
 
 
 @pytest.mark.parametrize("answer", [DOWN, ERROR, DENIED, KubeError("no token")])

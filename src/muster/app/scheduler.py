@@ -115,9 +115,9 @@ class Scheduler:
         """Returns when all that was decided is done and what came of it is written; `run` has ended before."""
         while True:
             await self._outbox.done(up_to=Urgency.POD)
-            if not self._inbox.filled.is_set():
-                return
             await self._turn()
+            if self._outbox.is_done(Urgency.POD):
+                return
 
     async def _something_to_do(self) -> None:
         at = self._engine.next_decide_at

@@ -119,11 +119,11 @@ class Outbox:
 
     async def done(self, *, up_to: Urgency = Urgency.EVENT) -> None:
         """Returns when nothing that is at least so urgent waits or is under way."""
-        while not self._is_done(up_to):
+        while not self.is_done(up_to):
             self._idle.clear()
             await self._idle.wait()
 
-    def _is_done(self, up_to: Urgency) -> bool:
+    def is_done(self, up_to: Urgency) -> bool:
         # those that wait behind a busy subject are in `_latest` alone
         elsewhere = (*self._under_way.values(), *self._later, *self._latest.values())
         queued = (errand for queue in self._waiting[: up_to + 1] for errand in queue)
@@ -245,6 +245,8 @@ class Outbox:
             return
         pushed_back = isinstance(error, ApiError) and error.code == 429
         lost = isinstance(error, Unreachable) or (isinstance(error, ApiError) and error.code >= 500)
+        # a server that has just started may not know our rights yet
+        unknown = isinstance(error, ApiError) and error.code in (401, 403)
         if pushed_back or lost:
             self.limit.pushed_back(under_way)
         else:
@@ -259,7 +261,7 @@ class Outbox:
             return
         if pushed_back:
             self._again(errand, pause)
-        elif errand.lasting or (lost and errand.tries < _TRIES):
+        elif errand.lasting or ((lost or unknown) and errand.tries < _TRIES):
             seconds = backoff_seconds(
                 errand.tries, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS
             ) * random.uniform(1, 1.5)

@@ -67,7 +67,7 @@ class Driver:
 
     def wake(self):
         """Time has passed, which a sleep in real seconds does not notice."""
-        self._scheduler.decided_at = 0.0
+        self.engine.undecided = True
         self.inbox.filled.set()
 
     @property
@@ -84,11 +84,10 @@ class Driver:
         for task in self._tasks:
             if task.done():
                 task.result()
+        if self.engine.undecided or self.inbox.filled.is_set():
+            return False
         due = self.engine.next_decide_at
-        decided = (
-            not self.inbox.filled.is_set() and not self.engine.untold and self._scheduler.decided_at >= self._clock()
-        )
-        return decided and (due is None or due > self._clock()) and self._nothing_to_send()
+        return (due is None or due > self._clock()) and self._nothing_to_send()
 
     def _nothing_to_send(self):
         outbox, late = self._outbox, self._late()
@@ -112,16 +111,16 @@ class Driver:
 
 
 class _Engine(Engine):
-    """Says whether it has been told things about which it has not decided, and whether it has decided anything."""
+    """Knows whether it has something to decide about, and whether it has decided anything."""
 
-    untold = decided = False
+    undecided = decided = False
 
     def apply(self, changes):
-        self.untold = True
+        self.undecided = True
         super().apply(changes)
 
     def decide(self, now, budget=WORK):
-        self.untold = False
+        self.undecided = False
         decisions = super().decide(now, budget)
         self.decided = self.decided or bool(decisions)
         return decisions

@@ -12,11 +12,13 @@ from controlplane import build
 from controlplane.kubelet import Kubelets
 from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
+from muster.app import logs
 from muster.base.errors import MusterError
 
 
 def main() -> int:
     options = _parser().parse_args()
+    logs.configure(level="warning")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _up(options)

@@ -32,6 +32,7 @@ from muster.kube.client import JSON, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
 from muster.kube.reflector import Gone, Reflector
 from muster.kube.resources import NODES, PODS
+from muster.kube.writes import is_gone
 
 __all__ = ["EXIT_CODE", "RUN_SECONDS", "Kubelets"]
 
@@ -65,9 +66,9 @@ class Kubelets:
         self._due: asyncio.Queue[str] = asyncio.Queue()
         """UIDs to look at; one may be in it several times."""
         self._listed = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
+        """All is read, or never will be."""
+        self._loop: asyncio.AbstractEventLoop
+        self._task: asyncio.Task[None]
         self._failure: BaseException | None = None
 
     def __enter__(self) -> Kubelets:
@@ -78,10 +79,9 @@ class Kubelets:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._loop is not None and self._task is not None:
+        with suppress(RuntimeError):  # the loop is closed: a failure ended it
             self._loop.call_soon_threadsafe(self._task.cancel)
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
         self._raise_failure()
 
     async def run(self) -> None:
@@ -99,8 +99,7 @@ class Kubelets:
 
     def _run_in_thread(self) -> None:
         async def main() -> None:
-            self._loop = asyncio.get_running_loop()
-            self._task = asyncio.ensure_future(self.run())
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(self.run())
             await asyncio.wait([self._task])
             if not self._task.cancelled():
                 self._failure = self._task.exception()
@@ -163,7 +162,7 @@ class Kubelets:
                     step.method, step.path, body=msgspec.json.encode(step.body), content_type=step.content_type
                 )
             except ApiError as error:
-                if error.code in (404, 409):  # gone, or another pod of the same name: the watch tells
+                if is_gone(error):
                     continue
                 if error.code != 429 and error.code < 500:
                     raise

@@ -234,12 +234,13 @@ def until_group_says(plane, namespace, gang, *, status, reason):
     return said[2]
 
 
-def until(true, what, seconds=SECONDS):
-    """Waits for something that only asking tells."""
+def until(find, what, seconds=SECONDS):
+    """Waits for the world outside and gives what was found; says what it waited for when that does not come."""
     deadline = time.monotonic() + seconds
-    while not true():
+    while not (found := find()):
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what() if callable(what) else what}"
         time.sleep(_AGAIN_SECONDS)
+    return found
 
 
 def _phases(lives):

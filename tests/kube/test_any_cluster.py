@@ -15,6 +15,7 @@ import yaml
 from controlplane.kubelet import Kubelets
 from controlplane.plane import ControlPlane
 from muster.base.errors import ApiError
+from tests.kube.checks import until
 from tests.kube.conftest import VERSION
 from tests.kube.muster_process import MusterProcess
 
@@ -187,13 +188,6 @@ def pod_spec(*, cpu="1", scheduler="muster", node=None):
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
     spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]}
     return spec | ({"schedulerName": scheduler} if scheduler else {}) | ({"nodeName": node} if node else {})
-
-
-def until(true, what):
-    deadline = time.monotonic() + _SECONDS
-    while not true():
-        assert time.monotonic() < deadline, f"waited {_SECONDS:g} s in vain for {what}"
-        time.sleep(_AGAIN_SECONDS)
 
 
 # --- a stock cluster --------------------------------------------------------------------------

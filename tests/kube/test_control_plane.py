@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -18,18 +17,10 @@ from controlplane.kubelet import EXIT_CODE, RUN_SECONDS, Kubelets
 from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 from muster.base.errors import ApiError, Unreachable
+from tests.kube.checks import until
 
 SECONDS = 30
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
-
-
-def until(true, what):
-    """Waits for the world outside; says what it waited for when that does not come."""
-    deadline = time.monotonic() + SECONDS
-    while not (found := true()):
-        assert time.monotonic() < deadline, f"waited {SECONDS} s in vain for {what}"
-        time.sleep(0.05)
-    return found
 
 
 def pod(name, *, node=None, cpu="1", annotations=None, **spec):

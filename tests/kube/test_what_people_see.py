@@ -3,13 +3,13 @@
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.kube.checks import until
 from tests.kube.conftest import VERSION
 from tests.kube.muster_process import MusterProcess
 
@@ -127,14 +127,6 @@ class Space:
 @pytest.fixture
 def space(plane, muster, namespace):
     return Space(plane, namespace)
-
-
-def until(find, what):
-    deadline = time.monotonic() + _SECONDS
-    while not (found := find()):
-        assert time.monotonic() < deadline, f"waited {_SECONDS:g} s in vain for {what}"
-        time.sleep(_AGAIN_SECONDS)
-    return found
 
 
 # --- pods -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
@@ -14,6 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import aiohttp
 import msgspec
@@ -33,6 +35,7 @@ _CONNECT_SECONDS = 10.0
 _KEEPALIVE = ((socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
 _KEEPALIVE_IDLE_SECONDS = 30
 _LONGEST_MESSAGE = 500
+_GOODBYE_SECONDS = 2.0
 
 Observe = Callable[[str, int, float], None]
 """Told of each request: method, or WATCH for a stream, status code (0 for none), seconds."""
@@ -96,12 +99,13 @@ class Client:
         self._may_write: Callable[[], bool] | None = None
         self._proxy = connection.proxy or _proxy_of_environment(connection.server)
         self._session: aiohttp.ClientSession | None = None
+        self._sockets: WeakSet[socket.socket] = WeakSet()
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(
             limit=self._connections,
             ssl=self.connection.ssl or False,
-            socket_factory=_open_socket,
+            socket_factory=self._open_socket,
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -118,6 +122,11 @@ class Client:
     ) -> None:
         assert self._session is not None
         await self._session.close()
+        # the session does not wait for connections that were left in mid-answer; a loop that is closed before TLS has
+        # said goodbye on them leaks them
+        deadline = time.monotonic() + _GOODBYE_SECONDS
+        while any(each.fileno() != -1 for each in self._sockets) and time.monotonic() < deadline:
+            await asyncio.sleep(0.001)
 
     def writing_while(self, may_write: Callable[[], bool]) -> Client:
         """The same client, but one that asks before it changes anything, at the last moment before it sends."""
@@ -187,6 +196,11 @@ class Client:
             server_hostname=self.connection.server_name,
             allow_redirects=False,
         )
+
+    def _open_socket(self, address: Any) -> socket.socket:
+        opened = _open_socket(address)
+        self._sockets.add(opened)
+        return opened
 
     def _no_answer(self, error: Exception) -> Unreachable:
         server = self.connection.server

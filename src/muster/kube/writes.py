@@ -122,7 +122,7 @@ async def delete_pod(client: Client, pod: PodRef, *, reason: str, message: str, 
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
         await client.request("DELETE", PODS.path(namespace, name), body=_encode(options))
     except ApiError as error:
-        if not _is_gone(error):
+        if not is_gone(error):
             raise
 
 
@@ -142,7 +142,7 @@ async def write_pod_condition(
     try:
         await _patch_status(client, PODS, pod.pod, patch)
     except ApiError as error:
-        if not _is_gone(error):
+        if not is_gone(error):
             raise
 
 
@@ -188,7 +188,7 @@ async def write_group_condition(
             content_type=APPLY_PATCH,
         )
     except ApiError as error:
-        if not _is_gone(error):
+        if not is_gone(error):
             raise
 
 
@@ -203,7 +203,7 @@ async def write_finalizers(client: Client, resource: Resource, group: PodGroup, 
         await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)
     except ApiError as error:
         # whoever changed it makes us look at it again
-        if not _is_gone(error):
+        if not is_gone(error):
             raise
 
 
@@ -240,11 +240,11 @@ async def write_event(
     try:
         await client.request("POST", EVENTS.path(namespace), body=_encode(document))
     except ApiError as error:
-        if not _is_gone(error) and "because it is being terminated" not in error.message:
+        if not is_gone(error) and "because it is being terminated" not in error.message:
             raise
 
 
-def _is_gone(error: ApiError) -> bool:
+def is_gone(error: ApiError) -> bool:
     """Not there any more, or another one of the same name: what was to be written no longer matters."""
     # a patch with another UID is refused as a change of the UID
     return error.code in (404, 409) or (error.code == 422 and "metadata.uid" in error.message)

@@ -28,7 +28,7 @@ from tests.kube.scenarios.driver import Driver, Times, Wire
 from tests.kube.scenarios.hands import AT_ONCE, Hands, Requests
 
 NAMESPACE = "default"
-_REST_SECONDS = 60
+_REST_SECONDS = 30
 _LOOK_SECONDS = 0.003
 # how long a list that the driver has not caught up with is worth waiting for before the next one
 _CATCH_UP_SECONDS = 0.2
@@ -193,7 +193,8 @@ class KubeStage:
                 await self._show_instant()
                 await self._until_rest()
         except TimeoutError:
-            raise AssertionError(f"no rest at {self.now - START:g} s") from None
+            busy = "the server and the driver differ" if self._driver.idle else "the driver is not done"
+            raise AssertionError(f"no rest at {self.now - START:g} s: {busy}") from None
 
     async def _show_instant(self):
         chores, self._chores = self._chores, []

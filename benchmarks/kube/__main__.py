@@ -24,7 +24,7 @@ CONTESTANTS: dict[str, Callable[[], Contestant]] = {"loop": Loop, "muster": Must
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kube", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="how often each shape is run by each; default 3")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each shape is run by each; default 5")
     parser.add_argument("--shapes", default=",".join(f"{s.gangs}x{s.size}" for s in SHAPES), help="gangs x size, ...")
     parser.add_argument("--only", default=",".join(CONTESTANTS), help=f"of {', '.join(CONTESTANTS)}")
     parser.add_argument("--nodes", type=int, default=1000)

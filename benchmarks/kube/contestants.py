@@ -15,10 +15,8 @@ import msgspec
 
 from controlplane.plane import ControlPlane
 from muster.engine.decisions import Placement
-from muster.kube import writes
 from muster.kube.client import Client
 
-IN_FLIGHT = 32
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -45,26 +43,37 @@ class Contestant(Protocol):
 
 
 class Loop:
-    """No scheduler: binding calls to nodes in turn, as fast as the server takes them."""
+    """No scheduler: binding calls to nodes in turn, as fast as the server takes them, from a process of its own."""
 
     name = "bare loop"
     scheduler_name = "nobody"
 
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
     @asynccontextmanager
     async def alive(self, plane: ControlPlane) -> AsyncIterator[None]:
-        yield
+        command = [sys.executable, "-m", "benchmarks.kube.loop", str(plane.kubeconfig())]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            self._process = process
+            assert process.stdin is not None
+            try:
+                yield
+            finally:
+                process.stdin.close()
+                process.wait(30)
 
     async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
-        waiting = list(reversed(pods))
-
-        async def work() -> None:
-            while waiting:
-                await writes.bind(client, waiting.pop(), at=0.0)
-
-        await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+        assert self._process is not None
+        orders, answers = self._process.stdin, self._process.stdout
+        assert orders is not None
+        assert answers is not None
+        orders.write(msgspec.json.encode(pods) + b"\n")
+        orders.flush()
+        await asyncio.to_thread(answers.readline)
 
     def used(self) -> Used | None:
-        return None
+        return None if self._process is None else _used(self._process.pid)
 
 
 class Muster:

@@ -362,7 +362,7 @@ def test_profiles_with_equal_plugins_are_one_with_several_names():
         (
             [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"score": {"disabled": [{"name": "*"}]}}}],
             "profiles[1]: its plugins differ from those of profiles[0]: Muster has one set for all its scheduler "
-            "names; run a second Muster for the other set",
+            "names; run a second Muster for the other set, with a leaderElection.resourceName of its own",
         ),
         (
             [{"schedulerName": "a"}, {"schedulerName": "a"}],

@@ -39,10 +39,10 @@ BETA, ALPHA = (resource.path() for resource in NATIVE_POD_GROUPS)
 class Reader:
     """Keeps what was delivered: names with versions, and "-name" for what is gone."""
 
-    def __init__(self, api, resources):
+    def __init__(self, api, resources, optional=True):
         self.batches = []
         self.state = {}
-        self.reflector = Reflector(Direct(api), resources, Pod, deliver=self._take)
+        self.reflector = Reflector(Direct(api), resources, Pod, deliver=self._take, optional=optional)
 
     def _take(self, batch):
         assert batch
@@ -77,8 +77,8 @@ def api():
 
 
 @asynccontextmanager
-async def reading(api, resources=(PODS_RESOURCE,)):
-    reader = Reader(api, resources)
+async def reading(api, resources=(PODS_RESOURCE,), *, optional=True):
+    reader = Reader(api, resources, optional)
     async with running(reader.reflector.run()) as task:
         yield reader
         assert not task.done(), task.exception()
@@ -577,6 +577,27 @@ async def test_a_kind_that_is_not_served_is_an_empty_one(api):
         assert reader.said == []
         assert reader.reflector.resource is None
         assert reader.reflector.trouble is None
+
+
+async def test_a_server_that_forgets_a_kind_which_every_cluster_has_is_not_believed(api):
+    """As a proxy that answers 404 for a while: no pod is gone because of that."""
+    api.on("LIST", PODS, page(pod("a"), version=7))
+    async with reading(api, optional=False) as reader:
+        watch = await watched(api)
+        api.on("LIST", PODS, refusal(404))
+        api.on("WATCH", PODS, refusal(404))
+        watch.cut()
+        await asyncio.sleep(60)
+        assert reader.reflector.trouble.code == 404
+        await reader.says("a@1")
+
+
+async def test_a_list_without_a_version_is_no_list(api):
+    api.on("LIST", PODS, page(pod("a"), version=7), Reply({"status": "ok"}), page(pod("a"), version=9))
+    api.on("WATCH", PODS, refusal(410), Stream())
+    async with reading(api) as reader:
+        await asyncio.sleep(60)
+        await reader.says("a@1")
 
 
 async def test_a_kind_that_comes_later_is_found(api):

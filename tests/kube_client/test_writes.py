@@ -175,11 +175,18 @@ async def test_a_deletion_leaves_the_grace_period_to_the_pod(api):
     assert "gracePeriodSeconds" not in api.calls[1].document
 
 
-@pytest.mark.parametrize("code", [404, 409])
-async def test_a_pod_that_is_gone_or_another_need_not_be_deleted(api, code):
-    api.on("PATCH", STATUS, refusal(code))
+async def test_a_pod_that_is_gone_need_not_be_deleted(api):
+    api.on("PATCH", STATUS, refusal(404))
     await delete(api)
     assert not api.asked("DELETE")
+
+
+@pytest.mark.parametrize("code", [403, 409, 422])
+async def test_a_pod_on_which_the_reason_cannot_be_written_is_deleted_all_the_same(api, code):
+    api.on("PATCH", STATUS, refusal(code))
+    api.on("DELETE", POD, Reply({}))
+    await delete(api)
+    assert api.asked("DELETE")
 
 
 @pytest.mark.parametrize("code", [404, 409])

@@ -141,7 +141,7 @@ def _profiles(settings: Settings, value: Value, notes: _Notes) -> Settings:
         if names and plugins != settings.plugins:
             raise profile.error(
                 f"its plugins differ from those of {profiles[0].path}: Muster has one set for all its scheduler names",
-                hint="run a second Muster for the other set",
+                hint="run a second Muster for the other set, with a leaderElection.resourceName of its own",
             )
         names[name] = profile.path
         settings = msgspec.structs.replace(settings, scheduler_names=tuple(names), plugins=plugins)

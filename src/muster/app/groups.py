@@ -28,7 +28,7 @@ class Groups:
         self._declared: dict[str, dict[Origin, PodGroup]] = {}
         self._classes: dict[str, int] = {}
         self.touched: set[str] = set()
-        """Keys of custom groups that came, changed or went; whoever looks after them empties it."""
+        """Keys of custom groups that came or changed; whoever looks after them empties it."""
 
     def find(self, key: str) -> tuple[Origin, PodGroup] | None:
         """The object that counts for a gang."""
@@ -44,7 +44,8 @@ class Groups:
     def seen(self, origin: Origin, group: PodGroup) -> Change:
         key = f"{group.metadata.namespace}/{group.metadata.name}"
         self._declared.setdefault(key, {})[origin] = group
-        self._touch(origin, key)
+        if origin is Origin.CUSTOM:
+            self.touched.add(key)
         return self._now(key)
 
     def gone(self, origin: Origin, key: str) -> Change:
@@ -52,12 +53,8 @@ class Groups:
         groups.pop(origin, None)
         if not groups:
             self._declared.pop(key, None)
-        self._touch(origin, key)
+        self.touched.discard(key)
         return self._now(key)
-
-    def _touch(self, origin: Origin, key: str) -> None:
-        if origin is Origin.CUSTOM:
-            self.touched.add(key)
 
     def class_seen(self, found: PriorityClass) -> list[Change]:
         name = found.metadata.name

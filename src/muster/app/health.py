@@ -16,6 +16,11 @@ Check = Callable[[], str | None]
 """Says what is wrong, or nothing."""
 
 
+def _words(error: OSError) -> str:
+    # asyncio has words of its own, which name the address again; look-ups of names have negative numbers
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
+
+
 @asynccontextmanager
 async def serve(listen: str, *, healthy: Check, ready: Check, registry: CollectorRegistry) -> AsyncIterator[int]:
     """Serves until left; gives the port."""
@@ -43,7 +48,7 @@ async def serve(listen: str, *, healthy: Check, ready: Check, registry: Collecto
             await site.start()
         except OSError as error:
             raise ConfigError(
-                f"cannot listen on {listen}: {os.strerror(error.errno or 0)}", hint="choose another with --listen"
+                f"cannot listen on {listen}: {_words(error)}", hint="choose another with --listen"
             ) from error
         yield runner.addresses[0][1]
     finally:

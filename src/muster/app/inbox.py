@@ -59,5 +59,6 @@ class Warm:
 
     def take(self) -> list[Change]:
         taken = [*self._nodes.values(), *self._groups.values(), *self._pods.values()]
-        self.__init__()  # type: ignore[misc]
+        for kept in (self._nodes, self._groups, self._pods):
+            kept.clear()
         return taken

@@ -23,8 +23,8 @@ class Informers:
         self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
-        self.native = Reflector(client, NATIVE_POD_GROUPS, PodGroup, deliver=self._of(Origin.NATIVE))
-        self.custom = Reflector(client, CUSTOM_POD_GROUPS, PodGroup, deliver=self._of(Origin.CUSTOM))
+        self.native = Reflector(client, NATIVE_POD_GROUPS, PodGroup, deliver=self._of(Origin.NATIVE), optional=True)
+        self.custom = Reflector(client, CUSTOM_POD_GROUPS, PodGroup, deliver=self._of(Origin.CUSTOM), optional=True)
 
     def __iter__(self) -> Iterator[Reflector[Pod] | Reflector[Node] | Reflector[PriorityClass] | Reflector[PodGroup]]:
         yield from (self.nodes, self.classes, self.native, self.custom, self.pods)

@@ -45,17 +45,16 @@ _START_SECONDS = 10.0
 # a stop finishes what was decided: binds of a gang that is half sent are worth waiting for, events are not
 _STOP_SECONDS = 15.0
 _LAST_EVENTS_SECONDS = 1.0
-# the loop goes round at least when a waiting unit is due; a process that is busy for so long is not well
-_STALLED_SECONDS = 60.0
 
 
 def never_back(clock: Callable[[], float]) -> Callable[[], float]:
-    """The clock, but it stands still where that one is set back."""
-    latest = 0.0
+    """The clock, but where that one is set back it goes on."""
+    latest, at = 0.0, time.monotonic()
 
     def now() -> float:
-        nonlocal latest
-        latest = max(latest, clock())
+        nonlocal latest, at
+        since, at = at, time.monotonic()
+        latest = max(clock(), latest + (at - since) if latest else 0.0)
         return latest
 
     return now
@@ -79,7 +78,6 @@ class Muster:
         self._outbox: Outbox | None = None
         self._scheduler: Scheduler | None = None
         self._lease: Lease | None = None
-        self._beat = time.monotonic()
 
     def stop(self) -> None:
         """Asks for a graceful stop."""
@@ -117,7 +115,6 @@ class Muster:
     # --- life ---
 
     async def _work(self, client: Client, engine: Engine, recorded: Deciding) -> None:
-        self._spawn(self._heartbeat())
         # whoever has the lease before the first list need not read twice
         leading = not self.settings.leader_election.enabled or await self._take_lease(client)
         inbox, warm = Inbox(), Warm()
@@ -174,6 +171,7 @@ class Muster:
             clock=self._clock,
             reporter=name,
             instance=f"{name}-{socket.gethostname()}",
+            binding=self._binding,
             after_changes=look_after_groups,
             measure=self._metrics,
         )
@@ -204,16 +202,21 @@ class Muster:
             _log.warning("no PodGroups are served here: gangs cannot be declared; `muster install --apply` brings them")
 
     async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:
-        working = self._spawn(work)
-        stopping = self._spawn(self._stop.wait())
-        # tasks are added while we wait, so the first that fails must wake us: see _spawn
         self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await asyncio.wait([working, stopping, self._failed], return_when=asyncio.FIRST_COMPLETED)
+        """The first error of any task; tasks are added while we wait."""
+        try:
+            working = self._spawn(work)
+            await self._first(working, self._spawn(self._stop.wait()))
+            if not working.done():
+                await self._first(self._spawn(self._finish(working)))
+        finally:
+            self._failed.cancel()
+
+    async def _first(self, *tasks: asyncio.Task[Any]) -> None:
+        """Returns when one of the tasks has ended; raises if any task at all has failed."""
+        await asyncio.wait([*tasks, self._failed], return_when=asyncio.FIRST_COMPLETED)
         if self._failed.done():
             self._failed.result()
-        if working.done():
-            working.result()
-        await self._finish(working)
 
     async def _finish(self, working: asyncio.Task[None]) -> None:
         """What was decided is carried out."""
@@ -243,13 +246,19 @@ class Muster:
 
     async def _end(self) -> None:
         """Nothing more is sent, nothing is left running, and the lease, if it is still ours, is free for others."""
+        cut_off = 0
         if self._outbox is not None:
+            cut_off = self._outbox.under_way
             await self._outbox.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._lease is not None:
+        if self._lease is not None and not cut_off:
+            # what was cut off may still arrive: then the lease runs out by itself
             await self._lease.release()
+
+    def _binding(self) -> bool:
+        return self.engine is not None and any(pod.stage is Stage.BINDING for pod in self.engine.cluster.pods.values())
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""
@@ -300,14 +309,10 @@ class Muster:
 
     # --- health ---
 
-    async def _heartbeat(self) -> None:
-        while True:
-            self._beat = time.monotonic()
-            await asyncio.sleep(1)
-
     def unhealthy(self) -> str | None:
-        silent = time.monotonic() - self._beat
-        return f"stalled for {silent:.0f} s" if silent > _STALLED_SECONDS else None
+        """A process that hangs does not even answer; one that has led and lost its lease should be gone."""
+        led = self._scheduler is not None and self._lease is not None
+        return "the lease is lost" if led and self._lease is not None and not self._lease.held() else None
 
     def unready(self) -> str | None:
         """A replica that stands by is ready too: it has read the cluster and may lead at any moment."""
@@ -366,7 +371,7 @@ def _open_journal(path: Path | None) -> BinaryIO | None:
     if path is None:
         return None
     try:
-        return path.open("wb", buffering=0)
+        return path.open("ab", buffering=0)
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from error
 

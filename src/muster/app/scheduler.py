@@ -13,7 +13,8 @@ import structlog
 
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
-from muster.engine.changes import BindFailed, Change
+from muster.base.errors import KubeError
+from muster.engine.changes import BindFailed, Change, Failure
 from muster.engine.decisions import Bind, Decision, Event, GangCondition, Placement, PodCondition, PodRef, Release
 from muster.engine.engine import WORK
 from muster.gangs.dialects import dialect_of
@@ -54,7 +55,8 @@ class Scheduler:
     """Feeds the engine and carries out what it decides, for as long as this replica leads.
 
     `clock` gives seconds since the epoch and never goes back.  Everything that is sent goes through the outbox;
-    what became of a bind comes back through the inbox like any other change.
+    what became of a bind comes back through the inbox like any other change.  `binding` tells whether any bind has no
+    final answer yet.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Scheduler:
         clock: Callable[[], float],
         reporter: str,
         instance: str,
+        binding: Callable[[], bool] = lambda: False,
         after_changes: Callable[[], None] = lambda: None,
         measure: Measure | None = None,
     ) -> None:
@@ -79,6 +82,7 @@ class Scheduler:
         self._clock = clock
         self._reporter = reporter
         self._instance = instance
+        self._binding = binding
         self._after_changes = after_changes
         self._measure = measure
         self._stopping = False
@@ -116,8 +120,12 @@ class Scheduler:
         while True:
             await self._outbox.done(up_to=Urgency.POD)
             await self._turn()
-            if self._outbox.is_done(Urgency.POD):
+            if not self._outbox.is_done(Urgency.POD):
+                continue
+            if not self._binding():
                 return
+            # a bind that failed is still to be tried again
+            await self._something_to_do()
 
     async def _something_to_do(self) -> None:
         at = self._engine.next_decide_at
@@ -156,7 +164,14 @@ class Scheduler:
 
     async def _send_bind(self, placement: Placement) -> None:
         began = time.perf_counter()
-        answer = await writes.bind(self._client, placement, at=self._clock())
+        try:
+            answer = await writes.bind(self._client, placement, at=self._clock())
+        except KubeError:
+            raise
+        except Exception as error:
+            # whatever it is, the engine waits for an answer
+            _log.exception("a bug: a bind failed in an unforeseen way", pod=placement.pod)
+            answer = BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
         if self._measure is not None:
             self._measure.bound(answer, time.perf_counter() - began)
         if isinstance(answer, BindFailed):
@@ -218,7 +233,7 @@ class Scheduler:
         at = self._clock()
         for about in self._regarding(event):
             # eventTime and name make it unique; names as client-go makes them
-            name = f"{about.name[:200]}.{secrets.token_hex(8)}"
+            name = f"{about.name[:200].rstrip('-.')}.{secrets.token_hex(8)}"
             send = partial(
                 writes.write_event,
                 self._client,

@@ -25,11 +25,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--listen", metavar="HOST:PORT", help="Where /healthz, /readyz and /metrics are.  [default: 127.0.0.1:10261]"
 )
-@click.option("--journal", type=_FILE, help="Write what is told and decided to this file, for `muster replay`.")
+@click.option("--journal", type=_FILE, help="Append what is told and decided to this file, for `muster replay`.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default=None, help="How log lines look.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default=None)
 @click.option(
-    "--insecure-skip-tls-verify", "insecure", is_flag=True, default=None, help="Trust any server; never do this."
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default=None,
+    help="The least that is logged.",
+)
+@click.option(
+    "--insecure-skip-tls-verify",
+    "insecure",
+    is_flag=True,
+    default=None,
+    help="Let the kubeconfig skip the check of TLS.",
 )
 def run(config: Path | None, leader_elect: bool | None, scheduler_names: tuple[str, ...], **flags: Any) -> int:
     """Schedule the pods of a Kubernetes cluster.
@@ -76,7 +85,13 @@ async def _serve(settings: Any, notes: Any) -> int:
         log.warning(note)
     muster = Muster(settings)
     loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        """The first asks, the second does not."""
+        loop.remove_signal_handler(number)
+        muster.stop()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, muster.stop)
+        loop.add_signal_handler(number, stop, number)
     await muster.run()
     return 0

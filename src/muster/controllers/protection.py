@@ -38,9 +38,12 @@ class Protection:
                     self._write(group, (*group.metadata.finalizers, FINALIZER))
             elif protected:
                 self._leaving[key] = ""
-        for key, asked in self._leaving.items():
+        for key, asked in list(self._leaving.items()):
             group = self._find(key)
-            if group is None or asked == group.metadata.resource_version or self._in_use(key):
+            if group is None:
+                del self._leaving[key]
+                continue
+            if asked == group.metadata.resource_version or self._in_use(key):
                 continue
             self._leaving[key] = group.metadata.resource_version
             self._write(group, tuple(name for name in group.metadata.finalizers if name != FINALIZER))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
 from types import TracebackType
@@ -85,8 +86,8 @@ class _AskingRequest(aiohttp.ClientRequest):
 class Client:
     """Talks to the server of a connection.  Use as a context manager.
 
-    An answer of 401 makes the credentials be read again and the request be sent once more; nothing else is repeated
-    here, for only the caller knows what repeating means.
+    An answer of 401 makes the credentials be read again and the request be sent once more.  Nothing else is repeated
+    here, but for what may be sent twice (not POST or PATCH) on a kept connection that turns out to be closed.
     """
 
     def __init__(
@@ -251,9 +252,22 @@ def _proxy_of_environment(server: str) -> str | None:
     """
     address = urlsplit(server)
     host = address.hostname or ""
-    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host) or _in_no_proxy(host):
         return None
     return getproxies().get(address.scheme)
+
+
+def _in_no_proxy(host: str) -> bool:
+    """Whether NO_PROXY has a network that the host's address is in; Python itself knows names only."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    for network in getproxies().get("no", "").split(","):
+        with suppress(ValueError):
+            if address in ipaddress.ip_network(network.strip(), strict=False):
+                return True
+    return False
 
 
 def _open_socket(address: Any) -> socket.socket:

@@ -196,15 +196,19 @@ class Outbox:
         order: list[deque[Errand]] = [queue for queue in self._waiting if queue]
         if not order:
             return None
-        if len(order) > 1 and now - order[1][0].waits_since > _PATIENCE_SECONDS and not self._lesser_under_way():
-            return order[1].popleft()
-        first = order[0][0]
-        patient = now - first.waits_since <= _PATIENCE_SECONDS or self._lesser_under_way()
-        if first.urgency is not Urgency.BIND and patient and self._binds_under_way():
-            # binds that are under way have the server for themselves
-            self._pump_soon(_PATIENCE_SECONDS)
-            return None
-        return order[0].popleft()
+        binding = order[0][0].urgency is Urgency.BIND or self._binds_under_way()
+        lesser = next((queue for queue in order if queue[0].urgency is not Urgency.BIND), None)
+        if not binding or lesser is None:
+            return order[0].popleft()
+        # binds have the server for themselves, but for one that has waited long; events can wait for ever
+        first = lesser[0]
+        long = now - first.waits_since > _PATIENCE_SECONDS and first.urgency is not Urgency.EVENT
+        if long and not self._lesser_under_way():
+            return lesser.popleft()
+        if order[0][0].urgency is Urgency.BIND:
+            return order[0].popleft()
+        self._pump_soon(_PATIENCE_SECONDS)
+        return None
 
     def _binds_under_way(self) -> bool:
         return any(errand.urgency is Urgency.BIND for errand in self._under_way.values())
@@ -265,6 +269,8 @@ class Outbox:
             seconds = backoff_seconds(
                 errand.tries, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS
             ) * random.uniform(1, 1.5)
+            if errand.lasting and (errand.tries in (3, 10) or errand.tries % 50 == 0):
+                _log.warning("still not done", subject=errand.subject, tries=errand.tries, error=str(error))
             self._again(errand, seconds)
         else:
             _log.warning("given up", what=errand.urgency.name.lower(), subject=errand.subject, error=str(error))

@@ -94,7 +94,8 @@ class Reflector(Generic[Kind]):
         listing → watching → (watching: resumed where it ended | listing: history was lost)
 
     `deliver` takes a batch of objects and `Gone`s.  Deletions that a gap hid are found by comparing what is listed
-    with what was known.  A kind that is not served is an empty one; it is looked for again from time to time.
+    with what was known.  An `optional` kind that is not served is an empty one, and is looked for again from time to
+    time; of others a server that says so is believed as little as any other error.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Reflector(Generic[Kind]):
         kind: type[Kind],
         *,
         deliver: Callable[[list[Kind | Gone]], None],
+        optional: bool = False,
     ) -> None:
         self.resource: Resource | None = None
         """The first of `resources` that is served; None before the first list and if none is."""
@@ -115,6 +117,7 @@ class Reflector(Generic[Kind]):
         self._client = client
         self._candidates = tuple(resources)
         self._deliver = deliver
+        self._optional = optional
         self._version = ""
         """Where to go on watching; empty: a list is needed."""
         self._failures = 0
@@ -145,7 +148,7 @@ class Reflector(Generic[Kind]):
                     # asked for while the list was under way
                     continue
                 if self.resource is None:
-                    await self._look_again_later()
+                    await self._rest(_ABSENT_SECONDS * random.uniform(1, 1.5))
                 else:
                     await self._watch()
             except KubeError as error:
@@ -177,7 +180,13 @@ class Reflector(Generic[Kind]):
         asked = min(_LONGEST_ASKED_SECONDS, getattr(error, "retry_after", None) or 0)
         seconds = max(seconds * random.uniform(1, 2), asked)
         _log.warning("out of step, trying again", kind=self.name, error=str(error), seconds=round(seconds, 1))
-        await asyncio.sleep(seconds)
+        await self._rest(seconds)
+
+    async def _rest(self, seconds: float) -> None:
+        """Waits, unless somebody wants a list."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
 
     # --- listing ---
 
@@ -189,7 +198,7 @@ class Reflector(Generic[Kind]):
                 try:
                     version = await self._list_all(resource)
                 except ApiError as error:
-                    if error.code != 404:
+                    if error.code != 404 or not self._optional:
                         raise
                     continue
                 if self.resource != resource:
@@ -217,9 +226,12 @@ class Reflector(Generic[Kind]):
         while True:
             query = {"limit": str(PAGE)} | ({"continue": following} if following else {})
             page = self._read_page(await self._client.request("GET", resource.path(), query=query))
+            if not page.metadata.resource_version:
+                # a proxy's greeting must not pass for an empty cluster
+                raise self._no_list("it has no resourceVersion")
             news: list[Kind | Gone] = []
             for item in page.items or ():
-                listed.add(_key(item.metadata) if isinstance(item, _Bare) else self._take(item, news))
+                listed.add(self._take(item, news))
             if news:
                 self._deliver(news)
             following = page.metadata.continue_
@@ -239,11 +251,6 @@ class Reflector(Generic[Kind]):
             self.known.clear()
             self._deliver(list(gone))
 
-    async def _look_again_later(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_ABSENT_SECONDS * random.uniform(1, 1.5)):
-                await self._wanted.wait()
-
     def _read_page(self, data: bytes) -> _Page[Any]:
         """A page of objects; in the place of one that cannot be read, what can."""
         try:
@@ -254,7 +261,10 @@ class Reflector(Generic[Kind]):
                 raw = self._raw_page.decode(data)
                 return _Page(raw.metadata, tuple(self._read(one) for one in raw.items or ()))
         except msgspec.DecodeError as error:
-            raise KubeError(f"the server sent something that is no list: {error}", kind=self.name) from error
+            raise self._no_list(str(error)) from error
+
+    def _no_list(self, why: str) -> KubeError:
+        return KubeError(f"the server sent something that is no list: {why}", kind=self.name)
 
     # --- watching ---
 
@@ -299,8 +309,7 @@ class Reflector(Generic[Kind]):
                 match event.type:
                     case "ADDED" | "MODIFIED":
                         item = self._read(event.object)
-                        if not isinstance(item, _Bare):
-                            self._take(item, news)
+                        self._take(item, news)
                         self._version = _metadata(item).resource_version
                     case "DELETED":
                         meta = self._bare.decode(event.object).metadata
@@ -320,14 +329,15 @@ class Reflector(Generic[Kind]):
 
     # --- objects ---
 
-    def _take(self, item: Kind, news: list[Kind | Gone]) -> str:
+    def _take(self, item: Kind | _Bare, news: list[Kind | Gone]) -> str:
         meta = _metadata(item)
         key = _key(meta)
         known = self.known.get(key)
-        if known is None or known.uid != meta.uid or known.version != meta.resource_version:
-            if known is not None and known.uid != meta.uid:
-                # deleted and made again while nobody looked
-                news.append(Gone(key, known.uid))
+        if known is not None and known.uid != meta.uid:
+            # deleted and made again while nobody looked
+            news.append(Gone(key, known.uid))
+            del self.known[key]
+        if not isinstance(item, _Bare) and known != (meta.uid, meta.resource_version):
             self.known[key] = _Known(meta.uid, meta.resource_version)
             news.append(item)
         return key

@@ -114,12 +114,18 @@ async def delete_pod(client: Client, pod: PodRef, *, reason: str, message: str, 
         "type": "DisruptionTarget",
         "status": "True",
         "reason": reason,
-        "message": message[:_LONGEST_MESSAGE],
+        "message": _cut(message, _LONGEST_MESSAGE),
         "lastTransitionTime": stamp(at),
     }
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
     try:
-        await _patch_status(client, PODS, pod.pod, {"metadata": {"uid": pod.uid}, "status": {"conditions": [said]}})
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+        try:
+            patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [said]}}
+            await _patch_status(client, PODS, pod.pod, patch)
+        except ApiError as error:
+            if error.code in (404, 429) or error.code >= 500:
+                raise
+            # it goes all the same: the reason is a courtesy, the room that it holds is not
         await client.request("DELETE", PODS.path(namespace, name), body=_encode(options))
     except ApiError as error:
         if not is_gone(error):
@@ -134,7 +140,7 @@ async def write_pod_condition(
         "type": "PodScheduled",
         "status": "False",
         "reason": reason,
-        "message": message[:_LONGEST_MESSAGE],
+        "message": _cut(message, _LONGEST_MESSAGE),
     }
     if transition:
         said["lastTransitionTime"] = stamp(at)
@@ -172,7 +178,7 @@ async def write_group_condition(
                     "type": said.type,
                     "status": said.status,
                     "reason": said.reason,
-                    "message": said.message[:_LONGEST_MESSAGE],
+                    "message": _cut(said.message, _LONGEST_MESSAGE),
                     "observedGeneration": meta.generation,
                     "lastTransitionTime": kept or stamp(at),
                 }
@@ -234,7 +240,7 @@ async def write_event(
         "action": action,
         "reason": reason,
         "regarding": about,
-        "note": note if len(note) <= _LONGEST_NOTE else note[: _LONGEST_NOTE - 3] + "...",
+        "note": _cut(note, _LONGEST_NOTE),
         "type": "Warning" if warning else "Normal",
     }
     try:
@@ -248,6 +254,12 @@ def is_gone(error: ApiError) -> bool:
     """Not there any more, or another one of the same name: what was to be written no longer matters."""
     # a patch with another UID is refused as a change of the UID
     return error.code in (404, 409) or (error.code == 422 and "metadata.uid" in error.message)
+
+
+def _cut(text: str, longest: int) -> str:
+    """The API counts bytes."""
+    data = text.encode()
+    return text if len(data) <= longest else data[: longest - 3].decode(errors="ignore") + "..."
 
 
 def _one_line(error: ApiError) -> str:

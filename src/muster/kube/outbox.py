@@ -200,12 +200,12 @@ class Outbox:
         lesser = next((queue for queue in order if queue[0].urgency is not Urgency.BIND), None)
         if not binding or lesser is None:
             return order[0].popleft()
-        # binds have the server for themselves, but for one that has waited long; events can wait for ever
-        first = lesser[0]
-        long = now - first.waits_since > _PATIENCE_SECONDS and first.urgency is not Urgency.EVENT
+        # binds have the server for themselves, but for one that has waited long; events wait until all binds are sent
+        first, binds_wait = lesser[0], order[0][0].urgency is Urgency.BIND
+        long = now - first.waits_since > _PATIENCE_SECONDS and not (binds_wait and first.urgency is Urgency.EVENT)
         if long and not self._lesser_under_way():
             return lesser.popleft()
-        if order[0][0].urgency is Urgency.BIND:
+        if binds_wait:
             return order[0].popleft()
         self._pump_soon(_PATIENCE_SECONDS)
         return None

@@ -16,6 +16,10 @@ from controlplane.nodes import delete_nodes, make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 
 VERSION = os.environ.get("KUBERNETES") or build.KUBERNETES
+HAS_NATIVE_GROUPS = int(VERSION.split(".")[1]) >= 37
+needs_native_groups = pytest.mark.skipif(
+    not HAS_NATIVE_GROUPS, reason=f"PodGroups of v1beta1 came with Kubernetes 1.37, this is {VERSION}"
+)
 _HERE = Path(__file__).parent
 _numbers = itertools.count(1)
 

@@ -16,7 +16,7 @@ from controlplane.kubelet import Kubelets
 from controlplane.plane import ControlPlane
 from muster.base.errors import ApiError
 from tests.kube.checks import until
-from tests.kube.conftest import VERSION
+from tests.kube.conftest import VERSION, needs_native_groups
 from tests.kube.muster_process import MusterProcess
 
 NATIVE = "/apis/scheduling.k8s.io/v1beta1"
@@ -26,10 +26,6 @@ GROUP_LABEL = "muster.dev/pod-group"
 FINALIZER = "muster.dev/podgroup-protection"
 _SECONDS = 60.0
 _AGAIN_SECONDS = 0.05
-
-needs_native_groups = pytest.mark.skipif(
-    not VERSION.startswith("1.37"), reason=f"Kubernetes {VERSION} does not serve PodGroups of v1beta1, 1.37 does"
-)
 
 
 # --- the stage --------------------------------------------------------------------------------

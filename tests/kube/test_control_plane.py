@@ -18,6 +18,7 @@ from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 from muster.base.errors import ApiError, Unreachable
 from tests.kube.checks import until
+from tests.kube.conftest import needs_native_groups
 
 SECONDS = 30
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -70,9 +71,8 @@ def test_it_is_of_the_version_that_was_asked_for(plane, kubernetes_version):
     assert plane.request("GET", "/version")["gitVersion"] == f"v{kubernetes_version}"
 
 
+@needs_native_groups
 def test_with_gates_it_keeps_a_pod_group_and_the_pods_reference_to_it(plane, namespace):
-    if not plane.version.startswith("1.37."):
-        pytest.skip("scheduling.k8s.io/v1beta1 came with 1.37")
     path = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups"
     spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     plane.request("POST", path, {"metadata": {"name": "train"}, "spec": spec})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.plane import PlaneError
+from tests.kube.conftest import needs_native_groups
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FIXED = "cannot be changed, set or removed once the object exists"
@@ -260,11 +261,13 @@ REFUSED = [("PodGroup", spec) for spec, _ in BAD_GROUPS if "resourceClaims" not 
 REFUSED += [("Workload", spec) for spec, _ in BAD_WORKLOADS]
 
 
+@needs_native_groups
 @pytest.mark.parametrize(("kind", "spec"), TAKEN)
 def test_what_is_taken_here_is_taken_by_the_native_kind(native, kind, spec):
     assert native(kind, spec) is None
 
 
+@needs_native_groups
 @pytest.mark.parametrize(("kind", "spec"), REFUSED)
 def test_what_is_refused_here_is_refused_by_the_native_kind(native, kind, spec):
     assert native(kind, spec) is not None

@@ -25,11 +25,11 @@ from muster.base.errors import ApiError, LeaseLost
 from muster.kube.client import Client
 from muster.kube.connection import load
 from tests.kube.checks import History, check, group_says, until, until_group_says
-from tests.kube.conftest import VERSION
+from tests.kube.conftest import VERSION, needs_native_groups
 from tests.kube.cutting_proxy import CuttingProxy
 from tests.kube.muster_process import MusterProcess
 
-pytestmark = pytest.mark.skipif(not VERSION.startswith("1.37"), reason="v1beta1 came with 1.37")
+pytestmark = needs_native_groups
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "base"
 REPLICAS = "muster-replicas"

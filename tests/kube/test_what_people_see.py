@@ -10,12 +10,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.kube.checks import until
-from tests.kube.conftest import VERSION
+from tests.kube.conftest import needs_native_groups
 from tests.kube.muster_process import MusterProcess
 
-pytestmark = pytest.mark.skipif(
-    not VERSION.startswith("1.37"), reason=f"Kubernetes {VERSION} does not serve PodGroups of v1beta1, 1.37 does"
-)
+pytestmark = needs_native_groups
 
 LONG_AGO = "2020-02-02T02:02:02Z"
 _MERGE = "application/merge-patch+json"

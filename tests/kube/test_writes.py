@@ -11,7 +11,8 @@ from muster.engine.decisions import Placement, PodRef
 from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.kube.resources import PODS, Resource
+from muster.kube.resources import NATIVE_POD_GROUPS, PODS, Resource
+from tests.kube.conftest import needs_native_groups
 
 OTHER = "00000000-0000-0000-0000-000000000000"
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
@@ -92,10 +93,9 @@ async def test_a_deleted_pod_says_why_it_goes(plane, client, pod):
     assert (said["status"], said["reason"], said["message"]) == ("True", "Timeout", "why")
 
 
+@needs_native_groups
 async def test_conditions_of_another_group_of_that_name_touch_nothing(plane, client, namespace):
-    group = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
-    if plane.request("GET", "/apis/scheduling.k8s.io")["versions"][-1]["version"] == "v1":
-        pytest.skip("this version of Kubernetes has no PodGroups of v1beta1")
+    group = NATIVE_POD_GROUPS[0]
     spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     document = {"apiVersion": group.api_version, "kind": group.kind, "metadata": {"name": "g"}, "spec": spec}
     plane.request("POST", group.path(namespace), document)

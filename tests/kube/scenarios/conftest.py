@@ -7,17 +7,15 @@ import pytest
 from muster.base.errors import ApiError
 from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.kube.checks import until
-from tests.kube.conftest import VERSION
+from tests.kube.conftest import needs_native_groups
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
 
 
-@pytest.fixture(scope="session", params=["native", "custom"])
+@pytest.fixture(scope="session", params=[pytest.param("native", marks=needs_native_groups), "custom"])
 def cluster(request):
     """A kubeconfig, and the API that PodGroups are written to."""
     if request.param == "native":
-        if not VERSION.startswith("1.37"):
-            pytest.skip("v1beta1 came with 1.37")
         return request.getfixturevalue("plane").kubeconfig(), NATIVE_POD_GROUPS[0]
     stock = request.getfixturevalue("stock")
     stock.kubectl("apply", "-k", str(CRDS))

@@ -409,6 +409,9 @@ def _gates(version: str, asked: bool | Sequence[str]) -> tuple[str, ...]:
         return tuple(asked)
     if not asked:
         return ()
+    if int(version.split(".")[1]) < 35:
+        # it had nothing of the kind
+        return ()
     if _minor(version) not in _GATES:
         known = ", ".join(_GATES)
         raise PlaneError(

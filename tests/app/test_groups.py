@@ -99,15 +99,16 @@ def test_names_are_told_apart_by_their_namespace(groups):
 
 def test_custom_groups_that_came_or_changed_are_noted_until_they_go(groups):
     groups.seen(CUSTOM, group("g", 2))
-    assert groups.touched == {KEY}
+    assert groups.take_touched() == {KEY}
+    groups.seen(CUSTOM, group("g", 3))
     groups.gone(CUSTOM, KEY)
-    assert groups.touched == set()
+    assert groups.take_touched() == set()
 
 
 def test_kubernetes_own_groups_are_looked_after_by_kubernetes(groups):
     groups.seen(NATIVE, group("g", 2))
     groups.gone(NATIVE, KEY)
-    assert groups.touched == set()
+    assert groups.take_touched() == set()
 
 
 # priorities

@@ -27,8 +27,8 @@ class Groups:
     def __init__(self) -> None:
         self._declared: dict[str, dict[Origin, PodGroup]] = {}
         self._classes: dict[str, int] = {}
-        self.touched: set[str] = set()
-        """Keys of custom groups that came or changed; whoever looks after them empties it."""
+        self._touched: set[str] = set()
+        """Keys of custom groups that came or changed and have not been taken."""
 
     def find(self, key: str) -> tuple[Origin, PodGroup] | None:
         """The object that counts for a gang."""
@@ -45,7 +45,7 @@ class Groups:
         key = f"{group.metadata.namespace}/{group.metadata.name}"
         self._declared.setdefault(key, {})[origin] = group
         if origin is Origin.CUSTOM:
-            self.touched.add(key)
+            self._touched.add(key)
         return self._now(key)
 
     def gone(self, origin: Origin, key: str) -> Change:
@@ -53,8 +53,13 @@ class Groups:
         groups.pop(origin, None)
         if not groups:
             self._declared.pop(key, None)
-        self.touched.discard(key)
+        self._touched.discard(key)
         return self._now(key)
+
+    def take_touched(self) -> set[str]:
+        """Keys of custom groups that came or changed since this was last asked."""
+        taken, self._touched = self._touched, set()
+        return taken
 
     def class_seen(self, found: PriorityClass) -> list[Change]:
         name = found.metadata.name

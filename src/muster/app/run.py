@@ -9,39 +9,31 @@ import socket
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from functools import partial
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
 from muster import __version__
-from muster.api.wire import PodGroup
 from muster.app import health
 from muster.app.inbox import Inbox, Warm
 from muster.app.informers import Informers
+from muster.app.journal import Journal
 from muster.app.metrics import Metrics
+from muster.app.preflight import check_server, without_rights
 from muster.app.scheduler import Deciding, Scheduler
 from muster.app.settings import Settings, to_journal
-from muster.base.errors import ApiError, JournalError, KubeError
-from muster.cluster.pods import Stage
-from muster.controllers.protection import Protection
+from muster.base.errors import ApiError
 from muster.engine.engine import Engine
-from muster.engine.journal import Recorder
-from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.connection import Connection, load
 from muster.kube.lease import Lease, Timing
 from muster.kube.limits import Rate
-from muster.kube.outbox import Errand, Outbox, Urgency
-from muster.kube.resources import CUSTOM_POD_GROUPS
+from muster.kube.outbox import Outbox
 
 _log = structlog.get_logger()
 
-_START_SECONDS = 10.0
 # a stop finishes what was decided: binds of a gang that is half sent are worth waiting for, events are not
 _STOP_SECONDS = 15.0
 _LAST_EVENTS_SECONDS = 1.0
@@ -87,7 +79,7 @@ class Muster:
         """Works until it is stopped; raises what makes going on impossible."""
         settings = self.settings
         profile = settings.make_profile()
-        journal = _open_journal(settings.journal)
+        journal = None if settings.journal is None else Journal(settings.journal, settings=to_journal(settings))
         connection = load(
             kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
             context=settings.context,
@@ -109,8 +101,7 @@ class Muster:
             )
             stack.push_async_callback(self._end)
             engine = Engine(profile)
-            recorded = engine if journal is None else self._recorded(engine, journal)
-            await self._until_stopped(self._work(client, engine, recorded))
+            await self._until_stopped(self._work(client, engine, engine if journal is None else journal.of(engine)))
 
     # --- life ---
 
@@ -153,14 +144,6 @@ class Muster:
         held = (lambda: True) if self._lease is None else self._lease.held
         client = client.writing_while(held)
         self._outbox = outbox = Outbox(may_send=held, rate=rate)
-        protection = Protection(
-            informers.groups.custom, in_use=self._in_use, write=partial(_ask_for_finalizers, client, outbox)
-        )
-
-        def look_after_groups() -> None:
-            touched, informers.groups.touched = informers.groups.touched, set()
-            protection.look(touched)
-
         name = settings.scheduler_names[0]
         self._scheduler = scheduler = Scheduler(
             client,
@@ -171,8 +154,6 @@ class Muster:
             clock=self._clock,
             reporter=name,
             instance=f"{name}-{socket.gethostname()}",
-            binding=self._binding,
-            after_changes=look_after_groups,
             measure=self._metrics,
         )
         # what was read so far stays; the collector need not look at it again and again
@@ -188,7 +169,7 @@ class Muster:
                 for reflector in informers:
                     trouble = reflector.trouble
                     if isinstance(trouble, ApiError) and trouble.code in (401, 403):
-                        raise _without_rights(trouble)
+                        raise without_rights(trouble)
                 await asyncio.wait([synced], timeout=0.05)
         finally:
             synced.cancel()
@@ -257,15 +238,6 @@ class Muster:
             # what was cut off may still arrive: then the lease runs out by itself
             await self._lease.release()
 
-    def _binding(self) -> bool:
-        return self.engine is not None and any(pod.stage is Stage.BINDING for pod in self.engine.cluster.pods.values())
-
-    def _in_use(self, key: str) -> bool:
-        """Whether a pod that has not ended names the group."""
-        gang = None if self.engine is None else self.engine.cluster.gangs.get(key)
-        over = (Stage.SUCCEEDED, Stage.FAILED)
-        return gang is not None and any(pod.stage not in over for pod in gang.members.values())
-
     def _make_lease(self, client: Client) -> Lease:
         leader = self.settings.leader_election
         return Lease(
@@ -291,22 +263,6 @@ class Muster:
             lease=lambda: self._lease,
         )
 
-    def _recorded(self, engine: Engine, journal: BinaryIO) -> Recorder:
-        broken = False
-
-        def write(line: bytes) -> None:
-            nonlocal broken
-            if broken:
-                return
-            try:
-                journal.write(line)
-            except OSError as error:
-                # a full disk is no reason to stop scheduling
-                broken = True
-                _log.error("the journal ends here", file=str(self.settings.journal), error=error.strerror)
-
-        return Recorder(engine, write, settings=to_journal(self.settings))
-
     # --- health ---
 
     def unhealthy(self) -> str | None:
@@ -322,60 +278,3 @@ class Muster:
             if not reflector.synced.is_set():
                 return f"reading {reflector.name}"
         return self.unhealthy()
-
-
-async def check_server(client: Client, connection: Connection) -> str:
-    """The version of the server; errors say what a person can do about it."""
-
-    class _Version(msgspec.Struct, rename="camel"):
-        git_version: str = ""
-
-    strange = KubeError(
-        f"{connection.server} does not answer as a Kubernetes API server does",
-        hint=f"check the address in {connection.source}",
-    )
-    try:
-        version = msgspec.json.decode(await client.request("GET", "/version", seconds=_START_SECONDS), type=_Version)
-    except ApiError as error:
-        if error.code == 401:
-            raise _without_rights(error) from error
-        if error.code == 429 or error.code >= 500:
-            raise KubeError(
-                f"{connection.server} answers {error.code}: {error.message}", hint="is it starting up or overloaded?"
-            ) from error
-        if error.code != 403:
-            raise strange from error
-        # a cluster that tells its version to nobody; what Muster must read is asked for next
-        return "unknown"
-    except msgspec.DecodeError as error:
-        raise strange from error
-    if not version.git_version:
-        raise strange
-    return version.git_version
-
-
-def _without_rights(error: ApiError) -> KubeError:
-    if error.code == 401:
-        return KubeError(
-            "the API server does not accept our credentials",
-            hint="they may have expired: log in again, or name another kubeconfig with --kubeconfig",
-        )
-    return KubeError(
-        f"the API server refuses: {error.message}",
-        hint="Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them",
-    )
-
-
-def _open_journal(path: Path | None) -> BinaryIO | None:
-    """Opened before anything else: a wrong path is told at once, not on the day this replica must lead."""
-    if path is None:
-        return None
-    try:
-        return path.open("ab", buffering=0)
-    except OSError as error:
-        raise JournalError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _ask_for_finalizers(client: Client, outbox: Outbox, group: PodGroup, finalizers: tuple[str, ...]) -> None:
-    send = partial(writes.write_finalizers, client, CUSTOM_POD_GROUPS[0], group, finalizers)
-    outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))

@@ -11,9 +11,13 @@ from typing import Protocol
 
 import structlog
 
+from muster.api.wire import PodGroup
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.base.errors import KubeError
+from muster.cluster.cluster import Cluster
+from muster.cluster.pods import Stage
+from muster.controllers.protection import Protection
 from muster.engine.changes import BindFailed, Change, Failure
 from muster.engine.decisions import Bind, Decision, Event, GangCondition, Placement, PodCondition, PodRef, Release
 from muster.engine.engine import WORK
@@ -21,7 +25,7 @@ from muster.gangs.dialects import dialect_of
 from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.outbox import Errand, Outbox, Urgency
-from muster.kube.resources import NODES, PODS
+from muster.kube.resources import CUSTOM_POD_GROUPS, NODES, PODS
 from muster.kube.writes import Regarding
 
 _log = structlog.get_logger()
@@ -42,6 +46,9 @@ class Deciding(Protocol):
     @property
     def next_decide_at(self) -> float | None: ...
 
+    @property
+    def cluster(self) -> Cluster: ...
+
 
 class Measure(Protocol):
     """Told what took how many seconds."""
@@ -55,8 +62,7 @@ class Scheduler:
     """Feeds the engine and carries out what it decides, for as long as this replica leads.
 
     `clock` gives seconds since the epoch and never goes back.  Everything that is sent goes through the outbox;
-    what became of a bind comes back through the inbox like any other change.  `binding` tells whether any bind has no
-    final answer yet.
+    what became of a bind comes back through the inbox like any other change.
     """
 
     def __init__(
@@ -70,8 +76,6 @@ class Scheduler:
         clock: Callable[[], float],
         reporter: str,
         instance: str,
-        binding: Callable[[], bool] = lambda: False,
-        after_changes: Callable[[], None] = lambda: None,
         measure: Measure | None = None,
     ) -> None:
         self._client = client
@@ -82,8 +86,7 @@ class Scheduler:
         self._clock = clock
         self._reporter = reporter
         self._instance = instance
-        self._binding = binding
-        self._after_changes = after_changes
+        self._protection = Protection(informers.groups.custom, in_use=self._in_use, write=self._write_finalizers)
         self._measure = measure
         self._stopping = False
 
@@ -99,7 +102,7 @@ class Scheduler:
             self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
             await asyncio.sleep(0)
         if changes:
-            self._after_changes()
+            self._protection.look(self._informers.groups.take_touched())
         began = time.perf_counter()
         # with nothing to spend no unit is decided, but answers to binds are still acted on
         decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)
@@ -126,6 +129,10 @@ class Scheduler:
                 return
             # a bind that failed is still to be tried again
             await self._something_to_do()
+
+    def _binding(self) -> bool:
+        """Whether any bind has no final answer yet."""
+        return any(pod.stage is Stage.BINDING for pod in self._engine.cluster.pods.values())
 
     async def _something_to_do(self) -> None:
         at = self._engine.next_decide_at
@@ -261,3 +268,15 @@ class Scheduler:
 
     def _pod(self, pod: PodRef) -> Regarding:
         return writes.regarding(PODS, pod.pod, pod.uid)
+
+    # --- custom groups ---
+
+    def _in_use(self, key: str) -> bool:
+        """Whether a pod that has not ended names the group."""
+        gang = self._engine.cluster.gangs.get(key)
+        over = (Stage.SUCCEEDED, Stage.FAILED)
+        return gang is not None and any(pod.stage not in over for pod in gang.members.values())
+
+    def _write_finalizers(self, group: PodGroup, finalizers: tuple[str, ...]) -> None:
+        send = partial(writes.write_finalizers, self._client, CUSTOM_POD_GROUPS[0], group, finalizers)
+        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from muster.base.errors import JournalError
+from muster.cluster.cluster import Cluster
 from muster.engine.changes import Change
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK, Engine
@@ -61,6 +62,10 @@ class Recorder:
     @property
     def next_decide_at(self) -> float | None:
         return self.engine.next_decide_at
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.engine.cluster
 
     def _line(self, record: Record) -> None:
         self._write(self._encoder.encode(record) + b"\n")

@@ -1,7 +1,6 @@
 """The scheduler as `muster run` puts it together, in virtual time and in the loop of whoever plays with it."""
 
 import asyncio
-from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -11,15 +10,11 @@ from muster.api.wire import condition
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.scheduler import Scheduler
-from muster.cluster.pods import Stage
-from muster.controllers.protection import Protection
 from muster.engine.changes import GroupSeen, PodSeen
 from muster.engine.decisions import Placement
 from muster.engine.engine import WORK, Engine
-from muster.kube import writes
 from muster.kube.client import JSON, Client
-from muster.kube.outbox import Errand, Outbox, Urgency
-from muster.kube.resources import CUSTOM_POD_GROUPS
+from muster.kube.outbox import Outbox
 from muster.plugins.defaults import default_profile
 
 
@@ -47,10 +42,6 @@ class Driver:
             clock=clock,
             reporter="muster",
             instance="muster-scenarios",
-            after_changes=self._look_after_groups,
-        )
-        self._protection = Protection(
-            self.informers.groups.custom, in_use=self._in_use, write=partial(self._write_finalizers, client)
         )
 
     async def start(self):
@@ -92,22 +83,6 @@ class Driver:
     def _nothing_to_send(self):
         outbox, late = self._outbox, self._late()
         return outbox.under_way == late and (not outbox.waiting or late >= outbox.limit.now)
-
-    # --- what app.run wires besides ---
-
-    def _look_after_groups(self):
-        groups = self.informers.groups
-        touched, groups.touched = groups.touched, set()
-        self._protection.look(touched)
-
-    def _in_use(self, key):
-        gang = self.engine.cluster.gangs.get(key)
-        over = (Stage.SUCCEEDED, Stage.FAILED)
-        return gang is not None and any(pod.stage not in over for pod in gang.members.values())
-
-    def _write_finalizers(self, client, group, finalizers):
-        send = partial(writes.write_finalizers, client, CUSTOM_POD_GROUPS[0], group, finalizers)
-        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}"))
 
 
 class _Engine(Engine):

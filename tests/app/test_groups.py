@@ -105,6 +105,13 @@ def test_custom_groups_that_came_or_changed_are_noted_until_they_go(groups):
     assert groups.take_touched() == set()
 
 
+def test_a_native_group_that_goes_does_not_hide_a_custom_one(groups):
+    groups.seen(NATIVE, group("g", 2))
+    groups.seen(CUSTOM, group("g", 2))
+    groups.gone(NATIVE, KEY)
+    assert groups.take_touched() == {KEY}
+
+
 def test_kubernetes_own_groups_are_looked_after_by_kubernetes(groups):
     groups.seen(NATIVE, group("g", 2))
     groups.gone(NATIVE, KEY)

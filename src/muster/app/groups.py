@@ -53,7 +53,8 @@ class Groups:
         groups.pop(origin, None)
         if not groups:
             self._declared.pop(key, None)
-        self._touched.discard(key)
+        if origin is Origin.CUSTOM:
+            self._touched.discard(key)
         return self._now(key)
 
     def take_touched(self) -> set[str]:

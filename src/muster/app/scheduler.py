@@ -32,7 +32,7 @@ _log = structlog.get_logger()
 
 # changes come in bursts: those of so short a while are taken in together
 _GATHER_SECONDS = 0.002
-# more than the engine takes in within about 20 ms
+# about 10 ms of taking in, then others get their turn
 _CHANGES_AT_ONCE = 2_000
 
 

@@ -56,7 +56,7 @@ async def _compete(
             runs: dict[str, list[Run]] = {contestant.name: [] for contestant in contestants}
             for number in range(rounds):
                 for contestant in contestants:
-                    async with contestant.alive(plane):  # type: ignore[attr-defined]
+                    async with contestant.alive(plane):
                         await course.run(contestant, WARM_UP)
                         runs[contestant.name].append(await course.run(contestant, shape))
                     if sys.stderr.isatty():

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -33,8 +33,8 @@ class Contestant(Protocol):
     name: str
     scheduler_name: str
 
-    def alive(self, plane: ControlPlane) -> object:
-        """An asynchronous context manager: it runs inside."""
+    def alive(self, plane: ControlPlane) -> AbstractAsyncContextManager[None]:
+        """It runs inside."""
 
     async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
         """Told when the last pod is created; schedulers need not be told."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -146,9 +146,9 @@ class Course:
             path = _GROUPS.path(NAMESPACE, group.metadata.name)
             await self._client.request("PATCH", path, body=patch, content_type="application/merge-patch+json")
 
-    async def _until(self, true: object) -> None:
+    async def _until(self, true: Callable[[], bool]) -> None:
         async with asyncio.timeout(_MOST_SECONDS):
-            while not true():  # type: ignore[operator]
+            while not true():
                 self._changed.clear()
                 await self._changed.wait()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -25,7 +25,7 @@ def _words(error: OSError) -> str:
 async def serve(listen: str, *, healthy: Check, ready: Check, registry: CollectorRegistry) -> AsyncIterator[int]:
     """Serves until left; gives the port."""
 
-    def answer(check: Check) -> Callable[[web.Request], object]:
+    def answer(check: Check) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handler(_: web.Request) -> web.Response:
             wrong = check()
             return web.Response(text=wrong or "ok", status=503 if wrong else 200)
@@ -37,7 +37,7 @@ async def serve(listen: str, *, healthy: Check, ready: Check, registry: Collecto
 
     app = web.Application()
     for path, check in (("/healthz", healthy), ("/livez", healthy), ("/readyz", ready)):
-        app.router.add_get(path, answer(check))  # type: ignore[arg-type]
+        app.router.add_get(path, answer(check))
     app.router.add_get("/metrics", metrics)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()

@@ -2,10 +2,11 @@
 
 import pytest
 
+from muster.app.settings import make_engine
 from muster.base.errors import ScenarioError
 from muster.engine.journal import replay
 from muster.sim.scenario.file import loads
-from muster.sim.scenario.run import make_engine, run
+from muster.sim.scenario.run import run
 
 HEAD = "name: x\nnodes: [{name: n, count: 2, cpu: 4, memory: 8Gi}]\n"
 

@@ -9,11 +9,10 @@ import msgspec
 
 from muster.api.times import seconds
 from muster.api.wire import Pod
-from muster.base.errors import JournalError, MusterError, ScenarioError
+from muster.base.errors import MusterError, ScenarioError
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder
-from muster.plugins.defaults import default_profile
-from muster.plugins.node_resources_fit import Strategy
+from muster.plugins.registry import from_journal
 from muster.sim.scenario.actions import Action
 from muster.sim.scenario.expectations import Expectation
 from muster.sim.scenario.file import Scenario, describe_nodes
@@ -101,21 +100,13 @@ def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[by
         return world.pods.get(uid)
 
     faults = ScenarioFaults(find)
-    world = World(lambda: make_engine(settings), start=START, faults=faults, through=through)
+    world = World(lambda: Engine(from_journal(settings)), start=START, faults=faults, through=through)
     return play(scenario, world, perform=Hands(world, faults).perform, until=until)
 
 
 def play(scenario: Scenario, stage: Stage, *, perform: Callable[[Action], None], until: float | None = None) -> Result:
     """Plays the scenario on a stage whose time begins at START; `perform` does there what an action says."""
     return _Play(scenario, stage, perform).play(until)
-
-
-def make_engine(settings: dict[str, str]) -> Engine:
-    """An engine with the settings that a scenario or a journal's header names."""
-    try:
-        return Engine(default_profile(strategy=Strategy(settings[_STRATEGY])))
-    except (KeyError, ValueError) as error:
-        raise JournalError("settings that this version does not know", settings=settings) from error
 
 
 class _Play:

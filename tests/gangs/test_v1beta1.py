@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.wire import Condition, Pod, PodGroup, read
 from muster.gangs.dialects import declare, dialect_of, membership
-from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, DisruptionMode, Membership, Policy, Subset
+from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, Aspect, DisruptionMode, Membership, Policy, Subset
 from tests.builders import group, pod
 
 
@@ -95,6 +95,6 @@ def test_other_conditions_say_nothing_about_the_start():
 @pytest.mark.parametrize(("started", "status"), [(True, "True"), (False, "False")])
 def test_the_condition_is_written_as_upstream_spells_it(started, status):
     dialect = dialect_of(group("train", 4))
-    assert dialect.condition(started=started, reason="Scheduled", message="m") == Condition(
+    assert dialect.condition(Aspect.STARTED, holds=started, reason="Scheduled", message="m") == Condition(
         type="PodGroupInitiallyScheduled", status=status, reason="Scheduled", message="m"
     )

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from muster.base.errors import ObjectError
-from muster.base.selectors import NodeSelector, NodeSelectorTerm
+from muster.base.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
 Amount = str | int | float
 """A quantity as the wire spells it; numbers may come unquoted."""
@@ -111,14 +111,18 @@ class PodSpec(Wire, frozen=True):
     scheduler_name: str = "default-scheduler"
     priority: int | None = None
     priority_class_name: str = ""
+    preemption_policy: str | None = None
+    termination_grace_period_seconds: int | None = None
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
 
 
 class PodStatus(Wire, frozen=True):
     phase: str = "Pending"
+    reason: str = ""
     conditions: tuple[Condition, ...] = ()
     nominated_node_name: str = ""
+    start_time: str | None = None
 
 
 class Pod(Wire, frozen=True):
@@ -177,6 +181,7 @@ class PodGroupSpec(Wire, frozen=True):
     disruption_mode: DisruptionMode | None = None
     priority: int | None = None
     priority_class_name: str = ""
+    preemption_policy: str | None = None
 
 
 class PodGroupStatus(Wire, frozen=True):
@@ -193,6 +198,26 @@ class PriorityClass(Wire, frozen=True):
     metadata: Metadata
     value: int = 0
     global_default: bool = False
+
+
+# --- policy -----------------------------------------------------------------------------------
+
+
+class BudgetSpec(Wire, frozen=True):
+    selector: LabelSelector | None = None
+    """None selects no pod, an empty one all of the namespace."""
+
+
+class BudgetStatus(Wire, frozen=True):
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, str] = {}
+    """Pods that were evicted and are not gone yet, by name: they are counted already."""
+
+
+class PodDisruptionBudget(Wire, frozen=True):
+    metadata: Metadata
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
 
 
 _Object = TypeVar("_Object", bound=Wire)

@@ -22,6 +22,7 @@ from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, P
 from muster.engine.decisions import Bind, Decision, Event, GangCondition, PodCondition, Release
 from muster.engine.engine import Engine
 from muster.engine.queue import Unit, Where
+from muster.gangs.model import Aspect
 from muster.kube.lease import Lease
 from muster.kube.outbox import Outbox
 
@@ -223,7 +224,7 @@ class Metrics:
                         self._decided_at[placement.uid] = began
                 case Release():
                     self._released.inc(len(decision.pods))
-                case GangCondition(started=True):
+                case GangCondition(aspect=Aspect.STARTED, holds=True):
                     self._gang_started(decision.gang)
 
     def bound(self, change: Change, seconds: float) -> None:

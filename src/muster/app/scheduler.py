@@ -19,9 +19,21 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
 from muster.controllers.protection import Protection
 from muster.engine.changes import BindFailed, Change, Failure
-from muster.engine.decisions import Bind, Decision, Event, GangCondition, Placement, PodCondition, PodRef, Release
+from muster.engine.decisions import (
+    Bind,
+    Decision,
+    Event,
+    Evict,
+    GangCondition,
+    Lost,
+    Placement,
+    PodCondition,
+    PodRef,
+    Release,
+)
 from muster.engine.engine import WORK
 from muster.gangs.dialects import dialect_of
+from muster.gangs.model import Aspect
 from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.outbox import Errand, Outbox, Urgency
@@ -153,8 +165,10 @@ class Scheduler:
         match decision:
             case Bind():
                 self._bind(decision)
-            case Release():
-                self._release(decision)
+            case Release() | Evict():
+                self._delete(decision)
+            case Lost():
+                self._lost(decision)
             case PodCondition():
                 self._pod_condition(decision)
             case GangCondition():
@@ -191,8 +205,12 @@ class Scheduler:
             )
         self._inbox.put([answer])
 
-    def _release(self, decision: Release) -> None:
-        _log.warning("releasing", unit=decision.unit, pods=len(decision.pods), why=decision.message)
+    def _lost(self, decision: Lost) -> None:
+        _log.warning("evicted in vain", unit=decision.unit, reason=decision.why.value, why=decision.message)
+
+    def _delete(self, decision: Release | Evict) -> None:
+        what = "releasing" if isinstance(decision, Release) else "evicting"
+        _log.warning(what, unit=decision.unit, pods=len(decision.pods), why=decision.message)
         for pod in decision.pods:
             send = partial(
                 writes.delete_pod,
@@ -218,12 +236,15 @@ class Scheduler:
             self._outbox.put(Errand(Urgency.POD, send, subject=f"pod {pod.uid}"))
 
     def _gang_condition(self, decision: GangCondition) -> None:
-        if decision.started:
-            _log.info("started", gang=decision.gang)
+        below = decision.aspect is Aspect.BELOW_MINIMUM
+        if decision.holds is below:
+            said = "below its minimum" if below else "waiting"
+            _log.info(said, gang=decision.gang, reason=decision.reason, why=decision.message)
         else:
-            _log.info("waiting", gang=decision.gang, reason=decision.reason, why=decision.message)
+            _log.info("whole again" if below else "started", gang=decision.gang)
         send = partial(self._send_gang_condition, decision, self._clock())
-        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"group {decision.gang}", lasting=decision.started))
+        subject = f"group {decision.gang} {decision.aspect}"
+        self._outbox.put(Errand(Urgency.GROUP, send, subject=subject, lasting=below or decision.holds))
 
     async def _send_gang_condition(self, decision: GangCondition, at: float) -> None:
         found = self._informers.groups.find(decision.gang)
@@ -233,7 +254,9 @@ class Scheduler:
         resource = self._informers.resource(origin)
         if resource is None:
             return
-        said = dialect_of(group).condition(started=decision.started, reason=decision.reason, message=decision.message)
+        said = dialect_of(group).condition(
+            decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
+        )
         await writes.write_group_condition(self._client, resource, group, said, at=at)
 
     def _event(self, event: Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from muster.api.wire import Node, Pod
+from muster.cluster.budgets import Budgets
 from muster.cluster.classes import ClassTable, PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable
@@ -27,6 +28,7 @@ class Cluster:
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
         self.on_node: dict[str, dict[str, PodState]] = {}
+        self.budgets = Budgets()
 
     def class_of(self, pod: Pod) -> PodClass:
         return self.classes.of(pod)

@@ -48,6 +48,15 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     bound_at: float | None
     said: tuple[str, str] | None
     """Reason and message of its PodScheduled condition, while that is False."""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    preempts: bool = True
+    """Others may be evicted for it."""
+    started_at: float | None = None
+    """When its kubelet began with it."""
+    nominated: str = ""
+    """Its nominatedNodeName, as last written."""
+    kept: str = ""
+    """Where room is kept for it while it waits for others to leave; "" for nowhere."""
     bind_failures: int = 0
     bind_error: str = ""
     """What the last failed bind was answered."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from muster.api.wire import Node, Pod, PodGroup
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup
 
 
 class _Change(msgspec.Struct, frozen=True, gc=False, tag_field="change", omit_defaults=True):
@@ -42,6 +42,17 @@ class GroupGone(_Change, frozen=True, tag="group-gone"):
     """namespace/name"""
 
 
+class BudgetSeen(_Change, frozen=True, tag="budget"):
+    """A disruption budget as it is now."""
+
+    budget: PodDisruptionBudget
+
+
+class BudgetGone(_Change, frozen=True, tag="budget-gone"):
+    key: str
+    """namespace/name"""
+
+
 class Bound(_Change, frozen=True, tag="bound"):
     """A bind was acknowledged at `at`."""
 
@@ -56,7 +67,9 @@ class Failure(StrEnum):
     TRANSIENT = "transient"
     """The server did not answer or was busy: the same bind may succeed later."""
     REJECTED = "rejected"
-    """Not on this node (node gone, room taken, denied): another place is needed."""
+    """Not on this node (node gone, room taken): another place is needed."""
+    DENIED = "denied"
+    """Somebody's policy says no (403, 422): perhaps not for long, perhaps not elsewhere."""
     POD_GONE = "pod-gone"
     """The pod was deleted, or replaced by one with another UID."""
 
@@ -68,4 +81,4 @@ class BindFailed(_Change, frozen=True, tag="bind-failed"):
     message: str = ""
 
 
-Change = PodSeen | PodGone | NodeSeen | NodeGone | GroupSeen | GroupGone | Bound | BindFailed
+Change = PodSeen | PodGone | NodeSeen | NodeGone | GroupSeen | GroupGone | BudgetSeen | BudgetGone | Bound | BindFailed

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
+
+from muster.gangs.model import Aspect
 
 
 class _Decision(msgspec.Struct, frozen=True, gc=False, tag_field="decision", omit_defaults=True):
@@ -45,23 +49,64 @@ class Release(_Decision, frozen=True, tag="release"):
     message: str
 
 
+class Evict(_Decision, frozen=True, tag="evict"):
+    """Delete these pods by UID, with their own grace, and say on each why: room for a unit of higher priority.
+
+    Only the engine asks for it, and only when the unit has a place with all of them gone.  Deletions that fail are
+    repeated as a Release's are.
+    """
+
+    unit: str
+    """Who gets the room: key of the gang, or of the lone pod."""
+    pods: tuple[PodRef, ...]
+    reason: str
+    message: str
+
+
+class Loss(StrEnum):
+    """Why room that others were evicted for did not serve whom it was meant for."""
+
+    NODE = "node lost"
+    """A node went, or changed so that it no longer takes the members."""
+    FOREIGN = "foreign bind"
+    """Another scheduler put a pod there."""
+    PREEMPTOR = "preemptor changed"
+    """It was deleted, or is no longer what the room was made for."""
+    PRIORITY = "higher priority"
+    """A unit of higher priority took the room."""
+    VICTIMS = "victims stay"
+    """Pods that were to leave did not, within the time that a unit waits for them."""
+
+
+class Lost(_Decision, frozen=True, tag="lost"):
+    """Write into the log, and tell people: the unit evicted pods and does not get their room."""
+
+    unit: str
+    why: Loss
+    message: str
+
+
 class PodCondition(_Decision, frozen=True, tag="pod-condition"):
-    """Write PodScheduled=False with this reason and message on each of the pods."""
+    """Write PodScheduled=False with this reason and message on each of the pods, and where room is kept for it."""
 
     pods: tuple[PodRef, ...]
     reason: str
     message: str
     transition: bool = True
     """The pods did not say so before, for whatever reason: the time of transition is now."""
+    nominated: tuple[str, ...] = ()
+    """A node for each of the pods: its nominatedNodeName.  Without, they are nominated nowhere, and that is written."""
 
 
 class GangCondition(_Decision, frozen=True, tag="gang-condition"):
-    """Write on the declaring object whether the gang started; its dialect knows how that is spelled."""
+    """Write on the declaring object how the gang is; its dialect knows how that is spelled."""
 
     gang: str
-    started: bool
+    holds: bool
+    """Whether the aspect is true."""
     reason: str
     message: str
+    aspect: Aspect = Aspect.STARTED
 
 
 class Event(_Decision, frozen=True, tag="event"):
@@ -76,4 +121,4 @@ class Event(_Decision, frozen=True, tag="event"):
     node: str = ""
 
 
-Decision = Bind | Release | PodCondition | GangCondition | Event
+Decision = Bind | Release | Evict | Lost | PodCondition | GangCondition | Event

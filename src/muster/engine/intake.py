@@ -18,6 +18,8 @@ from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import (
     BindFailed,
     Bound,
+    BudgetGone,
+    BudgetSeen,
     Change,
     GroupGone,
     GroupSeen,
@@ -68,6 +70,8 @@ class Intake:
             GroupGone: self._group_gone,
             Bound: self._bound,
             BindFailed: self._bind_failed,
+            BudgetSeen: self._budget_seen,
+            BudgetGone: self._budget_gone,
         }
 
     def take(self, changes: Iterable[Change]) -> None:
@@ -126,6 +130,12 @@ class Intake:
             self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
 
+    def _budget_seen(self, change: BudgetSeen) -> None:
+        self._cluster.budgets.put(change.budget)
+
+    def _budget_gone(self, change: BudgetGone) -> None:
+        self._cluster.budgets.remove(change.key)
+
     # --- pods ---
 
     def _pod_seen(self, change: PodSeen) -> None:
@@ -156,6 +166,10 @@ class Intake:
             node="",
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
+            labels=meta.labels,
+            preempts=spec.preemption_policy != "Never",
+            started_at=_started_at(pod),
+            nominated=status.nominated_node_name,
         )
         state.held = self._held(state)
         self._cluster.pods[state.uid] = state
@@ -171,7 +185,7 @@ class Intake:
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
         # what may turn out to be unreadable is read before anything changes
-        pod_class, bound_at = self._cluster.class_of(pod), _bound_at(pod)
+        pod_class, bound_at, started_at = self._cluster.class_of(pod), _bound_at(pod), _started_at(pod)
         stage, node = _stage(pod, state.stage), spec.node_name or state.node
         gang = self._gang_of(state)
         if gang is not None:
@@ -189,6 +203,8 @@ class Intake:
         state.gates = tuple(gate.name for gate in spec.scheduling_gates)
         state.leaving = state.leaving or pod.metadata.deletion_timestamp is not None
         state.priority = spec.priority or 0
+        state.labels = pod.metadata.labels
+        state.started_at = started_at
         state.said = _said(pod) or state.said
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
@@ -283,6 +299,10 @@ def _bound_at(pod: Pod) -> float | None:
     if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
         return None
     return seconds(scheduled.last_transition_time)
+
+
+def _started_at(pod: Pod) -> float | None:
+    return seconds(pod.status.start_time) if pod.status.start_time else None
 
 
 def _said(pod: Pod) -> tuple[str, str] | None:

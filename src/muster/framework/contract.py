@@ -20,6 +20,7 @@ from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, RowState
+from muster.cluster.victims import Victim
 
 Bools = NDArray[np.bool_]
 
@@ -124,6 +125,20 @@ class GangRule(ABC):
     @abstractmethod
     def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
         """How many members each subset lacks if `placed` more were bound; empty if that is enough."""
+
+
+class VictimRule(ABC):
+    """Proposes victims: who may be evicted for whom, and whom to spare first.  The engine alone evicts."""
+
+    name: str
+
+    @abstractmethod
+    def may_evict(self, victim: Victim, *, priority: int) -> bool:
+        """Whether a unit of that priority may have the victim evicted."""
+
+    @abstractmethod
+    def importance(self, victim: Victim) -> tuple[int, int, int, float]:
+        """Larger for victims that are spared first."""
 
 
 class QueueOrder(ABC):

@@ -18,12 +18,24 @@ from muster.framework.contract import (
     RuleFilter,
     RuleScore,
     Stateful,
+    VictimRule,
 )
 
 _Role = TypeVar("_Role")
 # ratings of all copies on all nodes must fit into 63 bits
 _MOST_WEIGHT = 80
-Plugin = RuleFilter | RoomFilter | RuleScore | RoomScore | RoomTieBreak | PodGate | GangRule | QueueOrder | Stateful
+Plugin = (
+    RuleFilter
+    | RoomFilter
+    | RuleScore
+    | RoomScore
+    | RoomTieBreak
+    | PodGate
+    | GangRule
+    | QueueOrder
+    | VictimRule
+    | Stateful
+)
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +43,31 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
 
     initial: float = 1.0
     maximum: float = 10.0
+
+
+class Preemption(msgspec.Struct, frozen=True, kw_only=True):
+    """How units make room for themselves."""
+
+    gangs: bool = True
+    """WorkloadAwarePreemption: off, gangs do not preempt."""
+    delayed: bool = True
+    """DelayedPreemption: off, gangs do not preempt, and what a lone pod evicts goes pod by pod, whatever its gang."""
+    rounds: int = 3
+    """So many times a unit evicts others without starting; after that it only waits."""
+    patience_seconds: float = 600.0
+    """How long a unit waits for its victims to leave."""
+    least_nodes: int = 100
+    least_percent: int = 10
+    """A lone pod looks for victims on so many nodes, or on that share of them if it is more."""
+
+
+class Fairness(msgspec.Struct, frozen=True, kw_only=True):
+    """What units may do to each other's waiting."""
+
+    passes_per_member: float | None = 2.0
+    """So many units per member may start ahead of a gang that stands before them; None for any number."""
+    failing_share: float = 0.2
+    """Units that keep failing take at most this share of the decision time while others are ready."""
 
 
 class Profile:
@@ -42,10 +79,14 @@ class Profile:
         *,
         scheduler_names: Sequence[str] = ("muster",),
         backoff: Backoff | None = None,
+        preemption: Preemption | None = None,
+        fairness: Fairness | None = None,
     ) -> None:
         listed = [plugin for plugin, _ in plugins]
         self.scheduler_names = frozenset(scheduler_names)
         self.backoff = backoff or Backoff()
+        self.preemption = preemption or Preemption()
+        self.fairness = fairness or Fairness()
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
@@ -57,6 +98,7 @@ class Profile:
         self.order = _only("QueueOrder", [p for p in listed if isinstance(p, QueueOrder)])
         self.gang_rule = _only("GangRule", [p for p in listed if isinstance(p, GangRule)])
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
+        self.victims = [p for p in listed if isinstance(p, VictimRule)]
 
 
 def _only(role: str, found: list[_Role]) -> _Role:

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 DEFAULT_TIMEOUT_SECONDS = 300.0
+DEFAULT_GRACE_SECONDS = 60.0
 
 
 class Policy(StrEnum):
@@ -21,6 +22,24 @@ class DisruptionMode(StrEnum):
     """Members may be evicted one by one."""
     ALL = "all"
     """Who takes one member takes them all."""
+
+
+class BelowMinimum(StrEnum):
+    """What becomes of a gang that has started and fell below its minimum."""
+
+    WAIT = "wait"
+    """What is left of it runs on; replacements go first among equals."""
+    RESTART = "restart"
+    """After a while it is taken down, so that it starts whole again."""
+
+
+class Aspect(StrEnum):
+    """What a gang's condition is about."""
+
+    STARTED = "started"
+    """It had its minimum bound, once; never taken back."""
+    BELOW_MINIMUM = "below minimum"
+    """It has started, and fewer than its minimum are bound now."""
 
 
 class Subset(msgspec.Struct, frozen=True, gc=False):
@@ -45,12 +64,26 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """None: the lowest among the members."""
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     """How long a gang may stay bound below its minimum, from its first bound member."""
-    disruption: DisruptionMode = DisruptionMode.SINGLE
+    disruption: DisruptionMode = DisruptionMode.ALL
+    """Dialects without a word for it mean gangs that go whole."""
+    preempts: bool = True
+    """Others may be evicted for it; its members may still say otherwise."""
+    holds_partial: bool = False
+    """When its time is over, what is bound of it is kept, not released."""
+    below_minimum: BelowMinimum = BelowMinimum.WAIT
+    grace_seconds: float = DEFAULT_GRACE_SECONDS
+    """How long it may be below its minimum before it is taken down."""
+    fitting_reason: str = "Unschedulable"
+    """What pods say that would fit, but whose gang does not."""
     parent: str | None = None
     started: bool = False
     """The declaring object says that the minimum was bound once."""
     said: tuple[str, str] | None = None
     """Reason and message of the condition that stands on the object."""
+    below_since: float | None = None
+    """Since when the object says that the gang is below its minimum; None if it does not."""
+    below_said: tuple[str, str] | None = None
+    """Reason and message with which it says, or took back, that the gang is below its minimum."""
 
     @property
     def minimum(self) -> int:

@@ -15,7 +15,8 @@ from muster.cluster.classes import NodeRules
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints
 from muster.framework.contract import RuleScore
-from muster.framework.profile import Backoff, Plugin, Profile
+from muster.framework.profile import Backoff, Fairness, Plugin, Preemption, Profile
+from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_affinity import NodeAffinity
 from muster.plugins.node_name import NodeName
@@ -92,6 +93,7 @@ PLUGINS: Mapping[str, Entry] = {
     "NodeResourcesFit": Entry(make=_fit, points=frozenset({"preFilter", "filter", "preScore", "score"}), weight=1),
     "NodeResourcesBalancedAllocation": _entry(NodeResourcesBalancedAllocation, "preScore", "score", weight=1),
     "GangScheduling": _entry(GangScheduling, "preEnqueue", "reserve", "permit"),
+    "DefaultPreemption": _entry(DefaultPreemption, "postFilter"),
 }
 
 ABSENT = (
@@ -102,7 +104,6 @@ ABSENT = (
     "PodTopologySpread",
     "InterPodAffinity",
     "DynamicResources",
-    "DefaultPreemption",
     "ImageLocality",
     "NodeDeclaredFeatures",
     "DeferredPodScheduling",
@@ -128,6 +129,8 @@ class ProfileParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     scheduler_names: tuple[str, ...] = ("muster",)
     plugins: tuple[Part, ...] = msgspec.field(default_factory=default_parts)
     backoff: Backoff = Backoff()
+    preemption: Preemption = Preemption()
+    fairness: Fairness = Fairness()
 
 
 def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
@@ -137,7 +140,13 @@ def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
 
 def make_profile(parts: ProfileParts) -> Profile:
     """A new profile; ConfigError if no scheduler can be made of the parts."""
-    return Profile(make_plugins(parts.plugins), scheduler_names=parts.scheduler_names, backoff=parts.backoff)
+    return Profile(
+        make_plugins(parts.plugins),
+        scheduler_names=parts.scheduler_names,
+        backoff=parts.backoff,
+        preemption=parts.preemption,
+        fairness=parts.fairness,
+    )
 
 
 def _make(part: Part) -> Plugin:

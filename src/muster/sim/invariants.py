@@ -264,10 +264,10 @@ class Invariants:
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
-        if decision.started and not reached:
+        if decision.holds and not reached:
             raise BrokenRuleError("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")
         said = gang.said
-        if gang.says_started and not decision.started:
+        if gang.says_started and not decision.holds:
             raise BrokenRuleError("gang condition", f"{gang.key} goes back to not started")
         if said is not None and (said.reason, said.message) == (decision.reason, decision.message):
             raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")

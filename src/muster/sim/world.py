@@ -31,7 +31,9 @@ from muster.engine.decisions import (
     Bind,
     Decision,
     Event,
+    Evict,
     GangCondition,
+    Lost,
     Placement,
     PodCondition,
     Release,
@@ -272,7 +274,7 @@ class World:
         if isinstance(decision, Bind):
             for placement in decision.pods:
                 self._send(placement)
-        elif isinstance(decision, Release):
+        elif isinstance(decision, Release | Evict):
             for ref in decision.pods:
                 self.delete_pod(ref.uid)
         elif isinstance(decision, PodCondition):
@@ -281,7 +283,7 @@ class World:
         elif isinstance(decision, GangCondition):
             self._write_gang_condition(decision)
         else:
-            assert isinstance(decision, Event)
+            assert isinstance(decision, Event | Lost)
 
     def _send(self, placement: Placement) -> None:
         fate = self.faults.bind(placement, self.now)
@@ -350,7 +352,7 @@ class World:
         group = self.groups.get(decision.gang)
         if group is not None:
             written = dialect_of(group).condition(
-                started=decision.started, reason=decision.reason, message=decision.message
+                decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
             )
             written = replace(written, last_transition_time=stamp(self.now))
             kept = tuple(c for c in group.status.conditions if c.type != written.type)

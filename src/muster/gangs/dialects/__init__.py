@@ -10,7 +10,7 @@ from typing import Protocol
 
 from muster.api.wire import Condition, Pod, PodGroup
 from muster.gangs.dialects.v1beta1 import V1Beta1
-from muster.gangs.model import Gang, Membership
+from muster.gangs.model import Aspect, Gang, Membership
 
 Declaration = PodGroup
 """Objects that declare gangs, of any dialect."""
@@ -27,7 +27,7 @@ class Dialect(Protocol):
     def declare(self, declaration: Declaration) -> Gang:
         """The gang that an object declares."""
 
-    def condition(self, *, started: bool, reason: str, message: str) -> Condition:
+    def condition(self, aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:
         """How the declaring object's status says it."""
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from muster.api.times import seconds
 from muster.api.wire import Condition, Pod, PodGroup, condition
 from muster.gangs.model import (
+    DEFAULT_GRACE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
+    Aspect,
+    BelowMinimum,
     DisruptionMode,
     Gang,
     Membership,
@@ -18,8 +21,14 @@ from muster.gangs.model import (
 )
 
 INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
+BELOW_MINIMUM = "PodGroupBelowMinimum"
 GROUP_LABEL = "muster.dev/pod-group"
 TIMEOUT_ANNOTATION = "muster.dev/schedule-timeout-seconds"
+ON_PARTIAL_ANNOTATION = "muster.dev/on-partial"
+BELOW_MINIMUM_ANNOTATION = "muster.dev/below-minimum"
+GRACE_ANNOTATION = "muster.dev/below-minimum-grace-seconds"
+
+_TYPES = {Aspect.STARTED: INITIALLY_SCHEDULED, Aspect.BELOW_MINIMUM: BELOW_MINIMUM}
 
 
 class V1Beta1:
@@ -37,6 +46,8 @@ class V1Beta1:
         gang = spec.scheduling_policy.gang
         mode = spec.disruption_mode
         now = condition(declaration.status.conditions, INITIALLY_SCHEDULED)
+        below = condition(declaration.status.conditions, BELOW_MINIMUM)
+        restarts = meta.annotations.get(BELOW_MINIMUM_ANNOTATION) == BelowMinimum.RESTART
         return Gang(
             key=f"{meta.namespace}/{meta.name}",
             uid=meta.uid,
@@ -45,25 +56,37 @@ class V1Beta1:
             subsets=(Subset(minimum=max(1, gang.min_count) if gang else 1),),
             policy=Policy.GANG if gang else Policy.BASIC,
             priority=spec.priority,
-            timeout_seconds=_timeout(meta.annotations.get(TIMEOUT_ANNOTATION)),
+            timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
             disruption=DisruptionMode.ALL if mode and mode.all else DisruptionMode.SINGLE,
+            preempts=spec.preemption_policy != "Never",
+            holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
+            below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
+            grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
             started=now is not None and now.status == "True",
             said=None if now is None else (now.reason, now.message),
+            below_since=_since(below),
+            below_said=None if below is None else (below.reason, below.message),
         )
 
-    def condition(self, *, started: bool, reason: str, message: str) -> Condition:
+    def condition(self, aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:
         return Condition(
-            type=INITIALLY_SCHEDULED,
-            status="True" if started else "False",
+            type=_TYPES[aspect],
+            status="True" if holds else "False",
             reason=reason,
             message=message,
         )
 
 
-def _timeout(text: str | None) -> float:
-    """Seconds from the annotation; one that is no positive number counts as not given."""
+def _seconds(text: str | None, default: float) -> float:
+    """Seconds from an annotation; one that is no positive number counts as not given."""
     try:
-        wanted = float(text) if text else DEFAULT_TIMEOUT_SECONDS
+        wanted = float(text) if text else default
     except ValueError:
-        return DEFAULT_TIMEOUT_SECONDS
-    return wanted if 0 < wanted < float("inf") else DEFAULT_TIMEOUT_SECONDS
+        return default
+    return wanted if 0 < wanted < float("inf") else default
+
+
+def _since(below: Condition | None) -> float | None:
+    if below is None or below.status != "True":
+        return None
+    return seconds(below.last_transition_time) if below.last_transition_time else 0.0

@@ -1,0 +1,22 @@
+"""What is evicted as one: a pod, a gang that goes whole, or room that is kept for a unit."""
+
+from __future__ import annotations
+
+import msgspec
+
+from muster.cluster.pods import PodState
+
+
+class Victim(msgspec.Struct, gc=False, eq=False, kw_only=True):
+    """Pods that go together or not at all."""
+
+    key: str
+    """Of the pod or the gang; unique, and the same in every process."""
+    pods: list[PodState]
+    priority: int
+    """Of the gang where there is one."""
+    in_gang: bool
+    started: float
+    """When the first of the pods started."""
+    kept: str = ""
+    """For room that is kept: the unit that it is kept for; its pods do not run, and nobody is deleted."""

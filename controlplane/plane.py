@@ -55,6 +55,9 @@ _GATES = {
 }
 _SERVED = {"1.35": ("v1alpha1",), "1.36": ("v1alpha2",), "1.37": ("v1beta1", "v1alpha3")}
 
+# two of them empty nodes which have no kubelet; the third says that no pod may be disrupted, none being ready, and
+# takes back what old timestamps say
+_UNWANTED_CONTROLLERS = ("node-lifecycle-controller", "taint-eviction-controller", "disruption-controller")
 _PORT_TRIES = 5
 _REQUEST_SECONDS = 30
 
@@ -66,7 +69,7 @@ class ControlPlane:
                      Names: these feature gates only.
     fairness         API priority and fairness, as people's clusters have it.  False, with high limits on requests in
                      flight, is for speed runs only.
-    controllers      kube-controller-manager, without the controllers that empty nodes which have no kubelet.
+    controllers      kube-controller-manager, without the controllers that want nodes to have kubelets.
                      Without it nobody makes service accounts, so pods are admitted without one.
     folder           where data, logs and kubeconfigs go; stays.  Default: a temporary one, gone at the end.
     keep             leave the temporary folder as well.
@@ -348,7 +351,7 @@ class ControlPlane:
             user=user,
             flags=[
                 f"--kubeconfig={self.kubeconfig(user, ())}",
-                "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
+                f"--controllers=*,-{',-'.join(_UNWANTED_CONTROLLERS)}",
                 "--use-service-account-credentials",
                 f"--service-account-private-key-file={self._token_key_file}",
                 f"--root-ca-file={self._ca_file}",

@@ -12,16 +12,22 @@ from collections.abc import Mapping, Sequence
 from muster.api.times import stamp
 from muster.api.wire import (
     Affinity,
+    BudgetSpec,
+    BudgetStatus,
     Condition,
     Container,
     ContainerPort,
+    DisruptionMode,
+    Empty,
     GangPolicy,
     Metadata,
     Node,
     NodeAffinity,
     NodeSpec,
     NodeStatus,
+    OwnerReference,
     Pod,
+    PodDisruptionBudget,
     PodGroup,
     PodGroupSpec,
     PodGroupStatus,
@@ -35,10 +41,12 @@ from muster.api.wire import (
     Taint,
     Toleration,
 )
-from muster.base.selectors import NodeSelector, NodeSelectorTerm, parse_selector
+from muster.base.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, parse_selector
 from muster.engine.changes import (
     BindFailed,
     Bound,
+    BudgetGone,
+    BudgetSeen,
     Change,
     Failure,
     GroupGone,
@@ -48,11 +56,12 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
-from muster.engine.decisions import Bind, Decision, GangCondition, PodCondition
+from muster.engine.decisions import Bind, Decision, Evict, GangCondition, PodCondition
 from muster.engine.engine import Engine
 from muster.engine.verdicts import Outcome, Verdict
 from muster.framework.profile import Profile
 from muster.plugins.defaults import default_profile
+from muster.plugins.registry import ProfileParts, default_parts, make_profile
 
 NAMESPACE = "team"
 GPU = "nvidia.com/gpu"
@@ -103,10 +112,18 @@ def pod(
     on: str = "",
     bound_at: float | None = None,
     phase: str = "Pending",
-    leaving: bool = False,
+    leaving: bool | float = False,
     scheduler: str = "muster",
+    preemption: str | None = None,
+    nominated: str = "",
+    started: float | None = None,
+    owner: str = "",
+    conditions: Sequence[Condition] = (),
 ) -> Pod:
-    """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights."""
+    """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
+
+    `leaving` may say when its grace is over, `owner` the kind of who made it.
+    """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
     scheduled = (
@@ -120,8 +137,9 @@ def pod(
             namespace=NAMESPACE,
             uid=f"uid-{name}",
             creation_timestamp=stamp(created),
-            deletion_timestamp=stamp(created) if leaving else None,
+            deletion_timestamp=None if leaving is False else stamp(created if leaving is True else leaving),
             labels=dict(labels or {}),
+            owner_references=(OwnerReference(kind=owner),) if owner else (),
         ),
         spec=PodSpec(
             containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
@@ -131,10 +149,16 @@ def pod(
             tolerations=tuple(tolerations),
             scheduler_name=scheduler,
             priority=priority,
+            preemption_policy=preemption,
             scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
             scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
         ),
-        status=PodStatus(phase=phase, conditions=scheduled),
+        status=PodStatus(
+            phase=phase,
+            conditions=(*scheduled, *conditions),
+            nominated_node_name=nominated,
+            start_time=None if started is None else stamp(started),
+        ),
     )
 
 
@@ -146,20 +170,38 @@ def group(
     created: float = 0.0,
     timeout: float | None = None,
     condition: Condition | None = None,
+    conditions: Sequence[Condition] = (),
+    disruption: str | None = None,
+    preemption: str | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> PodGroup:
-    """A PodGroup; a minimum of None makes it a basic one."""
+    """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single"."""
     gang = None if minimum is None else GangPolicy(min_count=minimum)
-    annotations = {} if timeout is None else {"muster.dev/schedule-timeout-seconds": f"{timeout:g}"}
+    timeouts = {} if timeout is None else {"muster.dev/schedule-timeout-seconds": f"{timeout:g}"}
     return PodGroup(
         metadata=Metadata(
             name=name,
             namespace=NAMESPACE,
             uid=f"uid-{name}",
             creation_timestamp=stamp(created),
-            annotations=annotations,
+            annotations=timeouts | dict(annotations or {}),
         ),
-        spec=PodGroupSpec(scheduling_policy=SchedulingPolicy(gang=gang), priority=priority),
-        status=PodGroupStatus(conditions=(condition,) if condition else ()),
+        spec=PodGroupSpec(
+            scheduling_policy=SchedulingPolicy(gang=gang),
+            priority=priority,
+            disruption_mode=None if disruption is None else DisruptionMode(**{disruption: Empty()}),
+            preemption_policy=preemption,
+        ),
+        status=PodGroupStatus(conditions=(*((condition,) if condition else ()), *conditions)),
+    )
+
+
+def budget(name: str, labels: Mapping[str, str], *, allowed: int, disrupted: Sequence[str] = ()) -> PodDisruptionBudget:
+    """A budget of the pods with these labels; `disrupted` are pods that it has counted already."""
+    return PodDisruptionBudget(
+        metadata=Metadata(name=name, namespace=NAMESPACE),
+        spec=BudgetSpec(selector=LabelSelector(match_labels=dict(labels))),
+        status=BudgetStatus(disruptions_allowed=allowed, disrupted_pods=dict.fromkeys(disrupted, stamp(0.0))),
     )
 
 
@@ -193,7 +235,16 @@ def _term(text: str) -> NodeSelectorTerm:
     return NodeSelectorTerm(match_expressions=parse_selector(text))
 
 
+STARTED = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")
+
+
 # --- worlds -----------------------------------------------------------------------------------------
+
+
+def without_preemption() -> Profile:
+    """The default profile, in which nobody is evicted for anybody."""
+    parts = tuple(part for part in default_parts() if part.name != "DefaultPreemption")
+    return make_profile(ProfileParts(plugins=parts))
 
 
 class World:
@@ -209,9 +260,9 @@ class World:
         self.engine.apply(changes)
         return self
 
-    def see(self, *objects: Node | Pod | PodGroup) -> "World":
+    def see(self, *objects: Node | Pod | PodGroup | PodDisruptionBudget) -> "World":
         """The objects are there, or have changed."""
-        kinds = {Node: NodeSeen, Pod: PodSeen, PodGroup: GroupSeen}
+        kinds = {Node: NodeSeen, Pod: PodSeen, PodGroup: GroupSeen, PodDisruptionBudget: BudgetSeen}
         return self.apply(*(kinds[type(found)](found) for found in objects))
 
     def node(self, name: str, **facts: object) -> "World":
@@ -238,6 +289,27 @@ class World:
 
     def members(self, gang: str, *numbers: int, **facts: object) -> "World":
         return self.see(*(pod(f"{gang}-{number}", gang=gang, **facts) for number in numbers))
+
+    def runs(
+        self,
+        gang: str,
+        *nodes: str,
+        minimum: int | None = None,
+        priority: int | None = None,
+        disruption: str | None = None,
+        **facts: object,
+    ) -> "World":
+        """A gang that has started, with a member on each of the nodes; all are needed unless `minimum` says less."""
+        created = facts.get("created", 0.0)
+        needed = minimum or len(nodes)
+        self.group(gang, needed, priority=priority, created=created, disruption=disruption, condition=STARTED)
+        return self.see(*(pod(f"{gang}-{number}", gang=gang, on=on, **facts) for number, on in enumerate(nodes)))
+
+    def budget(self, name: str, labels: Mapping[str, str], **facts: object) -> "World":
+        return self.see(budget(name, labels, **facts))
+
+    def budget_gone(self, name: str) -> "World":
+        return self.apply(BudgetGone(f"{NAMESPACE}/{name}"))
 
     def pod_gone(self, *names: str) -> "World":
         return self.apply(*(PodGone(f"uid-{name}") for name in names))
@@ -300,6 +372,21 @@ def cluster(nodes: int = 0, *, profile: Profile | None = None, **facts: object) 
 def placements(decisions: Sequence[Decision]) -> dict[str, str]:
     """Where the decisions bind which pod, by names."""
     return {_name(p.pod): p.node for d in decisions if isinstance(d, Bind) for p in d.pods}
+
+
+def evicted(decisions: Sequence[Decision]) -> list[str]:
+    """The names of the pods that the decisions evict."""
+    return sorted(_name(ref.pod) for d in decisions if isinstance(d, Evict) for ref in d.pods)
+
+
+def nominations(decisions: Sequence[Decision]) -> dict[str, str]:
+    """What the decisions write as nominatedNodeName, by the name of the pod; "" where they clear it."""
+    conditions = [d for d in decisions if isinstance(d, PodCondition)]
+    return {
+        _name(ref.pod): node
+        for d in conditions
+        for ref, node in zip(d.pods, d.nominated or [""] * len(d.pods), strict=True)
+    }
 
 
 def told(decisions: Sequence[Decision]) -> dict[str, str]:

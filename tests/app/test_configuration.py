@@ -1,5 +1,6 @@
 """KubeSchedulerConfiguration files: what they ask for, and what is said of those that cannot be used."""
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,7 +13,7 @@ from muster.base.errors import ConfigError
 from muster.engine.changes import Failure
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
-from muster.framework.profile import Backoff
+from muster.framework.profile import Backoff, Fairness, Preemption
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import PLUGINS, FitArgs
 from tests.builders import World, cluster, node, placements, pod
@@ -92,7 +93,7 @@ FULL = """
         queueSort: {}
         preFilter: {}
         filter: {}
-        postFilter: {}
+        postFilter: {enabled: [{name: DefaultPreemption}]}
         preScore: {}
         score: {}
         reserve: {}
@@ -101,6 +102,12 @@ FULL = """
         bind: {}
         postBind: {}
       pluginConfig:
+      - name: DefaultPreemption
+        args:
+          apiVersion: kubescheduler.config.k8s.io/v1
+          kind: DefaultPreemptionArgs
+          minCandidateNodesAbsolute: 100
+          minCandidateNodesPercentage: 10
       - name: NodeAffinity
         args:
           apiVersion: kubescheduler.config.k8s.io/v1
@@ -139,13 +146,13 @@ def test_upstreams_defaults_written_out_are_ours_under_upstreams_names():
 def test_a_list_of_all_upstream_plugins_is_refused_with_all_that_are_missing():
     ours = [name for name in PLUGINS if name != "GangScheduling"]
     theirs = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread"]
-    theirs += ["InterPodAffinity", "DynamicResources", "DefaultPreemption", "ImageLocality"]
+    theirs += ["InterPodAffinity", "DynamicResources", "ImageLocality"]
     enabled = [{"name": name} for name in [*ours, *theirs, "DefaultBinder"]]
     text = yaml.safe_dump({"profiles": [{"schedulerName": "s", "plugins": {"multiPoint": {"enabled": enabled}}}]})
     assert refusal(text) == (
         "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding, "
-        "VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, DefaultPreemption, ImageLocality are not "
-        "in Muster yet; leave them out"
+        "VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, ImageLocality are not in Muster yet; "
+        "leave them out"
     )
 
 
@@ -193,6 +200,12 @@ def test_what_is_no_such_document_is_refused(text, message):
     with pytest.raises(ConfigError) as caught:
         loads(text, file="f.yaml")
     assert str(caught.value) == message
+
+
+def test_the_settings_in_the_documentation_are_the_defaults():
+    text = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
+    (example,) = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "pluginConfig" in block]
+    assert loads(example).settings == Settings()
 
 
 # --- fields -----------------------------------------------------------------------------------------
@@ -368,6 +381,14 @@ def test_profiles_with_equal_plugins_are_one_with_several_names():
             [{"schedulerName": "a"}, {"schedulerName": "a"}],
             "profiles[1]: schedulerName a is that of profiles[0]; each profile needs its own",
         ),
+        (
+            [
+                {"schedulerName": "a"},
+                {"schedulerName": "b", "pluginConfig": [{"name": "GangScheduling", "args": {"evictionRounds": 1}}]},
+            ],
+            "profiles[1]: its plugins differ from those of profiles[0]: Muster has one set for all its scheduler "
+            "names; run a second Muster for the other set, with a leaderElection.resourceName of its own",
+        ),
         ([{"schedulerName": "a"}, {}], "profiles[1]: needs a schedulerName"),
     ],
 )
@@ -392,9 +413,15 @@ def test_a_disabled_plugin_is_gone():
 def test_plugins_that_muster_lacks_may_be_disabled():
     found = plugins("""
         multiPoint: {disabled: [{name: PodTopologySpread}, {name: InterPodAffinity, weight: 2}]}
-        postFilter: {disabled: [{name: '*'}]}
+        reserve: {disabled: [{name: '*'}]}
     """)
     assert found == Settings()
+
+
+@pytest.mark.parametrize("name", ["DefaultPreemption", "*"])
+def test_preemption_is_switched_off_by_disabling_its_plugin(name):
+    found = plugins(f"postFilter: {{disabled: [{{name: '{name}'}}]}}")
+    assert names(found) == [name for name in PLUGINS if name != "DefaultPreemption"]
 
 
 def test_a_star_leaves_what_is_enabled_again():
@@ -558,6 +585,39 @@ def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
     [
         ("name: NodeResourceFit", ".name: there is no plugin NodeResourceFit; did you mean NodeResourcesFit?"),
         ("name: PodTopologySpread", ": plugin PodTopologySpread is not in Muster yet; leave it out"),
+        (
+            "name: DefaultPreemption, args: {minCandidateNodesPercentage: 101}",
+            ".args.minCandidateNodesPercentage: must be from 0 to 100, not 101",
+        ),
+        (
+            "name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}",
+            ".args: minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be 0; "
+            "pods would look for victims nowhere",
+        ),
+        (
+            "name: GangScheduling, args: {passesPerMember: -1}",
+            ".args.passesPerMember: must be a number of at least 0, or off, not -1",
+        ),
+        (
+            "name: GangScheduling, args: {passesPerMember: true}",
+            ".args.passesPerMember: must be a number of at least 0, or off, not true",
+        ),
+        (
+            "name: GangScheduling, args: {failingShare: 1.5}",
+            ".args.failingShare: must be a number from 0 to 1, not 1.5",
+        ),
+        (
+            "name: GangScheduling, args: {evictionRounds: -1}",
+            ".args.evictionRounds: must be a whole number of at least 0, not -1",
+        ),
+        (
+            "name: GangScheduling, args: {victimTimeoutSeconds: 0}",
+            ".args.victimTimeoutSeconds: must be longer than 0, not 0",
+        ),
+        (
+            "name: GangScheduling, args: {passesPerMembers: 1}",
+            ".args.passesPerMembers: unknown field; did you mean passesPerMember?",
+        ),
         ("name: NodeName, args: {a: 1}", ".args: NodeName takes no arguments; leave them out"),
         (
             "name: NodeResourcesFit, args: {kind: NodeAffinityArgs}",
@@ -597,6 +657,61 @@ def test_arguments_that_cannot_be_followed_are_refused(text, message):
     with pytest.raises(ConfigError) as caught:
         plugins("{}", f"[{{{text}}}]")
     assert str(caught.value) == f"f.yaml: profiles[0].pluginConfig[0]{message}"
+
+
+def configured(name, args):
+    return plugins("{}", f"[{{name: {name}, args: {args}}}]")
+
+
+@pytest.mark.parametrize(
+    ("args", "preemption"),
+    [
+        ("{}", Preemption()),
+        ("{minCandidateNodesPercentage: 25}", Preemption(least_percent=25)),
+        ("{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}", Preemption(least_percent=0, least_nodes=7)),
+        ("{kind: DefaultPreemptionArgs, minCandidateNodesAbsolute: 0}", Preemption(least_nodes=0)),
+    ],
+)
+def test_on_how_many_nodes_a_pod_looks_for_victims_is_read(args, preemption):
+    assert configured("DefaultPreemption", args) == Settings(preemption=preemption)
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ("{kind: GangSchedulingArgs}", Settings()),
+        ("{passesPerMember: 0}", Settings(fairness=Fairness(passes_per_member=0.0))),
+        (
+            "{passesPerMember: 1.5, failingShare: 1}",
+            Settings(fairness=Fairness(passes_per_member=1.5, failing_share=1)),
+        ),
+        ("{failingShare: 0}", Settings(fairness=Fairness(failing_share=0.0))),
+        ("{evictionRounds: 0}", Settings(preemption=Preemption(rounds=0))),
+        ("{victimTimeoutSeconds: 0.5}", Settings(preemption=Preemption(patience_seconds=0.5))),
+    ],
+)
+def test_how_gangs_treat_others_is_read(args, found):
+    assert configured("GangScheduling", args) == found
+
+
+@pytest.mark.parametrize("off", ["off", "'off'"])
+def test_any_number_may_pass_a_gang_if_that_limit_is_off_with_or_without_quotes(off):
+    assert configured("GangScheduling", f"{{passesPerMember: {off}}}").fairness == Fairness(passes_per_member=None)
+
+
+def test_arguments_of_both_preemption_plugins_add_up():
+    config = """
+        - {name: DefaultPreemption, args: {minCandidateNodesAbsolute: 7}}
+        - {name: GangScheduling, args: {evictionRounds: 1}}
+    """
+    assert plugins("{}", config).preemption == Preemption(least_nodes=7, rounds=1)
+
+
+def test_what_arguments_set_is_the_profiles_and_the_journals():
+    found = configured("GangScheduling", "{passesPerMember: 5, evictionRounds: 9}")
+    assert found.make_profile().fairness == Fairness(passes_per_member=5.0)
+    assert found.make_profile().preemption == Preemption(rounds=9)
+    assert '"rounds":9' in to_journal(found)["profile"]
 
 
 def test_a_plugin_is_configured_once():

@@ -5,9 +5,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from muster.api.wire import Metadata, PodDisruptionBudget
 from muster.app.inbox import Inbox, Warm
-from muster.engine.changes import Bound, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.engine.changes import (
+    Bound,
+    BudgetGone,
+    BudgetSeen,
+    GroupGone,
+    GroupSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+)
 from tests.builders import group, node, pod
+
+
+def budget(name):
+    return PodDisruptionBudget(metadata=Metadata(name=name, namespace="team", uid=f"uid-{name}"))
 
 
 def at(version, thing):
@@ -69,6 +84,7 @@ def test_a_replica_that_stands_by_keeps_the_latest_of_each_object():
         (PodSeen(pod("a")), PodGone("uid-a")),
         (NodeSeen(node("n")), NodeGone("n")),
         (GroupSeen(group("g", 2)), GroupGone("team/g")),
+        (BudgetSeen(budget("b")), BudgetGone("team/b")),
     ],
 )
 def test_what_is_gone_is_forgotten(seen, gone):
@@ -79,7 +95,7 @@ def test_what_is_gone_is_forgotten(seen, gone):
 
 def test_what_was_never_seen_may_go():
     warm = Warm()
-    warm.put([PodGone("x"), NodeGone("x"), GroupGone("x/y")])
+    warm.put([PodGone("x"), NodeGone("x"), GroupGone("x/y"), BudgetGone("x/y")])
     assert warm.take() == []
 
 
@@ -93,8 +109,10 @@ def test_a_pod_made_again_under_its_name_outlives_the_former():
 def test_nodes_come_first_and_pods_last():
     """So that pods find their nodes and their gangs."""
     warm = Warm()
-    warm.put([PodSeen(pod("a", gang="g", on="n")), GroupSeen(group("g", 1)), NodeSeen(node("n"))])
-    assert [type(change) for change in warm.take()] == [NodeSeen, GroupSeen, PodSeen]
+    warm.put(
+        [PodSeen(pod("a", gang="g", on="n")), BudgetSeen(budget("b")), GroupSeen(group("g", 1)), NodeSeen(node("n"))]
+    )
+    assert [type(change) for change in warm.take()] == [NodeSeen, GroupSeen, BudgetSeen, PodSeen]
 
 
 def test_what_was_kept_is_taken_once():
@@ -114,6 +132,7 @@ KINDS = st.sampled_from(
         (lambda name, version: PodSeen(at(version, pod(name))), lambda name: PodGone(f"uid-{name}")),
         (lambda name, version: NodeSeen(at(version, node(name))), NodeGone),
         (lambda name, version: GroupSeen(at(version, group(name, 1))), lambda name: GroupGone(f"team/{name}")),
+        (lambda name, version: BudgetSeen(at(version, budget(name))), lambda name: BudgetGone(f"team/{name}")),
     ]
 )
 

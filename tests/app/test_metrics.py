@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from muster.app.metrics import Metrics
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
-from muster.engine.decisions import Event, GangCondition
+from muster.engine.decisions import Event, Evict, GangCondition, Loss, Lost, PodRef, Release
 from muster.kube.outbox import Outbox
 from tests.builders import cluster, only, pod
 
@@ -152,6 +152,7 @@ def test_a_placed_gang_counts_once_however_many_members_it_has():
     [
         (BindFailed("uid-p0", "n0", Failure.TRANSIENT), "transient"),
         (BindFailed("uid-p0", "n0", Failure.REJECTED), "rejected"),
+        (BindFailed("uid-p0", "n0", Failure.DENIED), "denied"),
         (BindFailed("uid-p0", "n0", Failure.POD_GONE), "pod_gone"),
         (PodGone("uid-p0"), "pod_gone"),
         (PodSeen(pod("p0", cpu=1, on="n9")), "elsewhere"),
@@ -240,7 +241,7 @@ def test_a_gang_that_started_before_we_did_waited_only_until_then():
     for number, at in ((0, 40.0), (1, 50.0), (2, 90.0)):
         world.pod(f"train-{number}", gang="train", cpu=1, on="n0", bound_at=at)
     seen = Measured(world)
-    assert only(GangCondition, seen.decide(after=1000.0))[0].started
+    assert only(GangCondition, seen.decide(after=1000.0))[0].holds
     assert seen.value("muster_gang_wait_seconds_sum") == 40.0
 
 
@@ -257,7 +258,7 @@ def test_a_gang_of_which_too_few_members_say_when_they_were_bound_has_no_wait():
     world = cluster(nodes=1, cpu=2).group("train", 2)
     world.pod("train-0", gang="train", cpu=1, on="n0").pod("train-1", gang="train", cpu=1, on="n0", bound_at=5.0)
     seen = Measured(world)
-    assert only(GangCondition, seen.decide(after=1000.0))[0].started
+    assert only(GangCondition, seen.decide(after=1000.0))[0].holds
     assert seen.value("muster_gang_wait_seconds_count") == 0
 
 
@@ -277,11 +278,86 @@ def test_pods_of_a_gang_that_is_undone_are_counted():
     seen.decide()
     seen.bind("train-0", "train-1")
     seen.answer(BindFailed("uid-train-2", seen.world.where["train-2"], Failure.REJECTED))
-    seen.world.node_gone("n0", "n1")
+    seen.world.node("n0", cpu=2, cordoned=True).node("n1", cpu=2, cordoned=True)
     for _ in range(10):
         seen.decide(after=100.0)
-    assert seen.value("muster_released_pods_total") == 2
+    assert seen.values("muster_released_pods_total") == {("Timeout",): 2}
     assert seen.value("muster_decisions_total", kind="release") == 1
+
+
+# --- preemption -------------------------------------------------------------------------------------
+
+
+def evict(unit, *names):
+    refs = tuple(PodRef(f"uid-{name}", f"team/{name}") for name in names)
+    return Evict(f"team/{unit}", refs, "PreemptionByScheduler", "preempting")
+
+
+def test_victims_are_counted_apart_for_pods_and_for_gangs():
+    seen = Measured(cluster(nodes=1, cpu=2).gang("train", members=2, cpu=9).pod("lone", cpu=9))
+    seen.metrics.decided(0.0, [evict("lone", "a"), evict("train", "b", "c", "d"), evict("train", "e")])
+    assert seen.value("scheduler_preemption_victims_count") == 1
+    assert seen.value("scheduler_preemption_victims_sum") == 1
+    assert seen.value("scheduler_workload_preemption_victims_count") == 2
+    assert seen.value("scheduler_workload_preemption_victims_sum") == 4
+    assert seen.value("muster_decisions_total", kind="evict") == 3
+
+
+def test_every_look_for_victims_is_an_attempt_whether_any_were_found_or_not():
+    seen = Measured(cluster(nodes=1, cpu=2).gang("train", members=2, cpu=9))
+    tally = seen.world.engine.tally
+    tally.pods_sought_victims, tally.gangs_sought_victims = 4, 3
+    seen.metrics.decided(0.0, [evict("train", "a"), evict("lone", "b")])
+    seen.metrics.decided(0.0, [])
+    assert seen.value("scheduler_preemption_attempts_total") == 4
+    assert seen.values("scheduler_workload_preemption_attempts_total") == {("Success",): 1, ("Unschedulable",): 2}
+
+
+def test_a_gang_that_waits_for_its_victims_is_neither_scheduled_nor_unschedulable():
+    seen = fits()
+    seen.world.engine.tally.gangs_waiting = 2
+    seen.metrics.decided(0.0, [])
+    assert seen.values("scheduler_podgroup_schedule_attempts_total") == {("waiting_on_preemption", "muster"): 2}
+
+
+def test_errors_of_the_engine_are_counted():
+    seen = fits()
+    seen.world.engine.tally.errors = 1
+    seen.metrics.decided(0.0, [])
+    assert seen.value("muster_decide_errors_total") == 1
+
+
+@pytest.mark.parametrize(
+    ("why", "reason"),
+    [
+        (Loss.NODE, "node_lost"),
+        (Loss.FOREIGN, "foreign_bind"),
+        (Loss.PREEMPTOR, "preemptor_changed"),
+        (Loss.PRIORITY, "higher_priority"),
+        (Loss.VICTIMS, "victims_stay"),
+    ],
+)
+def test_evictions_in_vain_are_counted_by_what_made_them_so(why, reason):
+    seen = fits()
+    seen.metrics.decided(0.0, [Lost("team/train", why, "so it was")])
+    assert seen.values("muster_preemptions_lost_total") == {(reason,): 1}
+
+
+def test_a_gang_that_lost_members_is_below_its_minimum_until_it_has_it_again():
+    seen = Measured(cluster(nodes=2, cpu=2).gang("train", members=3, cpu=1).gang("other", members=1, cpu=1))
+    seen.decide()
+    seen.bind("train-0", "train-1", "train-2", "other-0")
+    seen.decide()
+    assert seen.value("muster_gangs_below_minimum") == 0
+    seen.world.pod_gone("train-1")
+    seen.decide()
+    seen.decide(after=10.0)
+    assert seen.value("muster_gangs_below_minimum") == 1
+    seen.world.members("train", 3, cpu=1)
+    seen.decide()
+    seen.bind("train-3")
+    seen.decide()
+    assert seen.value("muster_gangs_below_minimum") == 0
 
 
 # --- queues -----------------------------------------------------------------------------------------
@@ -426,6 +502,7 @@ def whole():
     seen = Measured(cluster(nodes=1, cpu=2).pod("a", cpu=1), outbox=Outbox, lease=lambda: FakeLease(True))
     seen.decide()
     seen.bind("a")
+    seen.metrics.decided(0.0, [Release("team/train", (), "Timeout", "")])
     seen.metrics.observe_request("GET", 200, 0.1)
     return list(text_string_to_metric_families(generate_latest(seen.registry).decode()))
 

@@ -7,6 +7,7 @@ from muster.api.wire import Condition
 from muster.engine.changes import Bound, Failure
 from muster.engine.decisions import Bind, Event, GangCondition, PodCondition, PodRef, Release
 from muster.engine.verdicts import Outcome
+from muster.gangs.model import Aspect
 from tests.builders import cluster, only, placements, pod, told
 
 
@@ -144,8 +145,8 @@ def test_a_gang_whose_object_says_started_is_never_said_not_to_have():
     condition = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")
     world = cluster(1, cpu=1).group("g", 2, condition=condition).members("g", 0, 1, cpu=2)
     decisions = world.decide()
-    assert only(GangCondition, decisions) == []
-    assert set(told(decisions)) == {"g-0", "g-1"}
+    assert [said.aspect for said in only(GangCondition, decisions)] == [Aspect.BELOW_MINIMUM]
+    assert set(told(decisions)) == {"g", "g-0", "g-1"}
 
 
 def test_a_refusal_is_told_with_a_condition_and_an_event():
@@ -222,7 +223,7 @@ def test_the_engine_says_when_the_time_of_a_gang_is_over():
 
 def test_a_release_is_told_on_the_group():
     (condition,) = only(GangCondition, half_bound().decide(after=60.0))
-    assert (condition.started, condition.reason) == (False, "Timeout")
+    assert (condition.holds, condition.reason) == (False, "Timeout")
 
 
 def test_a_release_is_asked_for_once():

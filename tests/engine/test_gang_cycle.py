@@ -102,9 +102,20 @@ def test_members_of_one_gang_never_share_a_place():
     assert len(world.where) == 3
 
 
-def test_what_greed_misses_is_said_to_be_no_proof():
-    # the large member takes the room of the two small ones that would be enough
+def test_small_members_go_first_where_the_large_one_would_take_the_room_of_enough():
     world = cluster(1, cpu=8).group("g", 2).members("g", 0, cpu=8).members("g", 1, 2, cpu=4)
+    assert set(placements(world.decide())) == {"g-1", "g-2"}
+
+
+def test_the_most_constrained_members_go_first_where_others_would_take_their_only_node():
+    world = cluster(1, cpu=4).node("special", cpu=8, labels={"disk": "ssd"})
+    world.group("g", 2).members("g", 0, cpu=4).members("g", 1, cpu=3, memory="1Gi", selector={"disk": "ssd"})
+    world.pod("filler", cpu=4, on="special")
+    assert placements(world.decide()) == {"g-0": "n0", "g-1": "special"}
+
+
+def test_what_greed_misses_is_said_to_be_no_proof():
+    world = cluster(1, cpu=4).node("n1", cpu=2).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
     world.decide()
     assert world.attempts("g") == [Outcome.NOT_FOUND]
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from tests.builders import World, group, node, placements, pod
+from tests.builders import World, group, node, placements, pod, without_preemption
 from tests.engine.random_worlds import Twins, class_of, place_gang, place_one_after_another, random_asks
 from tests.plugins.upstream import LEAST, Plain
 
@@ -53,7 +53,7 @@ class Arrivals:
 
 def assert_equal(seed, **shape):
     rng = Random(seed)
-    both = Twins(rng, world=World(), strategy=LEAST)
+    both = Twins(rng, world=World(without_preemption()), strategy=LEAST)
     arrivals = Arrivals(rng, **shape)
     both.world.see(*arrivals.objects)
     found = placements(both.world.decide())

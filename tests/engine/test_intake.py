@@ -84,9 +84,9 @@ def test_a_waiting_pod_that_another_scheduler_bound_is_not_tried_again():
 
 
 def test_a_member_that_another_scheduler_bound_counts_for_the_minimum():
-    world = cluster(1, cpu=1).gang("g", members=2, cpu=1)
+    world = cluster(1, cpu=1).node("full", cpu=1).pod("filler", cpu=1, on="full").gang("g", members=2, cpu=1)
     assert placements(world.decide()) == {}
-    assert placements(world.members("g", 1, cpu=1, on="elsewhere").decide()) == {"g-0": "n0"}
+    assert placements(world.members("g", 1, cpu=1, on="full").decide()) == {"g-0": "n0"}
 
 
 def test_a_pod_deleted_while_it_is_being_bound_gives_its_room_back():

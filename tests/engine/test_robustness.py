@@ -9,6 +9,7 @@ from muster.engine.changes import Failure
 from muster.engine.decisions import Bind, Event, GangCondition
 from muster.framework.contract import PodGate, RoomFilter, Stateful
 from muster.framework.profile import Profile
+from muster.gangs.model import Aspect
 from muster.plugins.defaults import default_plugins
 from tests.builders import World, cluster, node, pod
 
@@ -65,7 +66,7 @@ def test_an_older_view_of_the_object_does_not_take_back_that_the_gang_has_starte
     world.decide()
     world.group("g", 2, condition=OLD_NEWS).pod_gone("g-0")
     later = [d for after in (3.0, 400.0) for d in world.decide(after=after)]
-    assert not [d for d in later if isinstance(d, GangCondition) and not d.started]
+    assert not [d for d in later if isinstance(d, GangCondition) and d.aspect is Aspect.STARTED]
 
 
 class OnePerNode(RoomFilter, Stateful):

@@ -100,8 +100,8 @@ REFUSALS = [
         ),
         Outcome.NOT_FOUND,
         "needs 1 × 4 cpu and 2 × 2 cpu together, 2 nodes have room for 1 and 3, each counted alone, "
-        "but no way was found to place them together (not proven impossible); 1 more is missing; "
-        "1 node of 4 cpu would do",
+        "but no placement found for all together (members of different shapes: not proven impossible); "
+        "1 more is missing; 1 node of 4 cpu would do",
     ),
     (
         "some of several shapes",

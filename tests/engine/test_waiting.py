@@ -174,7 +174,7 @@ def test_freed_room_wakes_as_many_as_it_holds_best_first():
 
 def test_a_gang_too_big_for_the_freed_room_does_not_keep_it_from_a_smaller_unit():
     world = cluster(2, cpu=2).pod("r", cpu=2, on="n0").pod("s", cpu=2, on="n1")
-    world.gang("g", members=4, cpu=1, priority=9).pod("p", cpu=1)
+    world.gang("g", members=4, cpu=1).pod("p", cpu=1, created=1.0)
     world.decide()
     assert set(placements(world.pod_gone("r").decide())) == {"p"}
 
@@ -275,7 +275,7 @@ class History:
         members = [(found, on) for found, on in self.pods.values() if _gang_of(found) == gang]
         pending = [found for found, on in members if not on]
         started = self.world.engine.cluster.gangs[f"team/{gang}"].started
-        lacking = 1 if started else max(1, self.groups[gang][0] - sum(1 for _, on in members if on))
+        lacking = 1 if started else max(1, self.groups[gang][0] - sum(1 for _, on in members if on in self.nodes))
         return (pending, lacking) if len(pending) >= lacking else None
 
     def _fits(self, members, needed):

@@ -11,13 +11,16 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import yaml
 
 from controlplane.certificates import Authority
+from muster.app.install import load
 from tests.kube.muster_process import MusterProcess
 
+DEPLOY = Path(__file__).parents[2] / "deploy"
 BAD_INPUT = 2
 REFUSED = 1
 _SECONDS = 15.0
@@ -145,6 +148,27 @@ def test_an_account_without_rights(stock):
     assert status == REFUSED
     assert said.startswith("the API server refuses: ")
     assert 'is forbidden: User "system:serviceaccount:default:default" cannot list resource' in said
+    assert said.endswith("Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them")
+
+
+def test_an_account_of_an_older_install_that_may_not_read_disruption_budgets(stock):
+    (role,) = [one for one in load(DEPLOY / "base") if one["kind"] == "ClusterRole"]
+    rules = [rule for rule in role["rules"] if rule["apiGroups"] != ["policy"]]
+    assert len(rules) == len(role["rules"]) - 1
+    name, rbac = "older-install", "/apis/rbac.authorization.k8s.io/v1"
+    granted = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    account = {"kind": "ServiceAccount", "name": "default", "namespace": "kube-public"}
+    stock.request("POST", f"{rbac}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+    stock.request(
+        "POST", f"{rbac}/clusterrolebindings", {"metadata": {"name": name}, "roleRef": granted, "subjects": [account]}
+    )
+    try:
+        status, said = refusal(f"--kubeconfig={stock.kubeconfig_for_token(stock.token('kube-public', 'default'))}")
+    finally:
+        for kind in ("clusterrolebindings", "clusterroles"):
+            stock.request("DELETE", f"{rbac}/{kind}/{name}")
+    assert status == REFUSED
+    assert said.startswith("the API server refuses: poddisruptionbudgets.policy is forbidden: ")
     assert said.endswith("Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them")
 
 
@@ -337,6 +361,13 @@ def test_a_server_that_is_overloaded_is_not_called_a_stranger(write):
         status, said = refusal(f"--kubeconfig={path}")
     assert status == REFUSED
     assert "503" in said
+
+
+def test_a_feature_gate_that_does_not_exist():
+    assert refusal("--feature-gates=GenericWorkload=true") == (
+        BAD_INPUT,
+        "--feature-gates: there is no gate 'GenericWorkload'; known are WorkloadAwarePreemption, DelayedPreemption",
+    )
 
 
 def test_an_option_that_does_not_exist():

@@ -54,6 +54,8 @@ create pods/binding
 patch  pods/status
 delete pods
 list   scheduling.k8s.io/priorityclasses
+list   policy/poddisruptionbudgets
+watch  policy/poddisruptionbudgets
 watch  scheduling.k8s.io/podgroups
 patch  scheduling.k8s.io/podgroups/status
 watch  muster.dev/podgroups
@@ -77,6 +79,9 @@ get    muster.dev/workloads
 create coordination.k8s.io/leases
 get    coordination.k8s.io/leases        kube-system   muster
 update coordination.k8s.io/leases        muster-system other
+delete policy/poddisruptionbudgets
+patch  policy/poddisruptionbudgets
+create pods/eviction
 create rbac.authorization.k8s.io/clusterrolebindings
 """
 
@@ -95,7 +100,7 @@ def test_muster_may_do_nothing_else(installed, right):
 
 def _may(cluster, verb, what, namespace="", name=""):
     first, _, rest = what.partition("/")
-    group, resource = (first, rest) if "." in first else ("", what)
+    group, resource = (first, rest) if "." in first or first == "policy" else ("", what)
     resource, _, subresource = resource.partition("/")
     asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
     spec = {"user": MUSTER, "resourceAttributes": asked | {"namespace": namespace, "name": name}}

@@ -81,7 +81,7 @@ async def test_what_is_more_urgent_goes_first():
         for urgency in reversed(Urgency):
             it.put(urgency.name, urgency)
         await it.outbox.done()
-        assert it.order == ["BIND", "RELEASE", "GROUP", "POD", "EVENT"]
+        assert it.order == ["BIND", "NOMINATION", "RELEASE", "GROUP", "POD", "EVENT"]
 
 
 async def test_of_the_same_urgency_the_first_goes_first():

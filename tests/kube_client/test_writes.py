@@ -64,10 +64,11 @@ async def test_a_bind_names_pod_uid_and_node(api):
     [
         (400, Failure.REJECTED),
         (401, Failure.TRANSIENT),
-        (403, Failure.REJECTED),
+        (403, Failure.DENIED),
         (404, Failure.POD_GONE),
         (408, Failure.TRANSIENT),
-        (422, Failure.REJECTED),
+        (413, Failure.REJECTED),
+        (422, Failure.DENIED),
         (500, Failure.TRANSIENT),
         (502, Failure.TRANSIENT),
         (503, Failure.TRANSIENT),
@@ -78,6 +79,31 @@ async def test_what_a_refused_bind_means(api, code, failure):
     api.on("POST", BINDING, refusal(code, "it is\nso"))
     assert await bind(api) == failed(failure, "it is so")
     assert len(api.calls) == 1
+
+
+WEBHOOK = 'admission webhook "quota.example.com" denied the request: not today'
+POLICY = "pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: not today"
+
+
+@pytest.mark.parametrize("message", [WEBHOOK, POLICY])
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 413, 422, 429, 500])
+async def test_what_somebodys_policy_refuses_is_denied_with_whatever_status(api, code, message):
+    api.on("POST", BINDING, refusal(code, message))
+    assert await bind(api) == failed(Failure.DENIED, message)
+    assert len(api.calls) == 1
+
+
+async def test_a_webhook_that_does_not_answer_denies_nothing(api):
+    message = 'Internal error occurred: failed calling webhook "quota.example.com": connection refused'
+    api.on("POST", BINDING, refusal(500, message))
+    assert await bind(api) == failed(Failure.TRANSIENT, message)
+
+
+async def test_whoever_may_not_bind_at_all_is_denied_no_pod(api):
+    """A server that has just started says so too, until it has read its roles."""
+    message = 'pods "a" is forbidden: User "muster" cannot create resource "pods/binding" in API group ""'
+    api.on("POST", BINDING, refusal(403, message))
+    assert await bind(api) == failed(Failure.TRANSIENT, message)
 
 
 async def test_a_bind_that_is_pushed_back_is_for_the_outbox(api):
@@ -206,11 +232,13 @@ async def test_a_deletion_that_failed_is_for_the_outbox_to_repeat(api, answer, e
         await delete(api)
 
 
+async def say_of_pod(api, message="", *, since=AT, **more):
+    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message=message, since=since, **more)
+
+
 async def test_a_pod_that_is_not_placed_says_so_and_is_nominated_nowhere(api):
     api.on("PATCH", STATUS, Reply({}))
-    await writes.write_pod_condition(
-        Direct(api), REF, reason="Unschedulable", message="0/3 nodes", transition=True, at=AT
-    )
+    await say_of_pod(api, "0/3 nodes")
     (call,) = api.calls
     assert call.headers["Content-Type"] == STRATEGIC_PATCH
     assert call.document == {
@@ -230,24 +258,28 @@ async def test_a_pod_that_is_not_placed_says_so_and_is_nominated_nowhere(api):
     }
 
 
+async def test_a_pod_for_which_room_is_kept_is_nominated_there(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await say_of_pod(api, nominated="n1")
+    assert api.calls[0].document["status"]["nominatedNodeName"] == "n1"
+
+
 async def test_a_condition_that_was_so_before_keeps_its_time(api):
     api.on("PATCH", STATUS, Reply({}))
-    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message="", transition=False, at=AT)
+    await say_of_pod(api, since=None)
     assert "lastTransitionTime" not in api.calls[0].document["status"]["conditions"][0]
 
 
 async def test_a_message_is_no_longer_than_the_api_takes(api):
     api.on("PATCH", STATUS, Reply({}))
-    await writes.write_pod_condition(
-        Direct(api), REF, reason="Unschedulable", message="x" * 100_000, transition=True, at=AT
-    )
+    await say_of_pod(api, "x" * 100_000)
     assert len(api.calls[0].document["status"]["conditions"][0]["message"]) == 32_768
 
 
 @pytest.mark.parametrize("code", [404, 409])
 async def test_a_condition_of_a_pod_that_is_gone_does_not_matter(api, code):
     api.on("PATCH", STATUS, refusal(code))
-    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message="", transition=True, at=AT)
+    await say_of_pod(api)
 
 
 # groups

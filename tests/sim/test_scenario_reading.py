@@ -3,6 +3,8 @@
 import pytest
 
 from muster.base.errors import ScenarioError
+from muster.framework.profile import Fairness, Preemption
+from muster.plugins.registry import ProfileParts
 from muster.sim.scenario.actions import Create
 from muster.sim.scenario.file import load, loads
 
@@ -33,6 +35,25 @@ def complaint(text):
         ("name: x\nnodes: [{name: n, cpu: 4x}]", "f.yaml:2: cpu must be a quantity: not a quantity"),
         ("name: x\nnodes: [{name: n, cpu: -4}]", "f.yaml:2: cpu must not be negative"),
         ("name: x\nnodes: [{name: n, taints: [gpu]}]", "f.yaml:2: 'gpu' is no taint; write key=value:NoSchedule"),
+        ("name: x\nbeside: muster", "f.yaml:2: muster is the first scheduler's name; give the other one another"),
+        ("name: x\nbeside: 2", "f.yaml:2: beside must be text, not '2'"),
+        ("name: x\npreemption: {turns: 1}", "f.yaml:2: unknown field 'turns' in preemption; known are gangs, delayed"),
+        ("name: x\npreemption: {gangs: 1}", "f.yaml:2: gangs must be true or false, not '1'"),
+        ("name: x\npreemption: {rounds: -1}", "f.yaml:2: rounds must be a whole number of at least 0, not '-1'"),
+        ("name: x\npreemption: {patience: long}", "f.yaml:2: patience must be a time, not 'long'"),
+        ("name: x\nfairness: {passesPerMember: on}", "f.yaml:2: passesPerMember must be a number of at least 0"),
+        ("name: x\nfairness: {passesPerMember: -1}", "f.yaml:2: passesPerMember must be a number of at least 0"),
+        ("name: x\nfairness: {failingShare: 20}", "f.yaml:2: failingShare must be between 0 and 1"),
+        ("name: x\npriorityClasses: {a: {preemption: never}}", "f.yaml:2: priority class a needs 'value'"),
+        ("name: x\npriorityClasses: {a: {value: 1, preemption: no}}", "f.yaml:2: preemption must be text, not 'no'"),
+        ("name: x\nbudgets: [{name: b, of: pod/p}]", "f.yaml:2: budget needs 'allowed'"),
+        ("name: x\nbudgets: [{name: b, of: pod/p, allowed: 1}]", "f.yaml:2: there is no pod 'p' in this file"),
+        ("name: x\nbudgets: [{name: b, of: node/n, allowed: 1}]", "f.yaml:2: of cannot be 'node/n'; "),
+        (
+            "name: x\nbudgets: [{name: b, of: {}, allowed: -1}]",
+            "f.yaml:2: allowed must be a whole number of at least 0",
+        ),
+        ("name: x\nbudgets: [{name: b, of: {a: 1}, allowed: 1}]", "f.yaml:2: a must be text, not '1'"),
         ("name: x\nuntil: soon", "f.yaml:2: until must be a time, not 'soon'; write 5s"),
         ("name: x\nuntil: -5", "f.yaml:2: until must be a time, not '-5'"),
     ],
@@ -55,6 +76,24 @@ def test_of_the_file(text, line):
         ("{name: a, members: 2, runs: long}", "f.yaml:3: runs must be a time, not 'long'"),
         ("{name: a, members: 2, hostPort: 70000}", "f.yaml:3: hostPort must be at most 65535"),
         ("{name: a, members: 2, priority: 1, priorityClass: b}", "f.yaml:3: both 'priority' and 'priorityClass'"),
+        (
+            "{name: a, members: 2, preemption: never, priorityClass: b}",
+            "f.yaml:3: both 'preemption' and 'priorityClass'",
+        ),
+        ("{name: a, members: 2, preemption: always}", "f.yaml:3: preemption cannot be 'always'; known are never"),
+        ("{name: a, members: 2, disruption: some}", "f.yaml:3: disruption cannot be 'some'; known are all, single"),
+        ("{name: a, members: 2, stop: slow}", "f.yaml:3: stop must be a time, not 'slow'"),
+        (
+            "{name: a, members: 2, grace: 1500ms}",
+            "f.yaml:3: grace must be whole seconds; Kubernetes takes no fractions",
+        ),
+        ("{name: a, members: 2, timeout: 0s}", "f.yaml:3: timeout must be longer than 0"),
+        ("{name: a, members: 2, onPartial: release}", "f.yaml:3: onPartial cannot be 'release'; known are hold"),
+        (
+            "{name: a, members: 2, belowMinimum: stop}",
+            "f.yaml:3: belowMinimum cannot be 'stop'; known are wait, restart",
+        ),
+        ("{name: a, members: 2, belowMinimumGrace: 0}", "f.yaml:3: belowMinimumGrace must be longer than 0"),
         ("{name: a, members: 2, tolerations: ['gpu:Never']}", "f.yaml:3: 'gpu:Never' is no toleration"),
         ("{name: a, members: 2, affinity: {podAffinity: {}}}", "f.yaml:3: unknown field 'podAffinity' in affinity"),
         ("{name: a, members: 2, labels: {a: 1}}", "f.yaml:3: a must be text, not '1'; put it in quotes"),
@@ -86,8 +125,19 @@ def test_of_a_selector_that_kubernetes_refuses():
         ("{delete: node/n-1}", "f.yaml:6: delete cannot be 'node/n-1'; to take a node away, write lose: n-1"),
         ("{delete: pod/a-3}", "f.yaml:6: there is no pod 'a-3' in this file; did you mean 'a-2'?"),
         ("{change: {gang: b, min: 1}}", "f.yaml:6: there is no gang 'b' in this file; no line creates"),
-        ("{change: {gang: a}}", "f.yaml:6: change needs 'min'"),
-        ("{change: {min: 1}}", "f.yaml:6: change needs 'gang' or 'node'"),
+        ("{change: {gang: a}}", "f.yaml:6: this changes nothing; add one of min, timeout, onPartial"),
+        ("{change: {min: 1}}", "f.yaml:6: change needs 'gang', 'node' or 'budget'"),
+        ("{change: {gang: a, disruption: all}}", "f.yaml:6: unknown field 'disruption' in change; known are gang, min"),
+        (
+            "{change: {budget: b, allowed: 1}}",
+            "f.yaml:6: there is no budget 'b' in this file; no line creates a budget",
+        ),
+        ("{change: {budget: b}}", "f.yaml:6: change needs 'allowed'"),
+        ("{delete: budget/b}", "f.yaml:6: there is no budget 'b' in this file"),
+        ("{finish: a}", "f.yaml:6: finish cannot be 'a'; write gang/<name> or pod/<name>"),
+        ("{finish: {of: pod/a-1}}", "f.yaml:6: finish must be text, not a mapping"),
+        ("{fail: {reason: Evicted}}", "f.yaml:6: fail needs 'of'"),
+        ("{fail: pod/a-9}", "f.yaml:6: there is no pod 'a-9' in this file; did you mean 'a-"),
         ("{change: {node: n-1}}", "f.yaml:6: this changes nothing; add labels, taints or resources"),
         ("{restart: now}", "f.yaml:6: restart cannot be 'now'"),
         ("{failBinds: {of: gang/a, how: badly}}", "f.yaml:6: how cannot be 'badly'"),
@@ -130,6 +180,14 @@ def test_of_a_step(step, line):
         ("{gangs: {a: {says: '/(/'}}}", "f.yaml:4: says is no regular expression: "),
         ("{pods: {a-1: {is: short}}}", "f.yaml:4: is cannot be 'short'; known are absent, waiting"),
         ("{nodes: {n-1: {pods: many}}}", "f.yaml:4: pods must be a whole number of at least 0, not 'many'"),
+        ("{gangs: {a: {belowMinimum: 1}}}", "f.yaml:4: belowMinimum must be true or false, not '1'"),
+        ("{gangs: {a: {nominated: some}}}", "f.yaml:4: nominated must be a whole number of at least 0, not 'some'"),
+        ("{gangs: {a: {lost: keys}}}", "f.yaml:4: lost cannot be 'keys'; known are node lost, foreign bind, preemptor"),
+        ("{pods: {a-1: {evicted: 1}}}", "f.yaml:4: evicted must be true or false, not '1'"),
+        ("{pods: {a-1: {failed: 1}}}", "f.yaml:4: failed must be text, not '1'"),
+        ("{evicted: everybody}", "f.yaml:4: evicted must be a whole number of at least 0, not 'everybody'"),
+        ("{evicted: [b-1]}", "f.yaml:4: there is no pod 'b-1' in this file"),
+        ("{evicted: [gang/b]}", "f.yaml:4: there is no gang 'b' in this file"),
         ("{order: [a, b]}", "f.yaml:4: there is no gang 'b' in this file"),
     ],
 )
@@ -245,3 +303,94 @@ def test_a_shape_overrides_what_its_gang_says():
 def test_tolerations(written, manifest):
     found = created(f"pods: [{{name: p, tolerations: [{written}]}}]")
     assert found["Pod/p"]["spec"]["tolerations"] == [manifest]
+
+
+def test_what_a_group_has_no_fields_for_is_annotated():
+    found = created(
+        "gangs: [{name: a, members: 1, disruption: all, onPartial: hold, "
+        "belowMinimum: restart, belowMinimumGrace: 30s}]"
+    )
+    group = found["PodGroup/a"]
+    assert group["spec"]["disruptionMode"] == {"all": {}}
+    assert group["metadata"]["annotations"] == {
+        "muster.dev/on-partial": "hold",
+        "muster.dev/below-minimum": "restart",
+        "muster.dev/below-minimum-grace-seconds": "30",
+    }
+
+
+def test_a_pod_says_how_long_it_takes_to_stop_and_how_much_grace_it_has():
+    found = created("pods: [{name: p, stop: 1m30s, grace: 2m}, {name: q, grace: 0}]")
+    assert found["Pod/p"]["metadata"]["annotations"] == {"muster.dev/stop-seconds": "90"}
+    assert found["Pod/p"]["spec"]["terminationGracePeriodSeconds"] == 120
+    assert found["Pod/q"]["spec"]["terminationGracePeriodSeconds"] == 0
+
+
+def test_who_never_preempts_has_a_priority_class_that_says_so():
+    found = created(
+        "priorityClasses: {meek: {value: 9, preemption: never}}\n"
+        "gangs: [{name: a, members: 1, priority: 7, preemption: never}]\n"
+        "pods: [{name: p, preemption: never}, {name: q, priority: 7}]"
+    )
+    policies = {name: found[name].get("preemptionPolicy") for name in found if name.startswith("PriorityClass/")}
+    assert policies == {
+        "PriorityClass/meek": "Never",
+        "PriorityClass/priority-7-never": "Never",
+        "PriorityClass/priority-0-never": "Never",
+        "PriorityClass/priority-7": None,
+    }
+    assert found["PodGroup/a"]["spec"]["priorityClassName"] == "priority-7-never"
+    assert found["Pod/p"]["spec"]["priorityClassName"] == "priority-0-never"
+
+
+def test_a_shape_that_never_preempts_has_its_gangs_priority():
+    found = created("gangs: [{name: a, priority: 7, shapes: [{name: w, preemption: never}]}]")
+    assert found["Pod/a-w"]["spec"]["priorityClassName"] == "priority-7-never"
+
+
+def test_a_budget_selects_pods_by_their_labels():
+    found = created("budgets: [{name: b, of: {app: web}, allowed: 2}]")
+    assert found["PodDisruptionBudget/b"] == {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 2},
+    }
+
+
+def test_pods_get_the_labels_by_which_a_budget_of_their_gang_selects_them():
+    found = created(
+        "gangs: [{name: a, members: 1, labels: {app: x}}, {name: c, members: 1}]\n"
+        "pods: [{name: p}]\n"
+        "budgets: [{name: b, of: gang/a, allowed: 0}, {name: d, of: pod/p, allowed: 0}]\n"
+        "steps: [{members: {of: a}}]"
+    )
+    labels = {name: found[name]["metadata"].get("labels", {}) for name in found if name.startswith("Pod/")}
+    assert labels == {
+        "Pod/a-1": {"app": "x", "gang": "a"},
+        "Pod/c-1": {},
+        "Pod/p": {"pod": "p"},
+        "Pod/a-2": {"gang": "a"},
+    }
+    assert found["PodDisruptionBudget/b"]["spec"]["selector"] == {"matchLabels": {"gang": "a"}}
+    assert found["PodDisruptionBudget/d"]["spec"]["selector"] == {"matchLabels": {"pod": "p"}}
+
+
+def test_a_file_says_how_the_scheduler_preempts_and_how_fair_it_is():
+    scenario = loads(
+        "name: x\npreemption: {gangs: off, delayed: off, rounds: 1, patience: 30s}\n"
+        "fairness: {passesPerMember: 0.5, failingShare: 0.1}"
+    )
+    assert scenario.parts.preemption == Preemption(gangs=False, delayed=False, rounds=1, patience_seconds=30)
+    assert scenario.parts.fairness == Fairness(passes_per_member=0.5, failing_share=0.1)
+
+
+def test_any_number_may_pass_if_fairness_says_off():
+    scenario = loads("name: x\nfairness: {passesPerMember: off}")
+    assert scenario.parts.fairness == Fairness(passes_per_member=None)
+
+
+def test_a_file_that_says_nothing_has_the_scheduler_as_it_comes():
+    scenario = loads("name: x")
+    assert (scenario.parts, scenario.beside) == (ProfileParts(), "")

@@ -22,6 +22,10 @@ class Wire(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", 
     """What all wire structs share: camelCase outside, snake_case inside, defaults left out."""
 
 
+class OwnerReference(Wire, frozen=True):
+    kind: str = ""
+
+
 class Metadata(Wire, frozen=True):
     name: str
     namespace: str = ""
@@ -33,6 +37,7 @@ class Metadata(Wire, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Condition(Wire, frozen=True):
@@ -198,6 +203,7 @@ class PriorityClass(Wire, frozen=True):
     metadata: Metadata
     value: int = 0
     global_default: bool = False
+    preemption_policy: str | None = None
 
 
 # --- policy -----------------------------------------------------------------------------------

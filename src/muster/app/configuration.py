@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 
 from muster.app.document import Value, parse
-from muster.app.plugin_sets import API_VERSION, read_plugins
+from muster.app.plugin_args import API_VERSION
+from muster.app.plugin_sets import read_plugins
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ConfigError
 from muster.framework.profile import Backoff
+from muster.plugins.registry import ProfileParts
 
 __all__ = ["Configuration", "load", "loads"]
 
@@ -131,20 +133,28 @@ def _backoff(fields: dict[str, Value]) -> Backoff:
 def _profiles(settings: Settings, value: Value, notes: _Notes) -> Settings:
     profiles = value.items()
     names: dict[str, str] = {}
+    first: ProfileParts | None = None
     for profile in profiles:
         fields = profile.fields(("schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"))
         name = _scheduler_name(profile, fields, only=len(profiles) == 1, notes=notes)
         if name in names:
             raise profile.error(f"schedulerName {name} is that of {names[name]}", hint="each profile needs its own")
         _note_percentage(fields, notes)
-        plugins = read_plugins(fields.get("plugins"), fields.get("pluginConfig"), profile=profile)
-        if names and plugins != settings.plugins:
+        parts = read_plugins(fields.get("plugins"), fields.get("pluginConfig"), profile=profile)
+        first = first or parts
+        if parts != first:
             raise profile.error(
                 f"its plugins differ from those of {profiles[0].path}: Muster has one set for all its scheduler names",
                 hint="run a second Muster for the other set, with a leaderElection.resourceName of its own",
             )
         names[name] = profile.path
-        settings = msgspec.structs.replace(settings, scheduler_names=tuple(names), plugins=plugins)
+        settings = msgspec.structs.replace(
+            settings,
+            scheduler_names=tuple(names),
+            plugins=parts.plugins,
+            preemption=parts.preemption,
+            fairness=parts.fairness,
+        )
         try:
             settings.make_profile()
         except ConfigError as error:

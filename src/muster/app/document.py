@@ -106,10 +106,20 @@ class Value:
             raise self._wrong(f"a whole number of at least {least}" if most == _INT32 else f"from {least} to {most}")
         return self._data
 
-    def number(self) -> float:
-        if not isinstance(self._data, int | float) or isinstance(self._data, bool) or not abs(self._data) < _MOST:
-            raise self._wrong("a number")
-        return float(self._data)
+    def number(self, *, least: float = -_MOST, most: float = _MOST, else_off: bool = False) -> float:
+        """`else_off` only tells people that it may also be switched off."""
+        data = self._data
+        is_number = isinstance(data, int | float) and not isinstance(data, bool) and abs(data) < _MOST
+        if not is_number or not least <= data <= most:
+            bounds = f" of at least {least:g}" if least > -_MOST else ""
+            bounds = f" from {least:g} to {most:g}" if most < _MOST else bounds
+            raise self._wrong(f"a number{bounds}{', or off' if else_off else ''}")
+        return float(data)
+
+    @property
+    def off(self) -> bool:
+        """Whether it is switched off; a bare `off` is false in YAML."""
+        return self._data is False or self._data == "off"
 
     def seconds(self) -> float:
         """Of a duration like "15s" or "1m30s"."""

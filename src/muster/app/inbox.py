@@ -6,7 +6,17 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from muster.engine.changes import Change, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.engine.changes import (
+    BudgetGone,
+    BudgetSeen,
+    Change,
+    GroupGone,
+    GroupSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+)
 
 
 class Sink(Protocol):
@@ -37,6 +47,7 @@ class Warm:
     def __init__(self) -> None:
         self._nodes: dict[str, Change] = {}
         self._groups: dict[str, Change] = {}
+        self._budgets: dict[str, Change] = {}
         self._pods: dict[str, Change] = {}
 
     def put(self, changes: Iterable[Change]) -> None:
@@ -54,11 +65,16 @@ class Warm:
                     self._groups[f"{group.metadata.namespace}/{group.metadata.name}"] = change
                 case GroupGone(key):
                     self._groups.pop(key, None)
+                case BudgetSeen(budget):
+                    self._budgets[f"{budget.metadata.namespace}/{budget.metadata.name}"] = change
+                case BudgetGone(key):
+                    self._budgets.pop(key, None)
                 case _:
                     raise AssertionError(f"nothing is bound while another replica leads: {change}")
 
     def take(self) -> list[Change]:
-        taken = [*self._nodes.values(), *self._groups.values(), *self._pods.values()]
-        for kept in (self._nodes, self._groups, self._pods):
+        all_kept = (self._nodes, self._groups, self._budgets, self._pods)
+        taken = [change for kept in all_kept for change in kept.values()]
+        for kept in all_kept:
             kept.clear()
         return taken

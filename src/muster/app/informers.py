@@ -5,13 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from muster.api.wire import Node, Pod, PodGroup, PriorityClass
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
 from muster.app.groups import Groups, Origin
 from muster.app.inbox import Sink
-from muster.engine.changes import Change, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.engine.changes import BudgetGone, BudgetSeen, Change, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.kube.client import Client
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES, Resource
+from muster.kube.resources import (
+    CUSTOM_POD_GROUPS,
+    DISRUPTION_BUDGETS,
+    NATIVE_POD_GROUPS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    Resource,
+)
+
+_Any = (
+    Reflector[Pod] | Reflector[Node] | Reflector[PodDisruptionBudget] | Reflector[PriorityClass] | Reflector[PodGroup]
+)
 
 
 class Informers:
@@ -23,11 +35,12 @@ class Informers:
         self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
+        self.budgets = Reflector(client, [DISRUPTION_BUDGETS], PodDisruptionBudget, deliver=self._budgets)
         self.native = Reflector(client, NATIVE_POD_GROUPS, PodGroup, deliver=self._of(Origin.NATIVE), optional=True)
         self.custom = Reflector(client, CUSTOM_POD_GROUPS, PodGroup, deliver=self._of(Origin.CUSTOM), optional=True)
 
-    def __iter__(self) -> Iterator[Reflector[Pod] | Reflector[Node] | Reflector[PriorityClass] | Reflector[PodGroup]]:
-        yield from (self.nodes, self.classes, self.native, self.custom, self.pods)
+    def __iter__(self) -> Iterator[_Any]:
+        yield from (self.nodes, self.classes, self.budgets, self.native, self.custom, self.pods)
 
     async def synced(self) -> None:
         """Returns when everything was read once."""
@@ -35,7 +48,8 @@ class Informers:
 
     async def refresh(self) -> None:
         """Reads anew what decides where pods may go: after this nothing that happened before is unknown."""
-        await asyncio.gather(self.nodes.refresh(), self.native.refresh(), self.custom.refresh(), self.pods.refresh())
+        deciding = (self.nodes, self.budgets, self.native, self.custom, self.pods)
+        await asyncio.gather(*(reflector.refresh() for reflector in deciding))
 
     def resource(self, origin: Origin) -> Resource | None:
         return (self.native if origin is Origin.NATIVE else self.custom).resource
@@ -47,6 +61,9 @@ class Informers:
 
     def _nodes(self, batch: list[Node | Gone]) -> None:
         self.sink.put([NodeGone(one.key) if isinstance(one, Gone) else NodeSeen(one) for one in batch])
+
+    def _budgets(self, batch: list[PodDisruptionBudget | Gone]) -> None:
+        self.sink.put([BudgetGone(one.key) if isinstance(one, Gone) else BudgetSeen(one) for one in batch])
 
     def _of(self, origin: Origin) -> Callable[[list[PodGroup | Gone]], None]:
         def deliver(batch: list[PodGroup | Gone]) -> None:

@@ -19,7 +19,7 @@ from muster import __version__
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
-from muster.engine.decisions import Bind, Decision, Event, GangCondition, PodCondition, Release
+from muster.engine.decisions import Bind, Decision, Event, Evict, GangCondition, Loss, Lost, PodCondition, Release
 from muster.engine.engine import Engine
 from muster.engine.queue import Unit, Where
 from muster.gangs.model import Aspect
@@ -43,9 +43,14 @@ _BIND_SECONDS = tuple(0.001 * 2**n for n in range(16))
 # creation times are whole seconds: nothing finer can be told from them
 _WAIT_SECONDS = tuple(float(2**n) for n in range(18))
 
-_KINDS = {Bind: "bind", Release: "release", PodCondition: "pod_condition", GangCondition: "gang_condition"}
-_KINDS |= {Event: "event"}
-_FAILURES = {Failure.TRANSIENT: "transient", Failure.REJECTED: "rejected", Failure.POD_GONE: "pod_gone"}
+# upstream's as well
+_PODS_VICTIMS = tuple(float(2**n) for n in range(7))
+_GANGS_VICTIMS = tuple(float(2**n) for n in range(11))
+
+_KINDS = {Bind: "bind", Release: "release", Evict: "evict", Lost: "lost"}
+_KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
+_FAILURES = {failure: failure.value.replace("-", "_") for failure in Failure}
+_LOSSES = {loss: loss.value.replace(" ", "_") for loss in Loss}
 
 _ACTIVE, _BACKOFF, _UNSCHEDULABLE = "active", "backoff", "unschedulable"
 _GATED, _INCOMPLETE = "gated", "incomplete"
@@ -63,7 +68,7 @@ _QUEUE = {
 
 
 class _Follower:
-    """A counter that follows a number which only grows."""
+    """A counter that follows a number which only grows; where it falls, the counter stays."""
 
     __slots__ = ("_counter", "_reached")
 
@@ -72,7 +77,7 @@ class _Follower:
         self._reached = 0
 
     def reach(self, number: int) -> None:
-        if number != self._reached:
+        if number > self._reached:
             self._counter.inc(number - self._reached)
             self._reached = number
 
@@ -104,6 +109,7 @@ class Metrics:
         """By UID: since when a bind that is not answered yet has been in the making."""
         self._register_requests(registry, host)
         self._register_attempts(registry, profile)
+        self._register_preemption(registry)
         self._register_own(registry)
         registry.register(_Figures(lease_name, engine=engine, outbox=outbox, lease=lease))
         ProcessCollector(registry=registry)
@@ -155,6 +161,45 @@ class Metrics:
         )
         self._gangs_placed = _Follower(gangs.labels("scheduled", profile))
         self._gangs_refused = _Follower(gangs.labels("unschedulable", profile))
+        self._gangs_waiting = _Follower(gangs.labels("waiting_on_preemption", profile))
+
+    def _register_preemption(self, registry: CollectorRegistry) -> None:
+        self._pods_sought = _Follower(
+            Counter(
+                "scheduler_preemption_attempts",
+                "Times that a pod found no room and somebody who could make some was looked for.",
+                registry=registry,
+            )
+        )
+        attempts = Counter(
+            "scheduler_workload_preemption_attempts",
+            "The same for gangs; those for which nobody was evicted are unschedulable.",
+            ("result",),
+            registry=registry,
+        )
+        self._gangs_evicting = attempts.labels("Success")
+        self._gangs_sought_in_vain = _Follower(attempts.labels("Unschedulable"))
+        self._evictions = 0
+        """For gangs."""
+        self._pods_victims = Histogram(
+            "scheduler_preemption_victims",
+            "Pods evicted for one pod.",
+            buckets=_PODS_VICTIMS,
+            registry=registry,
+        )
+        self._gangs_victims = Histogram(
+            "scheduler_workload_preemption_victims",
+            "Pods evicted for one gang.",
+            buckets=_GANGS_VICTIMS,
+            registry=registry,
+        )
+        lost = Counter(
+            "muster_preemptions_lost",
+            "Times that pods were evicted and whom it was for did not get their room.",
+            ("reason",),
+            registry=registry,
+        )
+        self._lost = {loss: lost.labels(name) for loss, name in _LOSSES.items()}
 
     def _register_own(self, registry: CollectorRegistry) -> None:
         self._decide_seconds = Histogram(
@@ -163,11 +208,21 @@ class Metrics:
             buckets=_DECIDE_SECONDS,
             registry=registry,
         )
+        self._errors = _Follower(
+            Counter(
+                "muster_decide_errors",
+                "Attempts that failed in a way that nobody foresaw.",
+                registry=registry,
+            )
+        )
         decisions = Counter("muster_decisions", "What the engine wanted done.", ("kind",), registry=registry)
         self._decisions = {kind: decisions.labels(name) for kind, name in _KINDS.items()}
         self._placements = Counter("muster_placements", "Pods for which the engine found a node.", registry=registry)
         self._released = Counter(
-            "muster_released_pods", "Bound pods deleted because their gang could not start.", registry=registry
+            "muster_released_pods",
+            "Bound pods deleted because their gang could not start, or go on, with them.",
+            ("reason",),
+            registry=registry,
         )
         binds = Counter("muster_binds", "Binds that were answered.", ("result",), registry=registry)
         self._bound = binds.labels("bound")
@@ -213,7 +268,6 @@ class Metrics:
     def decided(self, seconds: float, decisions: Iterable[Decision]) -> None:
         """The engine was asked, took so long and decided this."""
         self._decide_seconds.observe(seconds)
-        self._follow_tally()
         began = self._clock() - seconds
         for decision in decisions:
             self._decisions[type(decision)].inc()
@@ -223,9 +277,15 @@ class Metrics:
                     for placement in decision.pods:
                         self._decided_at[placement.uid] = began
                 case Release():
-                    self._released.inc(len(decision.pods))
+                    self._released.labels(decision.reason).inc(len(decision.pods))
+                case Evict():
+                    self._evicted(decision)
+                case Lost():
+                    self._lost[decision.why].inc()
                 case GangCondition(aspect=Aspect.STARTED, holds=True):
                     self._gang_started(decision.gang)
+        # evictions must have been counted: who looked for victims and found none is the rest
+        self._follow_tally()
 
     def bound(self, change: Change, seconds: float) -> None:
         """A bind was answered after so long, and this is what the engine is told of it."""
@@ -248,10 +308,16 @@ class Metrics:
     def _follow_tally(self) -> None:
         """Decisions do not tell how often a unit was refused: people are told only what is new."""
         engine = self._engine()
-        if engine is not None:
-            self._pods_refused.reach(engine.tally.pods_refused)
-            self._gangs_placed.reach(engine.tally.gangs_placed)
-            self._gangs_refused.reach(engine.tally.gangs_refused)
+        if engine is None:
+            return
+        tally = engine.tally
+        self._pods_refused.reach(tally.pods_refused)
+        self._gangs_placed.reach(tally.gangs_placed)
+        self._gangs_refused.reach(tally.gangs_refused)
+        self._gangs_waiting.reach(tally.gangs_waiting)
+        self._pods_sought.reach(tally.pods_sought_victims)
+        self._gangs_sought_in_vain.reach(tally.gangs_sought_victims - self._evictions)
+        self._errors.reach(tally.errors)
 
     def _attempted(self, uid: str, result: tuple[Counter, Histogram]) -> None:
         attempts, seconds = result
@@ -267,6 +333,15 @@ class Metrics:
             wait = self._pod_wait if pod.gang is None else self._member_wait
             # the server's clock may be ahead of ours
             wait.observe(max(0.0, until - pod.created))
+
+    def _evicted(self, decision: Evict) -> None:
+        engine = self._engine()
+        if engine is None or decision.unit not in engine.cluster.gangs:
+            self._pods_victims.observe(len(decision.pods))
+            return
+        self._gangs_victims.observe(len(decision.pods))
+        self._gangs_evicting.inc()
+        self._evictions += 1
 
     def _gang_started(self, key: str) -> None:
         engine = self._engine()
@@ -303,6 +378,11 @@ class _Figures(Collector):
             yield leads
         if (engine := self._engine()) is not None:
             yield from _queues(engine.units)
+            yield GaugeMetricFamily(
+                "muster_gangs_below_minimum",
+                "Gangs that say that they have started and are below their minimum.",
+                sum(gang.below_said is not None and gang.below_said[0] for gang in engine.cluster.gangs.values()),
+            )
         if (outbox := self._outbox()) is not None:
             yield from _sending(outbox)
 

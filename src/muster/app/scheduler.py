@@ -14,11 +14,12 @@ import structlog
 from muster.api.wire import PodGroup
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
+from muster.app.unsaid import Unsaid
 from muster.base.errors import KubeError
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
 from muster.controllers.protection import Protection
-from muster.engine.changes import BindFailed, Change, Failure
+from muster.engine.changes import BindFailed, Change, Failure, PodGone
 from muster.engine.decisions import (
     Bind,
     Decision,
@@ -100,6 +101,7 @@ class Scheduler:
         self._instance = instance
         self._protection = Protection(informers.groups.custom, in_use=self._in_use, write=self._write_finalizers)
         self._measure = measure
+        self._unsaid = Unsaid()
         self._stopping = False
 
     async def run(self) -> None:
@@ -110,6 +112,10 @@ class Scheduler:
 
     async def _turn(self) -> None:
         changes = self._inbox.take()
+        if self._unsaid:
+            for change in changes:
+                if isinstance(change, PodGone):
+                    self._unsaid.forget(change.uid)
         for first in range(0, len(changes), _CHANGES_AT_ONCE):
             self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
             await asyncio.sleep(0)
@@ -195,7 +201,9 @@ class Scheduler:
             answer = BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
         if self._measure is not None:
             self._measure.bound(answer, time.perf_counter() - began)
-        if isinstance(answer, BindFailed):
+        if not isinstance(answer, BindFailed):
+            self._unsaid.forget(placement.uid)
+        else:
             _log.warning(
                 "a bind failed",
                 pod=placement.pod,
@@ -223,17 +231,20 @@ class Scheduler:
             self._outbox.put(Errand(Urgency.RELEASE, send, subject=f"delete {pod.uid}", lasting=True))
 
     def _pod_condition(self, decision: PodCondition) -> None:
-        for pod in decision.pods:
-            send = partial(
-                writes.write_pod_condition,
-                self._client,
-                pod,
-                reason=decision.reason,
-                message=decision.message,
-                transition=decision.transition,
-                at=self._clock(),
-            )
-            self._outbox.put(Errand(Urgency.POD, send, subject=f"pod {pod.uid}"))
+        since = self._clock() if decision.transition else None
+        nominated = decision.nominated or ("",) * len(decision.pods)
+        for pod, node in zip(decision.pods, nominated, strict=True):
+            lasting = self._unsaid.decided(pod.uid, node=node, since=since)
+            send = partial(self._send_pod_condition, pod, node, decision)
+            urgency = Urgency.NOMINATION if node else Urgency.POD
+            self._outbox.put(Errand(urgency, send, subject=f"pod {pod.uid}", lasting=lasting))
+
+    async def _send_pod_condition(self, pod: PodRef, node: str, decision: PodCondition) -> None:
+        since = self._unsaid.since(pod.uid)
+        await writes.write_pod_condition(
+            self._client, pod, reason=decision.reason, message=decision.message, nominated=node, since=since
+        )
+        self._unsaid.written(pod.uid, node=node, since=since)
 
     def _gang_condition(self, decision: GangCondition) -> None:
         below = decision.aspect is Aspect.BELOW_MINIMUM

@@ -12,7 +12,7 @@ import msgspec
 
 from muster.base.errors import ConfigError
 from muster.engine.engine import Engine
-from muster.framework.profile import Backoff, Profile
+from muster.framework.profile import Backoff, Fairness, Preemption, Profile
 from muster.plugins import registry
 from muster.plugins.registry import Part, ProfileParts, default_parts
 
@@ -75,6 +75,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_names: tuple[str, ...] = ("muster",)
     plugins: tuple[Part, ...] = msgspec.field(default_factory=default_parts)
     backoff: Backoff = Backoff()
+    preemption: Preemption = Preemption()
+    fairness: Fairness = Fairness()
 
     leader_election: LeaderElection = LeaderElection()
     qps: float | None = None
@@ -95,7 +97,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def parts(self) -> ProfileParts:
-        return ProfileParts(scheduler_names=self.scheduler_names, plugins=self.plugins, backoff=self.backoff)
+        return ProfileParts(
+            scheduler_names=self.scheduler_names,
+            plugins=self.plugins,
+            backoff=self.backoff,
+            preemption=self.preemption,
+            fairness=self.fairness,
+        )
 
     def make_profile(self) -> Profile:
         """A new profile; ConfigError if no scheduler can be made of the plugins."""

@@ -21,6 +21,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="NAME",
     help="Schedule pods that name this scheduler; may be given more than once.  [default: muster]",
 )
+@click.option(
+    "--feature-gates",
+    multiple=True,
+    metavar="NAME=true|false,...",
+    help="Switch features on or off, as for kube-scheduler: WorkloadAwarePreemption, DelayedPreemption.  [default: on]",
+)
 @click.option("--leader-elect/--no-leader-elect", default=None, help="Whether replicas agree on one that acts.")
 @click.option(
     "--listen", metavar="HOST:PORT", help="Where /healthz, /readyz and /metrics are.  [default: 127.0.0.1:10261]"
@@ -40,7 +46,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     default=None,
     help="Let the kubeconfig skip the check of TLS.",
 )
-def run(config: Path | None, leader_elect: bool | None, scheduler_names: tuple[str, ...], **flags: Any) -> int:
+def run(
+    config: Path | None,
+    leader_elect: bool | None,
+    scheduler_names: tuple[str, ...],
+    feature_gates: tuple[str, ...],
+    **flags: Any,
+) -> int:
     """Schedule the pods of a Kubernetes cluster.
 
     Pods that name the scheduler `muster` are placed by it, beside any other scheduler.  Replicas elect a leader;
@@ -55,6 +67,7 @@ def run(config: Path | None, leader_elect: bool | None, scheduler_names: tuple[s
 
     from muster.app import logs
     from muster.app.configuration import load
+    from muster.app.gates import with_gates
     from muster.app.settings import Settings, override
 
     settings = Settings()
@@ -62,7 +75,7 @@ def run(config: Path | None, leader_elect: bool | None, scheduler_names: tuple[s
     if config is not None:
         configuration = load(config)
         settings, notes = configuration.settings, configuration.notes
-    settings = override(settings, scheduler_names=scheduler_names or None, **flags)
+    settings = with_gates(override(settings, scheduler_names=scheduler_names or None, **flags), feature_gates)
     if leader_elect is not None:
         import msgspec
 

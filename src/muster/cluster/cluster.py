@@ -8,6 +8,7 @@ from muster.api.wire import Node, Pod
 from muster.cluster.budgets import Budgets
 from muster.cluster.classes import ClassTable, PodClass
 from muster.cluster.gangs import GangState
+from muster.cluster.levels import Levels
 from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import PodState
 from muster.cluster.resources import ResourceNames
@@ -28,6 +29,15 @@ class Cluster:
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
         self.on_node: dict[str, dict[str, PodState]] = {}
+        self.kept_on: dict[str, dict[str, PodState]] = {}
+        """Pods for which room is kept, by node name: it counts as taken."""
+        self.leaving: dict[str, PodState] = {}
+        """Pods that take room and are on their way out."""
+        self.levels = Levels()
+        self.lasting: dict[str, PodState] = {}
+        """Pods that take room and belong to their node."""
+        self.stirred: dict[str, None] = {}
+        """Units (gang or pod UID) for which room is kept on nodes where something changed; to be emptied."""
         self.budgets = Budgets()
 
     def class_of(self, pod: Pod) -> PodClass:
@@ -41,10 +51,18 @@ class Cluster:
         row = self.nodes.put(node)
         for pod in self.on_node.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)
+            if known is None:
+                self.levels.add(pod, row, 1)
+        for pod in self.kept_on.get(node.metadata.name, {}).values():
+            self.nodes.usage.add(row, pod.pod_class)
+        self._stir(node.metadata.name)
 
     def remove_node(self, name: str) -> None:
         if name in self.nodes.rows:
+            for pod in self.on_node.get(name, {}).values():
+                self.levels.add(pod, self.nodes.rows[name], -1)
             self.nodes.remove(name)
+            self._stir(name)
 
     def occupy(self, pod: PodState, node: str) -> None:
         """The pod takes its room on the node."""
@@ -55,7 +73,17 @@ class Cluster:
 
     def note(self, pod: PodState, node: str) -> None:
         """The pod is on the node; whoever calls has counted, or counts, its room."""
-        pod.node = node
+        row = self.nodes.rows.get(node)
+        pod.node, pod.stranded = node, row is None
+        gang = self.gangs.get(pod.gang) if pod.gang else None
+        pod.level = pod.priority if gang is None else gang.priority
+        if row is not None:
+            self.levels.add(pod, row, 1)
+        if pod.leaving:
+            self.leaving[pod.uid] = pod
+        if pod.lasting:
+            self.lasting[pod.uid] = pod
+        self._stir(node)
         there = self.on_node.get(node)
         if there is None:
             there = self.on_node[node] = {}
@@ -63,6 +91,9 @@ class Cluster:
 
     def vacate(self, pod: PodState) -> None:
         """The pod gives its room back."""
+        self.leaving.pop(pod.uid, None)
+        self.lasting.pop(pod.uid, None)
+        self._stir(pod.node)
         there = self.on_node[pod.node]
         del there[pod.uid]
         if not there:
@@ -70,7 +101,41 @@ class Cluster:
         row = self.nodes.rows.get(pod.node)
         if row is not None:
             self.nodes.usage.remove(row, pod.pod_class)
-        pod.node = ""
+            self.levels.add(pod, row, -1)
+        pod.node, pod.stranded = "", False
+
+    def leave(self, pod: PodState) -> None:
+        """The pod is on its way out; it takes its room until it is gone."""
+        pod.leaving = True
+        if pod.takes_room:
+            self.leaving[pod.uid] = pod
+
+    # --- room that is kept ---
+
+    def keep(self, pod: PodState, node: str) -> None:
+        """Room on the node is kept for the pod: for all others it counts as taken, even if there is none yet."""
+        pod.kept = node
+        self.kept_on.setdefault(node, {})[pod.uid] = pod
+        row = self.nodes.rows.get(node)
+        if row is not None:
+            self.nodes.usage.add(row, pod.pod_class)
+
+    def give_up(self, pod: PodState) -> None:
+        """No room is kept for the pod any more."""
+        if not pod.kept:
+            return
+        there = self.kept_on[pod.kept]
+        del there[pod.uid]
+        if not there:
+            del self.kept_on[pod.kept]
+        row = self.nodes.rows.get(pod.kept)
+        if row is not None:
+            self.nodes.usage.remove(row, pod.pod_class)
+        pod.kept = ""
+
+    def _stir(self, node: str) -> None:
+        for pod in self.kept_on.get(node, {}).values():
+            self.stirred[pod.gang or pod.uid] = None
 
     def gang(self, key: str) -> GangState:
         found = self.gangs.get(key)

@@ -10,7 +10,7 @@ from muster.gangs.model import Gang, Policy
 
 
 class SubsetCount:
-    """How many members of one subset there are.  Members that leave or failed count nowhere."""
+    """How many members of one subset there are.  Members that leave, failed, or lost their node count nowhere."""
 
     __slots__ = ("binding", "bound", "present", "succeeded")
 
@@ -34,12 +34,17 @@ class GangState:
         "_counts",
         "_first_bound",
         "_priorities",
+        "below_said",
+        "below_since",
         "candidates",
         "classes",
         "declared",
+        "fallen",
         "gated",
         "key",
+        "lost_to",
         "members",
+        "rounds",
         "said",
         "strangers",
     )
@@ -56,6 +61,16 @@ class GangState:
         """Pods that name the gang but another scheduler, and are not bound."""
         self.said: tuple[bool, str, str] | None = None
         """Whether it started, reason and message, as last written on its object."""
+        self.fallen = False
+        """It had started, and then nothing of it was left running below its minimum: it must start whole again."""
+        self.below_since: float | None = None
+        """Since when it is below its minimum although it has started."""
+        self.below_said: tuple[bool, str, str] | None = None
+        """Whether it is below its minimum, reason and message, as last written on its object."""
+        self.rounds = 0
+        """How often others were evicted for it since it last had its minimum."""
+        self.lost_to = ""
+        """For whom members were evicted since it last had its minimum; "" for nobody."""
         self._counts: dict[str, SubsetCount] = {}
         self._priorities: Counter[int] = Counter()
         self._first_bound: float | None = None
@@ -94,7 +109,7 @@ class GangState:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by
             return
-        if pod.leaving or pod.stage is Stage.FAILED:
+        if pod.leaving or pod.stranded or pod.stage is Stage.FAILED:
             return
         counts = self._counts.get(pod.subset)
         if counts is None:
@@ -150,18 +165,29 @@ class GangState:
 
     @property
     def started(self) -> bool:
-        """It once had its minimum bound, or has it now."""
+        """It has its minimum bound, or had it and still runs in part."""
         return self.declared is not None and (self.has_started or self.unbound == 0)
 
     @property
-    def has_started(self) -> bool:
+    def once_started(self) -> bool:
         """Its object says so, or we have asked for that to be written."""
         told = self.said is not None and self.said[0]
         return told or (self.declared is not None and self.declared.started)
 
     @property
+    def has_started(self) -> bool:
+        """It started once, and has not fallen since."""
+        return self.once_started and not self.fallen
+
+    @property
+    def below_minimum(self) -> bool:
+        """It has started, and fewer than its minimum are bound now; never true of a basic group."""
+        declared = self.declared
+        return declared is not None and declared.policy is Policy.GANG and self.once_started and self.unbound > 0
+
+    @property
     def partial(self) -> bool:
-        """Some members take room, fewer are bound than the minimum, and it never started: repair or undo it."""
+        """Some members take room, fewer are bound than the minimum, and it has not started: repair or undo it."""
         return self.running > 0 and self.declared is not None and not self.started
 
     @property
@@ -194,4 +220,4 @@ class GangState:
 
 
 def _runs(pod: PodState) -> bool:
-    return pod.stage is Stage.BOUND and not pod.leaving
+    return pod.stage is Stage.BOUND and not pod.leaving and not pod.stranded

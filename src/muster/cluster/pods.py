@@ -45,8 +45,12 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     stage: Stage
     node: str
     """Where it takes room; "" while pending or ended."""
-    bound_at: float | None
-    said: tuple[str, str] | None
+    level: int = 0
+    """The priority at which it can be evicted, as of when it came to its node: its gang's, or its own."""
+    stranded: bool = False
+    """It is bound to a node that is not there: it takes no room that anybody has, and counts for nothing."""
+    bound_at: float | None = None
+    said: tuple[str, str] | None = None
     """Reason and message of its PodScheduled condition, while that is False."""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     preempts: bool = True
@@ -57,6 +61,16 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Its nominatedNodeName, as last written."""
     kept: str = ""
     """Where room is kept for it while it waits for others to leave; "" for nowhere."""
+    leaving_until: float | None = None
+    """When its grace is over, if somebody deleted it."""
+    lasting: bool = False
+    """It belongs to its node (a daemon's, or a static pod): nobody can expect it to end."""
+    rounds: int = 0
+    """How often others were evicted for it; for a member, its gang counts."""
+    denied_at: float | None = None
+    """When a policy first refused to let it be bound, of the times that it did in a row."""
+    denied_on: frozenset[str] = frozenset()
+    """The nodes where it did."""
     bind_failures: int = 0
     bind_error: str = ""
     """What the last failed bind was answered."""

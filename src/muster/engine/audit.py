@@ -22,6 +22,13 @@ class Tally(msgspec.Struct, gc=False):
     gangs_refused: int = 0
     pods_refused: int = 0
     """Lone pods and members of refused gangs, each once for every attempt."""
+    gangs_waiting: int = 0
+    """Gangs that have a place once others have left, each time they were looked at."""
+    gangs_sought_victims: int = 0
+    pods_sought_victims: int = 0
+    """Units that looked for somebody who could make room for them, whatever came of it."""
+    errors: int = 0
+    """Attempts that failed in a way that nobody foresaw."""
 
 
 class Audit:

@@ -1,7 +1,8 @@
-"""From the decision to bind to the last acknowledgement: retry, re-place, or release the gang.
+"""From the decision to bind to the last acknowledgement: retry, re-place, or release the gang; and its life after.
 
-A gang that is bound below its minimum and has not started is either completed or, when its time is over,
-undone: its bound members are released.
+A gang that is bound below its minimum and has not started is either completed or, when its time is over, undone: its
+bound members are released.  One that has started and falls below its minimum waits for replacements, or is taken down
+after a while so that it starts whole again, as it declares.
 """
 
 from __future__ import annotations
@@ -13,17 +14,31 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
-from muster.engine.intake import Intake
+from muster.engine.intake import MEMBERS_LOST, Intake
 from muster.engine.queue import Timers
-from muster.engine.status import SCHEDULED, TIMEOUT, Status
-from muster.engine.verdicts import timed_out
+from muster.engine.status import SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
+from muster.engine.verdicts import left_of, taken_down, timed_out
+from muster.gangs.model import BelowMinimum
 
 RETRY = "retry bind"
+DENIAL = "denied long enough"
 DEADLINE = "gang deadline"
+BELOW = "below minimum"
+TAKE_DOWN = "below minimum for too long"
+
+FELL = "PodGroupBelowMinimum"
+"""Why a gang was taken down that has started."""
+
+# a member that is replaced at once is nobody's concern
+_QUIET_SECONDS = 2.0
 
 _RETRIES = 10
 _FIRST_RETRY_SECONDS = 0.1
 _LAST_RETRY_SECONDS = 5.0
+DENIED_SECONDS = 5.0
+"""A denial that lasts so long is final."""
+_FIRST_DENIAL_SECONDS = 0.5
+_LAST_DENIAL_SECONDS = 2.0
 
 
 class Binding:
@@ -49,8 +64,25 @@ class Binding:
             delay = backoff_seconds(pod.bind_failures, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
             return False
+        if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
+            return False
         self._status.bind_refused(pod, change.node)
         self._intake.move(pod, Stage.PENDING)
+        return True
+
+    def _tries_again_there(self, pod: PodState, node: str, now: float) -> bool:
+        """A denial may be over in a moment, or hold for this node only: there, elsewhere, and so on in turns."""
+        if pod.denied_at is None:
+            pod.denied_at = now
+            self._timers.set(now + DENIED_SECONDS, DENIAL, key=pod.uid)
+        if now - pod.denied_at >= DENIED_SECONDS:
+            return False
+        if node in pod.denied_on:
+            # it was denied here before: elsewhere next
+            return False
+        pod.denied_on |= {node}
+        delay = min(_LAST_DENIAL_SECONDS, _FIRST_DENIAL_SECONDS * 2 ** (len(pod.denied_on) - 1))
+        self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
         return True
 
     def retry(self, pod: PodState, cluster: Cluster) -> None:
@@ -72,16 +104,63 @@ class Binding:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
         if gang.declared is None:
             return
+        if gang.unbound == 0:
+            gang.fallen, gang.below_since, gang.lost_to, gang.rounds = False, None, "", 0
+            self._status.gang_is_whole(gang)
+        elif gang.below_minimum:
+            self._look_at_fallen(gang, now)
         if gang.started:
             self._deadlines.pop(gang.key, None)
             self._status.gang_says(gang, SCHEDULED, "", started=True)
         elif gang.partial:
             at = self.deadline(gang, now)
-            if self._deadlines.get(gang.key) != at:
+            if at <= now and gang.declared.holds_partial:
+                # it has been said, and nothing else follows
+                self._deadlines.pop(gang.key, None)
+            elif self._deadlines.get(gang.key) != at:
                 self._deadlines[gang.key] = at
                 self._timers.set(at, DEADLINE, key=gang.key)
         else:
             self._deadlines.pop(gang.key, None)
+
+    # --- after the start ---
+
+    def _look_at_fallen(self, gang: GangState, now: float) -> None:
+        """It has started and is below its minimum: since when, and what follows from that."""
+        assert gang.declared is not None
+        if gang.below_since is None:
+            gang.below_since = now
+            self._timers.set(now + _QUIET_SECONDS, BELOW, key=gang.key)
+            if gang.declared.below_minimum is BelowMinimum.RESTART:
+                self._timers.set(now + gang.declared.grace_seconds, TAKE_DOWN, key=gang.key)
+        if not gang.fallen and not gang.running and not gang.binding and gang.candidates:
+            gang.fallen = True
+
+    def still_below(self, gang: GangState, now: float) -> None:
+        """People are told of a gang that has been below its minimum for a while."""
+        since = gang.below_since
+        if gang.declared is None or since is None or gang.fallen:
+            return
+        # one of which all have ended is below nothing
+        lives = gang.running or gang.binding or gang.candidates
+        if gang.below_minimum and lives and now >= since + _QUIET_SECONDS:
+            self._status.gang_is_below(gang, MEMBERS_LOST, left_of(gang.bound, gang.declared.minimum, gang.lost_to))
+
+    def take_down(self, gang: GangState, now: float) -> bool:
+        """Takes a gang down that has been below its minimum for too long; whether it did."""
+        declared, since = gang.declared, gang.below_since
+        if declared is None or since is None or declared.below_minimum is not BelowMinimum.RESTART:
+            return False
+        if not gang.below_minimum or gang.fallen or not gang.running:
+            return False
+        if now < since + declared.grace_seconds:
+            self._timers.set(since + declared.grace_seconds, TAKE_DOWN, key=gang.key)
+            return False
+        message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
+        gang.fallen = True
+        self._release(gang, FELL, message)
+        self._status.gang_is_below(gang, FELL, message)
+        return True
 
     def deadline(self, gang: GangState, now: float) -> float:
         """When the gang must have its minimum bound; counted from now if nobody knows since when it is bound."""
@@ -93,20 +172,58 @@ class Binding:
         first = gang.first_bound
         return (now if first is None else first) + gang.declared.timeout_seconds
 
-    def release(self, gang: GangState) -> None:
-        """Undoes a gang whose time is over: all members that have a node are to be deleted."""
-        assert gang.declared is not None
-        bound = gang.bound
+    def time_out(self, gang: GangState) -> bool:
+        """The gang's time is over: what is bound of it is released, or kept if it says so; whether it was released."""
+        declared = gang.declared
+        assert declared is not None
+        holds = declared.holds_partial
+        message = timed_out(gang.bound, declared.minimum, declared.timeout_seconds, released=not holds)
+        if error := _bind_error(gang):
+            message += f"; a bind was refused: {error}"
+        if not holds:
+            self._release(gang, TIMEOUT, message)
+        self._status.gang_says(gang, TIMEOUT, message)
+        return not holds
+
+    # --- denials ---
+
+    def denied(self, gang: GangState, now: float) -> bool:
+        """Whether the gang cannot reach its minimum, since members are denied for good; then it is undone."""
+        declared = gang.declared
+        if declared is None or gang.started:
+            return False
+        hopeless = [pod for pod in gang.candidates.values() if _denied_for_good(pod, now)]
+        enough = all(
+            gang.of(subset.name).present - sum(pod.subset == subset.name for pod in hopeless) >= subset.minimum
+            for subset in declared.subsets
+        )
+        if not hopeless or enough:
+            return False
+        first = min(hopeless, key=lambda pod: pod.key)
+        message = f"{first.key} may not be bound: {first.bind_error}"
+        if gang.running or gang.binding:
+            self._release(gang, SCHEDULER_ERROR, message)
+        self._status.gang_says(gang, SCHEDULER_ERROR, message)
+        for pod in hopeless:
+            # tried anew, with the patience of the first time, when the gang is
+            pod.denied_at, pod.denied_on = None, frozenset()
+        return True
+
+    def _release(self, gang: GangState, reason: str, message: str) -> None:
+        """All members that have a node are to be deleted."""
         members = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
         members.sort(key=lambda pod: pod.key)
-        errors = [pod.bind_error for pod in gang.candidates.values() if pod.bind_error]
-        message = timed_out(bound, gang.declared.minimum, gang.declared.timeout_seconds)
-        if errors:
-            message += f"; a bind was refused: {min(errors)}"
         for pod in members:
             self._intake.move(pod, pod.stage, leaving=True)
-        self._decisions.append(Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), TIMEOUT, message))
-        self._status.gang_says(gang, TIMEOUT, message)
+        self._decisions.append(Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), reason, message))
+
+
+def _denied_for_good(pod: PodState, now: float) -> bool:
+    return pod.denied_at is not None and now - pod.denied_at >= DENIED_SECONDS
+
+
+def _bind_error(gang: GangState) -> str:
+    return min((pod.bind_error for pod in gang.candidates.values() if pod.bind_error), default="")
 
 
 def _still_fits(pod: PodState, nodes: NodeTable) -> bool:

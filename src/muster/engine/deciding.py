@@ -8,17 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
-from muster.engine.audit import Attempt, Audit
-from muster.engine.cycle import GangCycle, in_order_of_choice
-from muster.engine.decisions import Bind, Decision, Placement
+from muster.cluster.usage import Usage
+from muster.engine.audit import Attempt, Audit, Tally
+from muster.engine.bypass import Bypass
+from muster.engine.cycle import GangCycle, Ground, Trial, in_order_of_choice
+from muster.engine.decisions import Bind, Decision, Loss, Placement
+from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
+from muster.engine.fences import Fence, Fences
+from muster.engine.intake import Intake
+from muster.engine.preemption import Plan, Planner
 from muster.engine.queue import Unit
+from muster.engine.search import Search
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
 from muster.engine.verdicts import Outcome, Verdict
+from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
 
@@ -38,7 +49,9 @@ class Tried(NamedTuple):
     wants: dict[PodClass, int]
     """If it was refused: how many members of each class it has to place..."""
     needed: int
-    """...and how many of them it needs at least."""
+    """...how many of them it needs at least..."""
+    room_for: int
+    """...and for how many there must be room before it is worth trying again."""
 
 
 _NOTHING: dict[PodClass, int] = {}
@@ -53,19 +66,29 @@ class Decider:
         profile: Profile,
         views: Views,
         *,
+        intake: Intake,
         status: Status,
         audit: Audit,
+        tally: Tally,
         decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
+        self._views = views
         self._rule = profile.gang_rule
+        self._preemption = profile.preemption
         self._cycle = GangCycle(cluster.nodes, profile.gang_rule, views)
+        self._search = Search(self._cycle, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
         self._audit = audit
+        self._tally = tally
         self._decisions = decisions
         self._now = 0.0
+        self.fences = Fences(cluster)
+        self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
+        self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
+        self._planner = Planner(cluster, profile, views, cycle=self._cycle, search=self._search, fences=self.fences)
 
     def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
         """Tries the first unit, together with those that follow it if they are small too.
@@ -74,13 +97,13 @@ class Decider:
         what was tried, and the units that were taken from the queue in vain.
         """
         self._now = now
-        small = self._small(first) if self._stream.window > 1 else None
+        small = self._small(first) if self._stream.window > 1 and not self.bypass else None
         if small is None:
             return [self._try(first)], []
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
         while run:
-            rows = self._stream.place(run) if self._stream.window > 1 else []
+            rows = self._stream.place(run) if self._stream.window > 1 and not self.bypass else []
             tried.extend(self._placed(*found) for found in zip(run, rows, strict=False))
             del run[: len(rows)]
             if not rows:
@@ -105,85 +128,191 @@ class Decider:
 
     def _small(self, unit: Unit) -> Small | None:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
+        if self.fences.of(unit.key) is not None:
+            return None
         if unit.pod is not None:
-            return Small(unit, unit.pod.pod_class, [unit.pod])
+            return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
         gang = unit.gang
         assert gang is not None
         if len(gang.candidates) > LARGEST_GANG or len(gang.classes) != 1 or gang.gated:
             return None
         (pod_class,) = gang.classes
         pods = in_order_of_choice(gang.candidates.values())
-        if self._rule.shortfall(gang, {pods[0].subset: len(pods)}):
+        if self._rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.denied_on for pod in pods):
             return None
         return Small(unit, pod_class, pods)
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""
-        names = self._cluster.nodes.names
-        self._bind(small.unit, [(pod, names[row]) for pod, row in zip(small.pods, rows, strict=True)])
+        self._bind(small.unit, list(zip(small.pods, rows, strict=True)))
         return self._success(small.unit, len(rows), len(rows))
 
     # --- one unit ---
 
     def _try(self, unit: Unit) -> Tried:
         self._stream.skip()
-        return self._try_pod(unit, unit.pod) if unit.pod else self._try_gang(unit)
+        blocked = self.bypass.blocked(unit.order)
+        try:
+            return self._try_pod(unit, unit.pod, blocked) if unit.pod else self._try_gang(unit, blocked)
+        except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
+            return self._failed(unit, error)
 
-    def _try_pod(self, unit: Unit, pod: PodState) -> Tried:
-        row = self._cycle.best_row(pod.pod_class)
-        if row is not None:
-            nodes = self._cluster.nodes
-            nodes.usage.add(row, pod.pod_class)
-            self._bind(unit, [(pod, nodes.names[row])])
-            return self._success(unit, 1, 1)
-        trial = self._cycle.try_pod(pod)
-        verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod))
+    def _failed(self, unit: Unit, error: Exception) -> Tried:
+        message = f"the scheduler failed: {type(error).__name__}: {error}"
+        verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
+        self._audit.record(Attempt(self._now, verdict))
+        self._status.failed(unit.gang, [unit.pod] if unit.pod else [], message)
+        return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
+
+    def _ground(self, unit: Unit, blocked: Bools | None) -> Ground:
+        """The room there is for the unit: what is kept for it is its own."""
+        usage = self._cluster.nodes.usage
+        if self.fences.of(unit.key) is not None:
+            usage = usage.copy()
+            self.fences.lift(unit.key, usage)
+        return Ground(usage, blocked)
+
+    def _try_pod(self, unit: Unit, pod: PodState, blocked: Bools | None) -> Tried:
+        trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
+        if not trial.lacking:
+            return self._take(unit, trial)
+        if self._makes_room(unit, lambda: self._planner.for_pod(pod, blocked=blocked, now=self._now)):
+            trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
+            if not trial.lacking:
+                return self._take(unit, trial)
+        verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod), blocked=blocked)
+        verdict = self._as_it_is(unit, verdict)
         self._status.pod_refused(pod, verdict)
-        return self._refusal(unit, verdict, trial.wants())
+        return self._refusal(unit, verdict, trial)
 
-    def _try_gang(self, unit: Unit) -> Tried:
+    def _try_gang(self, unit: Unit, blocked: Bools | None) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
         gang = unit.gang
         assert gang is not None
-        trial = self._cycle.try_gang(gang)
-        if trial.lacking:
-            held = gang.bound + gang.binding
-            verdict = self._explainer.verdict(gang.key, trial, held=held, again=lambda cycle: cycle.try_gang(gang))
-            self._status.gang_refused(gang, trial, verdict)
-            return self._refusal(unit, verdict, trial.wants())
-        nodes = self._cluster.nodes
-        binds: list[tuple[PodState, str]] = []
+        trial = self._search.find(gang, self._ground(unit, blocked))
+        if not trial.lacking:
+            return self._take(unit, trial)
+        if self._makes_room(unit, lambda: self._planner.for_gang(gang, blocked=blocked, now=self._now)):
+            trial = self._search.find(gang, self._ground(unit, blocked))
+            if not trial.lacking:
+                return self._take(unit, trial)
+        held = gang.bound + gang.binding
+        verdict = self._explainer.verdict(
+            gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked
+        )
+        if verdict.outcome is not Outcome.IMPOSSIBLE:
+            self.bypass.waits(unit, trial.wants())
+        else:
+            self.bypass.leaves(unit.key)
+        verdict = self._as_it_is(unit, verdict)
+        self._status.gang_refused(gang, trial, verdict)
+        return self._refusal(unit, verdict, trial)
+
+    def _take(self, unit: Unit, trial: Trial) -> Tried:
+        """Everything that has a place is bound to it, together."""
+        self.fences.take_down(unit.key)
         for batch in trial.batches:
-            nodes.usage.add_copies(batch.row_array, batch.pod_class)
-            binds += [(pod, nodes.names[row]) for pod, row in zip(batch.pods, batch.rows, strict=False)]
-        self._bind(unit, binds)
-        return self._success(unit, len(binds), trial.needed)
+            self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)
+        self._bind(unit, trial.places)
+        return self._success(unit, trial.placed, trial.needed)
+
+    def _would_fit(self, gang: GangState, usage: Usage) -> bool:
+        return not self._search.find(gang, Ground(usage)).lacking
+
+    # --- making room ---
+
+    def waits_for_victims(self, key: str, now: float) -> bool:
+        """Whether room is kept for the unit that others are still leaving."""
+        fence = self.fences.of(key)
+        patience = self._preemption.patience_seconds
+        return fence is not None and self.fences.loss(fence, now, patience=patience) is None
+
+    def may_evict(self, unit: Unit) -> bool:
+        """Whether others may be evicted for the unit, if there are any."""
+        may = (
+            self._planner.may_evict(unit.gang) if unit.gang is not None else unit.pod is not None and unit.pod.preempts
+        )
+        return may and not self._no_evictions(unit)
+
+    def could_make_room(self, unit: Unit) -> bool:
+        """Whether the unit may find a place if others left: no more than a guess, but a quick one."""
+        wants = dict(unit.gang.classes) if unit.gang is not None else {}
+        if unit.pod is not None:
+            wants[unit.pod.pod_class] = 1
+        return self.may_evict(unit) and self._planner.could_help(
+            wants, unit.needed, unit.priority, Ground(self._cluster.nodes.usage, self.bypass.blocked(unit.order))
+        )
+
+    def _makes_room(self, unit: Unit, plan: Callable[[], Plan | None]) -> bool:
+        """Sees to it that the unit gets a place if others leave; whether anything changed that may help it at once."""
+        fence, patience = self.fences.of(unit.key), self._preemption.patience_seconds
+        if fence is not None:
+            loss = self.fences.loss(fence, self._now, patience=patience) or self._outgrown(unit, fence)
+            if loss is None:
+                return False
+            self.eviction.lose(unit.key, *loss)
+        self._tally.gangs_sought_victims += unit.gang is not None
+        self._tally.pods_sought_victims += unit.gang is None
+        found = plan()
+        if found is None or (found.pods and self._no_evictions(unit)):
+            return fence is not None
+        self.eviction.carry_out(unit, found, self._now)
+        return True
+
+    def _no_evictions(self, unit: Unit) -> str:
+        """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
+        if unit.rounds >= self._preemption.rounds:
+            return f"others were evicted for it {unit.rounds} times in vain"
+        return "it could not be bound where it had a place" if unit.refusals > 1 else ""
+
+    def _outgrown(self, unit: Unit, fence: Fence) -> tuple[Loss, str] | None:
+        """Whether what is kept no longer serves the unit, because it needs more, or its nodes have changed."""
+        kept: dict[str, int] = {}
+        for pod in fence.pods:
+            kept[pod.subset] = kept.get(pod.subset, 0) + 1
+            if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.kept]]:
+                return Loss.NODE, f"node {pod.kept} no longer admits {pod.key}"
+        if unit.gang is not None and self._rule.shortfall(unit.gang, kept):
+            return Loss.PREEMPTOR, "it needs more members than before"
+        return None
+
+    def _as_it_is(self, unit: Unit, verdict: Verdict) -> Verdict:
+        """The verdict with what is being done for the unit."""
+        fence, entry = self.fences.of(unit.key), self.bypass.of(unit.key)
+        if fence is not None:
+            patience = self._preemption.patience_seconds
+            leaving = len(self.fences.waited_for(fence, self._now, patience=patience))
+            return replace(verdict, outcome=Outcome.PREEMPTING, leaving=leaving, suggestion=None)
+        passed = entry.passed if entry is not None and entry.held else 0
+        return replace(verdict, passed=passed, no_evictions=self._no_evictions(unit))
 
     # --- what follows ---
 
-    def _bind(self, unit: Unit, binds: list[tuple[PodState, str]]) -> None:
+    def _bind(self, unit: Unit, binds: list[tuple[PodState, int]]) -> None:
         """The pods are on their way; their room is taken already."""
-        gang = unit.gang
-        for pod, node in binds:
+        gang, names = unit.gang, self._cluster.nodes.names
+        if gang is not None and gang.fallen:
+            self._status.gang_starts_again(gang)
+        for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)
             pod.stage = Stage.BINDING
-            self._cluster.note(pod, node)
+            self._cluster.note(pod, names[row])
             if gang is not None:
                 gang.count(pod)
-        self._decisions.append(Bind(_name(unit), tuple([Placement(pod.uid, pod.key, node) for pod, node in binds])))
+        self.bypass.leaves(unit.key)
+        self.bypass.passes(unit.order, [row for _, row in binds])
+        self._decisions.append(Bind(unit.name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
 
     def _success(self, unit: Unit, placed: int, needed: int) -> Tried:
-        verdict = Verdict(unit=_name(unit), outcome=Outcome.PLACED, placed=placed, needed=needed)
+        verdict = Verdict(unit=unit.name, outcome=Outcome.PLACED, placed=placed, needed=needed)
         self._audit.record(Attempt(self._now, verdict))
-        return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0)
+        return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 
-    def _refusal(self, unit: Unit, verdict: Verdict, wants: dict[PodClass, int]) -> Tried:
+    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial) -> Tried:
         self._audit.record(Attempt(self._now, verdict))
+        wants = trial.wants()
         work = _WORK_PER_REFUSAL + len(wants) * (self._cluster.nodes.capacity // _NODES_PER_WORK)
-        return Tried(unit, verdict.outcome, work, wants, verdict.needed)
-
-
-def _name(unit: Unit) -> str:
-    """How people know the unit; the queue knows a lone pod by its UID."""
-    return unit.pod.key if unit.pod else unit.key
+        # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
+        room_for = trial.lacking if verdict.outcome is Outcome.PREEMPTING else verdict.needed
+        return Tried(unit, verdict.outcome, work, wants, verdict.needed, room_for)

@@ -9,6 +9,7 @@ No sockets, no clock, no chance: the same changes and the same times give the sa
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, ValuesView
 from zlib import crc32
 
@@ -17,12 +18,12 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt, Audit, Tally
-from muster.engine.binding import DEADLINE, RETRY, Binding
+from muster.engine.binding import BELOW, DEADLINE, DENIAL, RETRY, TAKE_DOWN, Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
-from muster.engine.decisions import Decision
+from muster.engine.decisions import Decision, Loss
 from muster.engine.intake import Intake, Noted
-from muster.engine.queue import Order, Queue, Timer, Timers, Unit, Where
+from muster.engine.queue import Order, Queue, Share, Timer, Timers, Unit, Where
 from muster.engine.status import Status
 from muster.engine.verdicts import Outcome, Verdict
 from muster.engine.waiting import Parked, WaitingRoom
@@ -39,6 +40,10 @@ _BOOKINGS_PER_DECIDE = 300_000
 # a unit that waits is tried again after so long, to twice as long, even if nothing seems to help it: a safety net,
 # and what it says of the room there is gets no older than this.  10,000 of them cost 5 % of the time
 _FLUSH_SECONDS = 60.0
+# looking at one takes about 50 µs with 5,000 nodes
+_HOPEFUL_AT_ONCE = 8
+# longer than anything has waited
+_ALWAYS = 1e12
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
 
@@ -67,14 +72,20 @@ class Engine:
             self.cluster,
             profile,
             self._views,
+            intake=self._intake,
             status=self._status,
             audit=self.audit,
+            tally=self.tally,
             decisions=self._decisions,
         )
         self._binding = Binding(self._intake, timers=self._timers, status=self._status, decisions=self._decisions)
         self._now = 0.0
         self._unbooked = 0
         self._settled = True
+        self._began = False
+        self._share = Share(profile.fairness.failing_share)
+        self._hopeful: list[tuple[Order, int, Unit]] = []
+        """Units that wait and may have others evicted, in order; with the ticket that each had when it began to wait."""
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Takes changes in; `decide` acts on them."""
@@ -86,24 +97,32 @@ class Engine:
         `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
         """
         self._now = now
+        if not self._began:
+            self._began = True
+            self._decider.bypass.begin()
         self._settled = self._settle()
         self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
         self._wake()
+        self._wake_preemptors()
         # while some units are not where they belong, or may still wake, a worse one might be decided before them
         work = budget if self._settled and not self._unbooked else 0
+        aside: list[Unit] = []
         while work > 0:
-            unit = self._queue.pop()
+            unit = self._next(aside)
             if unit is None:
                 if not self._wake():
                     break
                 continue
-            tried, untried = self._decider.decide(unit, self._queue.pop, now)
+            tried, untried = self._decider.decide(unit, lambda: self._next(aside), now)
             work -= sum(map(self._file, tried))
             for left in untried:
                 self._queue.push(left)
             if tried[-1].outcome is not Outcome.PLACED:
                 self._wake()
-        decisions = self._decisions.copy()
+            self._tell_overtaken()
+        for unit in aside:
+            self._queue.push(unit)
+        decisions = self._decisions + self._decider.eviction.take()
         self._decisions.clear()
         return decisions
 
@@ -119,6 +138,14 @@ class Engine:
         """Every unit that has something to decide or waits for it; to be read, and before anything else is asked."""
         return self._units.values()
 
+    def _next(self, aside: list[Unit]) -> Unit | None:
+        """The best ready unit; those that keep failing stand aside while others are ready and they had their share."""
+        while (unit := self._queue.pop()) is not None:
+            if unit.failures <= 1 or self._share.left or not len(self._queue):
+                return unit
+            aside.append(unit)
+        return aside.pop(0) if aside else None
+
     # --- what changed ---
 
     def _settle(self) -> bool:
@@ -128,6 +155,7 @@ class Engine:
         noted.unreadable.clear()
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
+        self._decider.bypass.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             self._ring(timer)
         left = _CHANGES_PER_DECIDE
@@ -140,10 +168,21 @@ class Engine:
             elif noted.gangs:
                 left -= _CHANGES_PER_GANG
                 self._consider_gang(noted.gangs.popitem(last=False)[0])
+            elif self.cluster.stirred:
+                self._stir()
             else:
                 self._tell_newcomers(noted)
                 return True
         return False
+
+    def _stir(self) -> None:
+        """Units for which room is kept look again when something changed there."""
+        stirred, self.cluster.stirred = self.cluster.stirred, {}
+        for key in stirred:
+            unit = self._units.get(key)
+            if unit is not None and unit.where is Where.WAITING:
+                self._waiting.leave(key)
+                self._enqueue(unit)
 
     def _handle_failures(self, noted: Noted) -> None:
         failed, noted.failed = noted.failed, []
@@ -153,6 +192,7 @@ class Engine:
             unit = self._units.get(key)
             if unit is not None:
                 unit.failures += 1
+                unit.refusals += 1
                 unit.tried_at = self._now
                 if unit.where is Where.READY:
                     self._enqueue(unit)
@@ -164,8 +204,10 @@ class Engine:
             return
         if unit is None:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
-            unit = Unit(pod.uid, None, pod, (1, *order), failures=pod.bind_failures, tried_at=self._now)
+            failures = pod.bind_failures
+            unit = Unit(pod.uid, None, pod, (1, *order), failures=failures, refusals=failures, tried_at=self._now)
             self._units[pod.uid] = unit
+            self._keep_again(unit, [pod])
         if pod.held is not None:
             self._hold(unit)
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
@@ -188,13 +230,16 @@ class Engine:
             # new, or deleted and made again under its name
             self._drop(key)
             unit = self._units[key] = Unit(key, gang, None, self._order(gang))
+            self._keep_again(unit, list(gang.candidates.values()))
         if not gang.candidates and not gang.binding:
-            unit.failures = 0
+            unit.failures = unit.refusals = 0
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
             self._tell_when_quiet(unit)
         elif not gang.classes:
             self._waiting.leave(key)
+            self._decider.bypass.leaves(key)
+            self._lose(unit, "nothing of it is left to place")
             self._queue.move(unit, Where.NOWHERE)
         else:
             self._reconsider(unit, gang)
@@ -213,7 +258,7 @@ class Engine:
             parked = self._waiting.parked(unit.key)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            if needed >= parked.needed and unit.order == order and not _more_to_choose_from(gang, parked):
+            if needed >= unit.needed and unit.order == order and not _more_to_choose_from(gang, parked):
                 return
             self._waiting.leave(unit.key)
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
@@ -241,6 +286,9 @@ class Engine:
 
     def _order(self, gang: GangState) -> Order:
         created, uid = gang.age
+        if gang.below_minimum:
+            # right of return: among equals, what was lost of a gang that runs goes ahead of what never ran
+            created -= _ALWAYS
         key = self._profile.order.key(priority=gang.priority, created=created, uid=uid)
         return (0 if gang.partial else 1, *key)
 
@@ -262,13 +310,38 @@ class Engine:
 
     def _hold(self, unit: Unit) -> None:
         self._waiting.leave(unit.key)
+        self._decider.bypass.leaves(unit.key)
+        self._lose(unit, "it may not be decided any more")
         self._queue.move(unit, Where.HELD)
+
+    def _keep_again(self, unit: Unit, pods: list[PodState]) -> None:
+        """What a scheduler before us kept for the unit stands on its pods."""
+        rows = self.cluster.nodes.rows
+        places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
+        if places:
+            leaves = any(pod.leaving for _, node in places for pod in self.cluster.on_node.get(node, {}).values())
+            self._decider.fences.put_up(unit.key, places, priority=unit.priority, evicted=leaves)
+
+    def _lose(self, unit: Unit, why: str) -> None:
+        """Nothing is kept for the unit any more."""
+        fence = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why)
+        if fence is not None:
+            self._status.unnominate(pod for pod in fence.pods if pod.candidate)
 
     def _drop(self, key: str) -> None:
         unit = self._units.pop(key, None)
         if unit is not None:
             self._waiting.leave(key)
+            self._decider.bypass.leaves(key)
+            self._lose(unit, "it is gone")
             self._queue.move(unit, Where.NOWHERE)
+
+    def _tell_overtaken(self) -> None:
+        """Gangs for which nodes are held from now on say so."""
+        for unit in self._decider.bypass.reached():
+            if unit.where is Where.WAITING:
+                self._waiting.leave(unit.key)
+                self._enqueue(unit)
 
     def _wake(self) -> bool:
         """Readies the units that freed room can help; whether there were any."""
@@ -281,6 +354,29 @@ class Engine:
                 break
             # a unit that must still back off leaves the room to the next
         return found
+
+    def _wake_preemptors(self) -> None:
+        """Readies the first units that would have a place if, beside the room that was freed, others left.
+
+        What pods below a unit take does not count: whether they come or go, they are in nobody's way.
+        """
+        if not self._waiting.grew:
+            return
+        self._waiting.grew = False
+        for entry in self._hopeful[:_HOPEFUL_AT_ONCE]:
+            _, ticket, unit = entry
+            if unit.ticket != ticket:
+                self._hopeful.remove(entry)
+            elif self._decider.could_make_room(unit):
+                self._hopeful.remove(entry)
+                self._waiting.leave(unit.key)
+                self._enqueue(unit)
+
+    def _hope(self, unit: Unit) -> None:
+        """The unit waits; room that is freed may help it although it is not enough, since others can be evicted."""
+        if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:
+            self._hopeful = [entry for entry in self._hopeful if entry[2].ticket == entry[1]]
+        insort(self._hopeful, (unit.order, unit.ticket, unit), key=_place_in_line)
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)
@@ -296,6 +392,10 @@ class Engine:
                 self._binding.retry(pod, self.cluster)
         elif timer.purpose == DEADLINE:
             self._deadline(timer.key)
+        elif timer.purpose == DENIAL:
+            self._denied(timer.key)
+        elif timer.purpose in (BELOW, TAKE_DOWN):
+            self._below(timer)
 
     def _tell(self, unit: Unit) -> None:
         """The gang is still held and has been quiet: people are told why."""
@@ -319,11 +419,41 @@ class Engine:
             self._intake.noted.gangs[key] = None
             return
         placed = gang.bound
-        self._binding.release(gang)
-        unit.failures += 2
-        unit.tried_at = self._now
+        if self._decider.waits_for_victims(key, self._now):
+            # that has a limit of its own
+            self._timers.set(self._now + _QUIET_SECONDS, DEADLINE, key=key)
+            return
+        if self._binding.time_out(gang):
+            self._back_off(unit)
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
         self.audit.record(Attempt(self._now, verdict))
+
+    def _denied(self, uid: str) -> None:
+        """Some time ago the pod was denied for the first time."""
+        pod = self.cluster.pods.get(uid)
+        gang = self.cluster.gangs.get(pod.gang) if pod is not None and pod.gang else None
+        unit = self._units.get(gang.key) if gang is not None else None
+        if gang is not None and unit is not None and self._binding.denied(gang, self._now):
+            self._back_off(unit)
+
+    def _below(self, timer: Timer) -> None:
+        """Some time ago a gang that has started fell below its minimum."""
+        gang, unit = self.cluster.gangs.get(timer.key), self._units.get(timer.key)
+        if gang is None or gang.declared is None:
+            return
+        if timer.purpose == BELOW:
+            self._binding.still_below(gang, self._now)
+        elif self._binding.take_down(gang, self._now) and unit is not None:
+            self._back_off(unit)
+
+    def _back_off(self, unit: Unit) -> None:
+        """The unit was undone: it waits before it is tried again, each time longer."""
+        unit.failures += 2
+        unit.refusals += 2
+        unit.tried_at = self._now
+        if unit.where is Where.READY or unit.where is Where.WAITING:
+            self._waiting.leave(unit.key)
+            self._enqueue(unit)
 
     # --- deciding ---
 
@@ -331,15 +461,25 @@ class Engine:
         """Puts a unit that was tried where it belongs; returns the work the attempt took."""
         unit = tried.unit
         unit.tried_at = self._now
-        if tried.outcome is not Outcome.PLACED:
+        self._share.spend(tried.work, failing=unit.failures > 1 and tried.outcome is not Outcome.PLACED)
+        unit.needed = tried.needed
+        if tried.outcome is Outcome.ERROR:
+            self.tally.errors += 1
+            self._back_off(unit)
+            self._enqueue(unit)
+        elif tried.outcome is not Outcome.PLACED:
             self.tally.pods_refused += sum(tried.wants.values())
-            self.tally.gangs_refused += unit.gang is not None
+            waits = tried.outcome is Outcome.PREEMPTING
+            self.tally.gangs_waiting += waits and unit.gang is not None
+            self.tally.gangs_refused += not waits and unit.gang is not None
             unit.failures += tried.outcome is Outcome.NOT_FOUND
             self._queue.move(unit, Where.WAITING)
-            self._waiting.park(unit, tried.wants, tried.needed)
+            self._waiting.park(unit, tried.wants, tried.room_for)
             # spread by name, so that units refused together do not come back together
             spread = crc32(unit.key.encode()) / 2**32
             self._timers.set(self._now + _FLUSH_SECONDS * (1 + spread), _UNIT, key=unit.key, ticket=unit.ticket)
+            if tried.outcome is not Outcome.PREEMPTING and self._decider.may_evict(unit):
+                self._hope(unit)
         elif unit.gang is None:
             del self._units[unit.key]
         else:
@@ -348,6 +488,10 @@ class Engine:
                 # members that found no place are told why, in an attempt of their own
                 self._queue.push(unit)
         return tried.work
+
+
+def _place_in_line(entry: tuple[Order, int, Unit]) -> tuple[Order, int]:
+    return entry[:2]
 
 
 def _more_to_choose_from(gang: GangState, parked: Parked) -> bool:

@@ -17,10 +17,12 @@ from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
 from muster.engine.cycle import GangCycle, Trial
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
+from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import ClassView, Views
 
 _HOSTNAME = "kubernetes.io/hostname"
+_HELD = "node(s) were held for a pod group that comes first"
 _NEW_NODE = "a-node-that-does-not-exist-yet"
 # trying out costs about 0.2 ms a node
 _MOST_TRIED_OUT = 100
@@ -34,12 +36,26 @@ class Explainer:
         self._profile = profile
         self._views = views
 
-    def verdict(self, unit: str, trial: Trial, *, again: Callable[[GangCycle], Trial], held: int = 0) -> Verdict:
-        """`again` tries the unit on other nodes, to see what would do; `held` members count already."""
+    def verdict(
+        self,
+        unit: str,
+        trial: Trial,
+        *,
+        again: Callable[[GangCycle], Trial],
+        held: int = 0,
+        blocked: Bools | None = None,
+    ) -> Verdict:
+        """`again` tries the unit on other nodes, to see what would do; `held` members count already.
+
+        `blocked` rows could not be used, since they are held for others.
+        """
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
         alone = trial.needed if len(wants) == 1 else 0
-        needs = tuple(self._need(c, count, trial.usage, empty=empty[c], needed=alone) for c, count in wants.items())
+        needs = tuple(
+            self._need(c, count, trial.usage, empty=empty[c], needed=alone, blocked=blocked)
+            for c, count in wants.items()
+        )
         return Verdict(
             unit=unit,
             outcome=_outcome(needs, trial.needed),
@@ -51,17 +67,26 @@ class Explainer:
             suggestion=self._suggestion(trial, empty, again),
         )
 
-    def _need(self, pod_class: PodClass, members: int, filled: Usage, *, empty: Ints, needed: int) -> Need:
+    def _need(
+        self,
+        pod_class: PodClass,
+        members: int,
+        filled: Usage,
+        *,
+        empty: Ints,
+        needed: int,
+        blocked: Bools | None,
+    ) -> Need:
         nodes = self._cluster.nodes
         view = self._views.of(pod_class)
-        fits = int(view.copies.sum())
+        fits = int(view.copies.sum() if blocked is None else view.copies[~blocked].sum())
         return Need(
             members=members,
             request=pod_class.requests.amounts,
             fits=fits,
             fits_empty=int(empty.sum()),
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
-            refusals=self._refusals(pod_class, filled),
+            refusals=self._refusals(pod_class, filled, blocked),
             host_ports=tuple(port.port for port in pod_class.ports),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed),
         )
@@ -75,11 +100,14 @@ class Explainer:
         total = np.maximum(free * view.rules.admitted, 0).sum(axis=1)
         return bool((total >= line.need[:, 0, 0] * count).all())
 
-    def _refusals(self, pod_class: PodClass, usage: Usage) -> tuple[Refusal, ...]:
+    def _refusals(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
         nodes = self._cluster.nodes
         rows: Rows = np.flatnonzero(nodes.precedence > 0)
         counted: dict[tuple[str, bool], int] = {}
+        if blocked is not None and blocked[rows].any():
+            counted[_HELD, False] = int(np.count_nonzero(blocked[rows]))
+            rows = rows[~blocked[rows]]
         for rule in self._profile.rule_filters:
             admitted = rule.admits(pod_class.rules, nodes, rows)
             if refused := len(rows) - int(np.count_nonzero(admitted)):

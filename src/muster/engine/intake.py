@@ -32,6 +32,8 @@ from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
 
 POD_SCHEDULED = "PodScheduled"
+MEMBERS_LOST = "MembersLost"
+"""Why a gang is below its minimum that still runs in part."""
 
 
 class Noted:
@@ -87,7 +89,10 @@ class Intake:
 
     def _node_seen(self, change: NodeSeen) -> None:
         known = len(self._cluster.resources)
+        new = change.node.metadata.name not in self._cluster.nodes.rows
         self._cluster.put_node(change.node)
+        if new:
+            self._strand(change.node.metadata.name, stranded=False)
         if len(self._cluster.resources) > known:
             self._resources_came(self._cluster.resources.names()[known:])
 
@@ -99,6 +104,7 @@ class Intake:
             gang, node = self._gang_of(state), state.node
             if gang is not None:
                 gang.uncount(state)
+            self._give_up(state)
             if state.takes_room:
                 self._cluster.vacate(state)
             state.pod_class = self._cluster.classes.learn(state.pod_class)
@@ -110,12 +116,28 @@ class Intake:
 
     def _node_gone(self, change: NodeGone) -> None:
         self._cluster.remove_node(change.name)
+        self._strand(change.name, stranded=True)
+
+    def _strand(self, node: str, *, stranded: bool) -> None:
+        """Pods on a node that went or came back count accordingly."""
+        for pod in self._cluster.on_node.get(node, {}).values():
+            gang = self._gang_of(pod)
+            if gang is not None:
+                gang.uncount(pod)
+            pod.stranded = stranded
+            if gang is not None:
+                gang.count(pod)
+                self.noted.gangs[gang.key] = None
 
     def _group_seen(self, change: GroupSeen) -> None:
         declared = declare(change.group)
         gang = self._cluster.gang(declared.key)
         if gang.declared is None or gang.declared.uid != declared.uid:
-            gang.said = None
+            gang.said, gang.below_said, gang.below_since, gang.fallen = None, None, declared.below_since, False
+            if declared.below_said is not None:
+                gang.below_said = (declared.below_since is not None, *declared.below_said)
+                # half of it may be bound again: only this tells that it must be whole
+                gang.fallen = gang.below_said[0] and gang.below_said[1] != MEMBERS_LOST
         told_started = gang.said is not None and gang.said[0]
         if declared.said is not None and (declared.started or not told_started):
             # an older view of the object does not take back that the gang has started
@@ -167,6 +189,8 @@ class Intake:
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
             labels=meta.labels,
+            lasting=any(owner.kind in ("DaemonSet", "Node") for owner in meta.owner_references),
+            leaving_until=seconds(meta.deletion_timestamp) if meta.deletion_timestamp else None,
             preempts=spec.preemption_policy != "Never",
             started_at=_started_at(pod),
             nominated=status.nominated_node_name,
@@ -196,12 +220,17 @@ class Intake:
         on_node = stage is Stage.BINDING or stage is Stage.BOUND
         if state.takes_room and not (on_node and node == state.node and pod_class is state.pod_class):
             self._cluster.vacate(state)
+        deleted = pod.metadata.deletion_timestamp
+        if stage is not Stage.PENDING or deleted is not None or pod_class is not state.pod_class:
+            self._give_up(state)
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
             self._cluster.occupy(state, node)
         state.gates = tuple(gate.name for gate in spec.scheduling_gates)
-        state.leaving = state.leaving or pod.metadata.deletion_timestamp is not None
+        if deleted is not None:
+            state.leaving_until = seconds(deleted)
+            self._cluster.leave(state)
         state.priority = spec.priority or 0
         state.labels = pod.metadata.labels
         state.started_at = started_at
@@ -225,14 +254,21 @@ class Intake:
         state = self._cluster.pods.pop(change.uid, None)
         if state is None:
             return
-        if state.takes_room:
-            self._cluster.vacate(state)
         gang = self._gang_of(state)
         if gang is not None:
             gang.remove(state)
             self._cluster.forget_if_empty(gang)
+        self._give_up(state)
+        if state.takes_room:
+            self._cluster.vacate(state)
         state.leaving = True
         self._note(state, gang)
+
+    def _give_up(self, state: PodState) -> None:
+        """Room that is kept for the pod is of no use any more; its unit must look again."""
+        if state.kept:
+            self._cluster.stirred[state.gang or state.uid] = None
+            self._cluster.give_up(state)
 
     # --- results of binds ---
 
@@ -266,7 +302,8 @@ class Intake:
         if stage is Stage.PENDING and pod.takes_room:
             self._cluster.vacate(pod)
         pod.stage = stage
-        pod.leaving = pod.leaving or leaving
+        if leaving:
+            self._cluster.leave(pod)
         pod.bound_at = bound_at if bound_at is not None else pod.bound_at
         if gang is not None:
             gang.count(pod)

@@ -52,7 +52,7 @@ def _batch_with_cuts(views: Views, view: ClassView, usage: Usage, count: int) ->
         if count > 0:
             usage = usage.copy()
             usage.add_copies(rows[:cut], view.pod_class)
-            view = views.on_trial(view.pod_class, usage)
+            view = views.on_trial(view.pod_class, usage, blocked=view.blocked)
     return np.concatenate(chosen)
 
 

@@ -43,6 +43,10 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     where: Where = Where.NOWHERE
     failures: int = 0
     """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
+    needed: int = 1
+    """How many members it needed when it was last tried."""
+    refusals: int = 0
+    """How often in a row binds of it were refused; nobody is evicted for a unit that cannot be bound."""
     tried_at: float = 0.0
     changed_at: float = 0.0
     """When something of a held gang changed last."""
@@ -50,6 +54,38 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """A timer is set to tell why it is held."""
     ticket: int = 0
     """New whenever the unit moves, and never the same twice: older heap entries and timers are void."""
+
+    @property
+    def name(self) -> str:
+        """How people know it; the queue knows a lone pod by its UID."""
+        return self.pod.key if self.pod else self.key
+
+    @property
+    def uid(self) -> str:
+        if self.pod is not None:
+            return self.pod.uid
+        assert self.gang is not None
+        return self.gang.age[1]
+
+    @property
+    def rounds(self) -> int:
+        """How often others were evicted for it since it last started."""
+        return (self.gang or self._the_pod).rounds
+
+    def evicts(self) -> None:
+        (self.gang or self._the_pod).rounds += 1
+
+    @property
+    def _the_pod(self) -> PodState:
+        assert self.pod is not None
+        return self.pod
+
+    @property
+    def priority(self) -> int:
+        if self.pod is not None:
+            return self.pod.priority
+        assert self.gang is not None
+        return self.gang.priority
 
 
 class Queue:
@@ -81,6 +117,30 @@ class Queue:
         unit.where = where
         self._moves += 1
         unit.ticket = self._moves
+
+
+class Share:
+    """How much of the work went into units that keep failing; what is long past counts less and less."""
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._all = self._failing = 0.0
+
+    def spend(self, work: int, *, failing: bool) -> None:
+        self._all += work
+        self._failing += work * failing
+        if self._all > _REMEMBERED_WORK:
+            self._all /= 2
+            self._failing /= 2
+
+    @property
+    def left(self) -> bool:
+        """Whether units that keep failing may be tried although others are ready."""
+        return self._failing <= self._most * self._all
+
+
+# some seconds of deciding
+_REMEMBERED_WORK = 5_000_000
 
 
 class Timer(NamedTuple):

@@ -9,12 +9,20 @@ from muster.cluster.pods import PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.verdicts import Verdict, fit_error, members_held, members_missing, summary
+from muster.engine.intake import MEMBERS_LOST
+from muster.engine.verdicts import Outcome, Verdict, fit_error, left_of, members_held, members_missing, summary
+from muster.gangs.model import Aspect
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
 GATED = "SchedulingGated"
 TIMEOUT = "Timeout"
+PREEMPTED = "Preempted"
+SCHEDULER_ERROR = "SchedulerError"
+GROUP_ERROR = "PodGroupError"
+NOTHING_RUNS = "NothingRuns"
+NOT_READY = "PodGroupNotReady"
+"""What pods say whose gang waits for something that no node can cure; autoscalers look for Unschedulable alone."""
 
 
 class Status:
@@ -45,18 +53,30 @@ class Status:
             elif isinstance(change, NodeSeen):
                 self._decisions.append(_warning(why, node=change.node.metadata.name))
 
-    def pods_wait(self, pods: Iterable[PodState], message: str) -> None:
-        said = (UNSCHEDULABLE, message)
-        news = [pod for pod in pods if pod.said != said]
+    def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
+        """The pods say why they wait, and where room is kept for them."""
+        said = (reason, message)
+        news = [pod for pod in pods if pod.said != said or pod.nominated != pod.kept]
         if not news:
             return
         for transition in (True, False):
-            refs = tuple(PodRef(pod.uid, pod.key) for pod in news if (pod.said is None) is transition)
-            if refs:
-                self._decisions.append(PodCondition(refs, UNSCHEDULABLE, message, transition))
+            chosen = [pod for pod in news if (pod.said is None) is transition]
+            if chosen:
+                refs = tuple(PodRef(pod.uid, pod.key) for pod in chosen)
+                nominated = tuple(pod.kept for pod in chosen) if any(pod.kept for pod in chosen) else ()
+                self._decisions.append(PodCondition(refs, reason, message, transition, nominated))
+        refs = tuple(PodRef(pod.uid, pod.key) for pod in news if pod.said != said)
+        if refs:
+            self._decisions.append(_warning(message, pods=refs))
         for pod in news:
-            pod.said = said
-        self._decisions.append(_warning(message, pods=tuple(PodRef(pod.uid, pod.key) for pod in news)))
+            pod.said, pod.nominated = said, pod.kept
+
+    def unnominate(self, pods: Iterable[PodState]) -> None:
+        """Nothing is kept for the pods any more; else they say what they said."""
+        for pod in pods:
+            if pod.nominated and pod.said is not None:
+                pod.nominated = ""
+                self._decisions.append(PodCondition((PodRef(pod.uid, pod.key),), *pod.said, transition=False))
 
     def _warn(self, note: str, *, action: str, pods: Iterable[PodState]) -> None:
         refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
@@ -65,15 +85,37 @@ class Status:
     # --- gangs ---
 
     def gang_says(self, gang: GangState, reason: str, message: str, *, started: bool = False) -> None:
-        """Once started, a gang never goes back to not started."""
+        """Once started, a gang never goes back: what it waits for then is why it is below its minimum."""
         if gang.declared is None or gang.said == (started, reason, message):
             return
-        if gang.said is not None and gang.said[0] and not started:
+        if gang.once_started and not started:
+            if gang.fallen:
+                self.gang_is_below(gang, reason, message)
             return
         gang.said = (started, reason, message)
         self._decisions.append(GangCondition(gang.key, started, reason, message))
         if not started:
             self._decisions.append(_warning(message, gang=gang.key))
+
+    def gang_is_below(self, gang: GangState, reason: str, message: str) -> None:
+        """It has started, and is below its minimum."""
+        if gang.below_said != (True, reason, message):
+            gang.below_said = (True, reason, message)
+            self._decisions.append(GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
+            self._decisions.append(_warning(message, gang=gang.key))
+
+    def gang_starts_again(self, gang: GangState) -> None:
+        """It has fallen, and is bound anew: should we be gone before it is whole, its object tells that it must be."""
+        assert gang.declared is not None
+        if gang.below_said is None or not gang.below_said[0] or gang.below_said[1] == MEMBERS_LOST:
+            reason = PREEMPTED if gang.lost_to else NOTHING_RUNS
+            self.gang_is_below(gang, reason, left_of(gang.bound, gang.declared.minimum, gang.lost_to))
+
+    def gang_is_whole(self, gang: GangState) -> None:
+        """It has its minimum again; nothing to say if it never said otherwise."""
+        if gang.below_said is not None and gang.below_said[0]:
+            gang.below_said = (False, SCHEDULED, "")
+            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
 
     # --- refusals ---
 
@@ -88,28 +130,52 @@ class Status:
             pod_class: fit_error(verdict.nodes, need.refusals)
             for pod_class, need in zip(trial.wants(), verdict.needs, strict=True)
         }
+        reason = gang.declared.fitting_reason if gang.declared else UNSCHEDULABLE
         for batch in trial.batches:
-            self.pods_wait(batch.placed, f"pod group is unschedulable, {message}")
-            self.pods_wait(batch.unplaced, refusals[batch.pod_class])
+            fitting, others = batch.placed, batch.unplaced
+            if verdict.outcome is Outcome.PREEMPTING:
+                fitting = [pod for pod in batch.pods if pod.kept]
+                others = [pod for pod in batch.pods if not pod.kept]
+            self.pods_wait(fitting, f"pod group is unschedulable, {message}", reason=reason)
+            self.pods_wait(others, refusals[batch.pod_class])
+
+    def failed(self, gang: GangState | None, pods: list[PodState], message: str) -> None:
+        """The scheduler itself failed with a unit."""
+        if gang is not None:
+            self.gang_says(gang, SCHEDULER_ERROR, message)
+            pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
+        self.pods_wait(pods, message, reason=SCHEDULER_ERROR)
 
     def joined_waiting(self, gang: GangState, pods: list[PodState]) -> None:
         """Pods that joined a gang that waits."""
-        if gang.said is not None:
-            self.pods_wait(pods, f"pod group is unschedulable, {gang.said[2]}")
+        said = gang.below_said if gang.fallen else gang.said
+        if said is not None:
+            self.pods_wait(pods, f"pod group is unschedulable, {said[2]}")
 
     def gang_held(self, gang: GangState, why: str | None) -> None:
         """Why a gang is not even tried; `why` is what its rule says."""
         if gang.declared is None:
             self._undeclared(gang, why or "")
         elif gang.missing:
+            missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet
-            if gang.said is None or gang.said[1] != TIMEOUT:
-                self.gang_says(gang, UNSCHEDULABLE, members_missing(gang.present, gang.missing, gang.strangers))
+            if gang.said is None or gang.said[1] not in _UNDONE:
+                self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
+            self._not_ready(gang, missing)
         elif gang.gated:
             first = min((pod for pod in gang.candidates.values() if pod.held), key=lambda pod: pod.key)
-            self.gang_says(gang, GATED, members_held(gang.gated, gang.present, first.held or ""))
+            held = members_held(gang.gated, gang.present, first.held or "")
+            self.gang_says(gang, GATED, held)
+            self._not_ready(gang, held)
         elif why is not None:
             self.gang_says(gang, UNSCHEDULABLE, why)
+            self._not_ready(gang, why)
+
+    def _not_ready(self, gang: GangState, why: str) -> None:
+        """No node would help: pods that asked for one take that back."""
+        asking = [pod for pod in gang.candidates.values() if pod.said is not None and pod.said[0] == UNSCHEDULABLE]
+        asking.sort(key=lambda pod: pod.key)
+        self.pods_wait(asking, f"waiting for its pod group: {why}", reason=NOT_READY)
 
     def _undeclared(self, gang: GangState, why: str) -> None:
         """No object to write on, and no node could help: an event on the pods says it, once."""
@@ -117,6 +183,10 @@ class Status:
             gang.said = (False, "", why)
             pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
             self._warn(why, action="Scheduling", pods=pods)
+            self._not_ready(gang, why)
+
+
+_UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED)
 
 
 def _warning(

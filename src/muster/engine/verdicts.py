@@ -20,6 +20,10 @@ class Outcome(StrEnum):
     """Proven: even empty, the nodes do not hold it."""
     NOT_FOUND = "not found"
     """No placement found, which is no proof: members of different shapes compete for the same nodes."""
+    PREEMPTING = "preempting"
+    """Has a place once those have left who make room for it; it is kept until then."""
+    ERROR = "error"
+    """The attempt failed for a reason that is nobody's but the scheduler's."""
     TIMED_OUT = "timed out"
     """Bound below its minimum for too long; the bound members were released."""
 
@@ -89,6 +93,14 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     nodes: int = 0
     needs: tuple[Need, ...] = ()
     suggestion: Suggestion | None = None
+    leaving: int = 0
+    """Pods that it waits for, since they make room."""
+    passed: int = 0
+    """Later units that started before it, where nodes are held for it because they were so many."""
+    error: str = ""
+    """What failed, if the scheduler did."""
+    no_evictions: str = ""
+    """Why nobody is evicted for it any more."""
 
     @property
     def missing(self) -> int:
@@ -107,8 +119,15 @@ def summary(verdict: Verdict) -> str:
     """One sentence for people: what is needed, what is there, what is missing, what would do."""
     there = _room(verdict)
     if verdict.outcome is Outcome.NOT_FOUND:
-        there += ", but no way was found to place them together (not proven impossible)"
+        there += ", but no placement found for all together (members of different shapes: not proven impossible)"
     parts = [f"{_needs(verdict)}, {there}"]
+    if verdict.outcome is Outcome.PREEMPTING:
+        parts.append(f"has a place when {_count(verdict.leaving, 'pod')} {_have(verdict.leaving)} left")
+        return "; ".join(parts)
+    if verdict.passed:
+        parts.append(f"{_count(verdict.passed, 'later unit')} went first, so nodes that it can use are held for it")
+    if verdict.no_evictions:
+        parts.append(f"nobody is evicted for it, since {verdict.no_evictions}")
     if verdict.missing:
         parts.append(f"{verdict.missing} more {_are(verdict.missing)} missing")
     if verdict.suggestion is not None:
@@ -131,10 +150,21 @@ def members_held(held: int, there: int, why: str) -> str:
     return f"{held} of {there} members may not be placed yet ({why})"
 
 
-def timed_out(bound: int, minimum: int, seconds: float) -> str:
-    """Why a gang was undone."""
-    released = "it is released" if bound == 1 else "they are released"
-    return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {released}"
+def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True) -> str:
+    """Why a gang was undone, or kept although it should have been."""
+    they = f"{'it is' if bound == 1 else 'they are'} {'released' if released else 'kept, as the group asks'}"
+    return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
+
+
+def left_of(bound: int, minimum: int, lost_to: str) -> str:
+    """What is left of a gang that has started."""
+    left = f"{bound} of {minimum} members are bound"
+    return f"{left}; others were evicted for {lost_to}" if lost_to else left
+
+
+def taken_down(bound: int, minimum: int, seconds: float) -> str:
+    """Why a gang was undone that had started."""
+    return f"{bound} of {minimum} members were left for {seconds:g} s; it is taken down to start whole again"
 
 
 def _needs(verdict: Verdict) -> str:

@@ -57,6 +57,8 @@ class WaitingRoom:
         self._vacant: list[int] = []
         self._by_slot: list[PodClass | None] = []
         self._ledger = Ledger(nodes, views)
+        self.grew = False
+        """Room has grown since this was last set back."""
 
     def __len__(self) -> int:
         return len(self._units)
@@ -98,6 +100,7 @@ class WaitingRoom:
         left = limit
         while left and (grown := self._ledger.next_grown()) is not None:
             left -= 1
+            self.grew = True
             for slot in self._ledger.book(self._columns, *grown).tolist():
                 pod_class = self._by_slot[slot]
                 if pod_class is not None:

@@ -50,7 +50,19 @@ class RulesView:
 class ClassView:
     """One class on all nodes.  On nodes that refuse it `copies` and `key` are 0."""
 
-    __slots__ = ("copies", "epoch", "generation", "key", "peaks", "plain", "pod_class", "rules", "seen", "slot")
+    __slots__ = (
+        "blocked",
+        "copies",
+        "epoch",
+        "generation",
+        "key",
+        "peaks",
+        "plain",
+        "pod_class",
+        "rules",
+        "seen",
+        "slot",
+    )
 
     def __init__(self, pod_class: PodClass, rules: RulesView, *, copies: Ints, key: Ints, slot: int = -1) -> None:
         self.pod_class = pod_class
@@ -64,6 +76,8 @@ class ClassView:
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
         self.peaks: tuple[int, ...] = ()
         """Highest raw rule score among the nodes that take a copy, for each of rules.raw."""
+        self.blocked: Bools | None = None
+        """Rows that may not be used, whatever room they have; on trials only."""
         self.seen = -1
         self.epoch = -1
         self.generation = -1
@@ -146,16 +160,21 @@ class Views:
         for view in views:
             view.seen = self._nodes.usage.log.end
 
-    def on_trial(self, pod_class: PodClass, trial: Usage) -> ClassView:
-        """A view of the class on a trial copy of the usage; belongs to the caller."""
+    def on_trial(self, pod_class: PodClass, usage: Usage, *, blocked: Bools | None = None) -> ClassView:
+        """A view of the class on a trial copy of the usage, or without some rows; belongs to the caller."""
         base = self.of(pod_class)
         view = ClassView(pod_class, base.rules, copies=base.copies.copy(), key=base.key.copy())
         view.peaks = base.peaks
-        changed = trial.log.since(0)
-        if changed is None:
-            self._compute(view, trial)
-        elif changed:
-            self._repair(view, trial, _distinct(changed))
+        view.blocked = blocked
+        changed = usage.log.since(0) if usage.is_trial else []
+        if changed is None or (blocked is not None and base.rules.raw):
+            self._compute(view, usage)
+            return view
+        if blocked is not None:
+            view.copies[blocked] = 0
+            view.key[blocked] = 0
+        if changed:
+            self._repair(view, usage, _distinct(changed))
         return view
 
     def evaluate(self, views: Sequence[ClassView], room: Room) -> tuple[Ints, Ints]:
@@ -217,11 +236,15 @@ class Views:
     def _compute(self, view: ClassView, usage: Usage) -> None:
         room, line = Room(self._nodes, usage, None), view.pod_class.line
         copies = self._copies(line, view.rules, room)
+        if view.blocked is not None:
+            copies[:, view.blocked] = 0
         view.copies[:] = copies[0]
         view.peaks = _peaks(view)
         view.key[:] = self._key(view, line, room, copies)[0]
 
     def _repair(self, view: ClassView, usage: Usage, rows: Rows) -> None:
+        if view.blocked is not None:
+            rows = rows[~view.blocked[rows]]
         copies, key = self.evaluate([view], Room(self._nodes, usage, rows))
         view.copies[rows] = copies[0]
         view.key[rows] = key[0]

@@ -34,10 +34,12 @@ def _now() -> float:
 
 class Urgency(IntEnum):
     BIND = 0
-    RELEASE = 1
-    GROUP = 2
-    POD = 3
-    EVENT = 4
+    NOMINATION = 1
+    """Before the deletions that it is about: a leader that comes after them must know for whom they were."""
+    RELEASE = 2
+    GROUP = 3
+    POD = 4
+    EVENT = 5
 
 
 class Errand:

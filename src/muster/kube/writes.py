@@ -23,6 +23,8 @@ _LONGEST_MESSAGE = 32_768
 
 _NO_RIGHT = 'cannot create resource "pods/binding"'
 """How authorizers say it; admission, which may mean this pod or this node, has other words."""
+_DENIALS = ("denied the request", "denied request")
+"""How webhooks and admission policies say it, with any status: a webhook chooses its own, by default 400."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -57,11 +59,12 @@ async def bind(client: Client, placement: Placement, *, at: float) -> Change:
     try:
         await client.request("POST", PODS.path(namespace, name, "binding"), body=_encode(body))
     except ApiError as error:
-        if error.code == 429:
+        meaning = _meaning(error)
+        if error.code == 429 and meaning is not Failure.DENIED:
             raise
-        if error.code == 409:
+        if error.code == 409 and meaning is not Failure.DENIED:
             return await _after_conflict(client, placement, error, at=at)
-        return BindFailed(placement.uid, placement.node, _meaning(error), _one_line(error))
+        return BindFailed(placement.uid, placement.node, meaning, _one_line(error))
     except KubeError as error:
         # it may have been done: if so, trying again ends in a conflict, and that is looked into
         return BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
@@ -69,6 +72,8 @@ async def bind(client: Client, placement: Placement, *, at: float) -> Change:
 
 
 def _meaning(error: ApiError) -> Failure:
+    if any(words in error.message for words in _DENIALS):
+        return Failure.DENIED
     if error.code == 404:
         return Failure.POD_GONE
     if error.code >= 500 or error.code in (401, 408):
@@ -77,7 +82,8 @@ def _meaning(error: ApiError) -> Failure:
         # whoever may not bind at all is told so, whatever the node; a server that has just started and has not read its
         # roles yet says it too
         return Failure.TRANSIENT
-    return Failure.REJECTED
+    # a quota, a namespace that goes, an admission plugin: none of them is about the node
+    return Failure.DENIED if error.code in (403, 422) else Failure.REJECTED
 
 
 async def _after_conflict(client: Client, placement: Placement, conflict: ApiError, *, at: float) -> Change:
@@ -133,18 +139,23 @@ async def delete_pod(client: Client, pod: PodRef, *, reason: str, message: str, 
 
 
 async def write_pod_condition(
-    client: Client, pod: PodRef, *, reason: str, message: str, transition: bool, at: float
+    client: Client, pod: PodRef, *, reason: str, message: str, nominated: str = "", since: float | None
 ) -> None:
-    """Writes PodScheduled=False; a pod that is not placed is nominated to no node either."""
+    """Writes PodScheduled=False, and the node on which room is kept for the pod; "" says that there is none.
+
+    `since` is the time of transition; None if the pod said so before, and when.
+    """
     said: dict[str, object] = {
         "type": "PodScheduled",
         "status": "False",
         "reason": reason,
         "message": _cut(message, _LONGEST_MESSAGE),
     }
-    if transition:
-        said["lastTransitionTime"] = stamp(at)
-    patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [said], "nominatedNodeName": None}}
+    if since is not None:
+        said["lastTransitionTime"] = stamp(since)
+    # null takes the field away
+    status = {"conditions": [said], "nominatedNodeName": nominated or None}
+    patch = {"metadata": {"uid": pod.uid}, "status": status}
     try:
         await _patch_status(client, PODS, pod.pod, patch)
     except ApiError as error:

@@ -48,20 +48,25 @@ def needs_of(pod: Pod) -> Needs:
             total[name] = max(total.get(name, 0), count)
     for name, text in spec.overhead.items():
         total[name] = total.get(name, 0) + amount(name, text)
-    ports = [
-        (port.protocol, port.host_port, port.host_ip or _ANY)
-        for container in spec.containers
-        for port in container.ports
-        if port.host_port
-    ]
     tolerations = sorted({msgspec.json.encode(toleration) for toleration in spec.tolerations})
     rules = msgspec.json.encode((sorted(spec.node_selector.items()), spec.affinity, b"".join(tolerations)))
-    return Needs(tuple(sorted(item for item in total.items() if item[1])), tuple(sorted(ports)), rules)
+    return Needs(tuple(sorted(item for item in total.items() if item[1])), ports_of(pod), rules)
 
 
 def _container(container: Container) -> Room:
     listed: dict[str, Amount] = {**container.resources.limits, **container.resources.requests}
     return {name: amount(name, text) for name, text in listed.items()}
+
+
+def ports_of(pod: Pod) -> tuple[Port, ...]:
+    """Host ports, sorted."""
+    found = [
+        (port.protocol, port.host_port, port.host_ip or _ANY)
+        for container in pod.spec.containers
+        for port in container.ports
+        if port.host_port
+    ]
+    return tuple(sorted(found))
 
 
 def room_of(node: Node) -> Room:

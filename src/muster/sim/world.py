@@ -8,16 +8,30 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from itertools import repeat
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from muster.api.times import stamp
-from muster.api.wire import Condition, Metadata, Node, Pod, PodGroup, PriorityClass
+from muster.api.wire import (
+    Condition,
+    Metadata,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PodGroup,
+    PodGroupSpec,
+    PodSpec,
+    PriorityClass,
+    condition,
+)
 from muster.base.errors import ObjectError
 from muster.engine.changes import (
     BindFailed,
     Bound,
+    BudgetGone,
+    BudgetSeen,
     Change,
     Failure,
     GroupGone,
@@ -40,11 +54,21 @@ from muster.engine.decisions import (
 )
 from muster.engine.engine import Engine
 from muster.gangs.dialects import dialect_of
+from muster.sim.kubelets import Kubelets
 
 RUN_SECONDS = "muster.dev/run-seconds"
 EXIT_CODE = "muster.dev/exit-code"
+STOP_SECONDS = "muster.dev/stop-seconds"
+
+# The pod garbage collector takes 40 s or more to take a pod that was bound to a node that is not there; long enough
+# for it to be seen bound is all that matters here
+ORPHAN_SECONDS = 1.0
 
 _ENDED = ("Succeeded", "Failed")
+_DEFAULT_GRACE_SECONDS = 30
+
+_Answer = Bound | BindFailed
+_Spec = TypeVar("_Spec", PodSpec, PodGroupSpec)
 
 # Far more than the largest benchmark takes; a scheduler that is still not done goes round in circles.
 _MOST_ROUNDS = 20_000
@@ -97,6 +121,18 @@ class Scheduler(Protocol):
     def next_decide_at(self) -> float | None: ...
 
 
+class _Seat:
+    """A scheduler at work, and what it has not been told yet."""
+
+    def __init__(self, scheduler: Scheduler, unseen: list[Change]) -> None:
+        self.scheduler = scheduler
+        self.unseen = unseen
+
+    def rests(self, now: float) -> bool:
+        due = self.scheduler.next_decide_at
+        return not self.unseen and (due is None or due > now)
+
+
 class World:
     """Objects, time and a scheduler; `history` has every decision and every change in order.
 
@@ -115,7 +151,10 @@ class World:
         self._make_engine = engine
         self._through = through
         self.engine = engine()
-        self._scheduler = through(self.engine)
+        self._seats = [_Seat(through(self.engine), [])]
+        """The scheduler, then those beside it."""
+        self._acting = self._seats[0]
+        """Whose decisions are carried out."""
         self.now = start
         self.faults = faults or Faults()
         self.nodes: dict[str, Node] = {}
@@ -125,15 +164,19 @@ class World:
         """By namespace/name."""
         self.groups: dict[str, PodGroup] = {}
         """By namespace/name."""
+        self.budgets: dict[str, PodDisruptionBudget] = {}
+        """By namespace/name."""
         self.priority_classes: dict[str, PriorityClass] = {}
         self.history: list[Happened] = []
         self.in_flight: dict[str, Placement] = {}
         """Binds sent and not yet answered, by pod UID."""
+        self._asked: dict[str, _Seat] = {}
+        """Who sent them, by pod UID."""
+        self._leaving: set[str] = set()
+        """UIDs of pods that kubelets are stopping."""
+        self._kubelets = Kubelets()
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = 0
-        self._unseen: list[Change] = []
-        """Changes that the engine has not been told yet."""
-        self._life = 0
 
     # --- time ---
 
@@ -166,23 +209,30 @@ class World:
 
     def _next(self) -> float | None:
         times = [self._agenda[0][0]] if self._agenda else []
-        if (due := self._scheduler.next_decide_at) is not None:
-            times.append(due)
+        times += [due for seat in self._seats if (due := seat.scheduler.next_decide_at) is not None]
         return min(times, default=None)
 
     def _schedule(self) -> None:
-        """The driver: tells the engine what changed and carries its decisions out, until it has nothing to say."""
-        for _ in range(_MOST_ROUNDS):
-            unseen, self._unseen = self._unseen, []
-            self.history.extend(Happened(self.now, change) for change in unseen)
-            self._scheduler.apply(unseen)
-            for decision in self._scheduler.decide(self.now):
-                self.history.append(Happened(self.now, decision))
-                self._carry_out(decision)
-            due = self._scheduler.next_decide_at
-            if not self._unseen and (due is None or due > self.now):
+        """The drivers: schedulers take turns until none of them has anything to say."""
+        for number in range(_MOST_ROUNDS):
+            for seat in self._seats:
+                if number == 0 or not seat.rests(self.now):
+                    self._turn(seat)
+            if all(seat.rests(self.now) for seat in self._seats):
                 return
         raise RuntimeError(f"the scheduler does not come to rest at {stamp(self.now)}: {self.history[-1].what}")
+
+    def _turn(self, seat: _Seat) -> None:
+        """Tells one scheduler what changed and carries its decisions out."""
+        unseen, seat.unseen = seat.unseen, []
+        first = seat is self._seats[0]
+        # what all of them are told happened once; an answer is told to one alone
+        self.history += [Happened(self.now, change) for change in unseen if first or isinstance(change, _Answer)]
+        seat.scheduler.apply(unseen)
+        self._acting = seat
+        for decision in seat.scheduler.decide(self.now):
+            self.history.append(Happened(self.now, decision))
+            self._carry_out(decision)
 
     # --- what users and controllers do ---
 
@@ -196,16 +246,27 @@ class World:
             raise ObjectError(f'nodes "{name}" not found')
         self._tell(NodeGone(name))
         for uid in [uid for uid, pod in self.pods.items() if pod.spec.node_name == name]:
-            self.delete_pod(uid)
+            self._remove_pod(uid)
 
     def put_priority_class(self, priority_class: PriorityClass) -> None:
         self.priority_classes[priority_class.metadata.name] = priority_class
 
+    def put_budget(self, budget: PodDisruptionBudget) -> str:
+        """Stores a budget, new or changed, and returns its key; nobody but the caller counts its disruptions."""
+        key = _key(replace(budget.metadata, namespace=budget.metadata.namespace or "default"))
+        known = self.budgets.get(key)
+        metadata = self._admitted(budget.metadata) if known is None else known.metadata
+        self.budgets[key] = replace(budget, metadata=metadata)
+        self._tell(BudgetSeen(self.budgets[key]))
+        return key
+
+    def delete_budget(self, key: str) -> None:
+        if self.budgets.pop(key, None) is not None:
+            self._tell(BudgetGone(key))
+
     def create_group(self, group: PodGroup) -> str:
         """Stores a new group as the API server would; returns its key."""
-        spec = group.spec
-        priority = self._priority(spec.priority, spec.priority_class_name)
-        group = replace(group, metadata=self._admitted(group.metadata), spec=replace(spec, priority=priority))
+        group = replace(group, metadata=self._admitted(group.metadata), spec=self._prioritised(group.spec))
         key = _key(group.metadata)
         if key in self.groups:
             raise ObjectError(f'podgroups "{group.metadata.name}" already exists')
@@ -224,24 +285,43 @@ class World:
 
     def create_pod(self, pod: Pod) -> str:
         """Stores a new pod as the API server would; returns its UID."""
-        spec = pod.spec
-        priority = self._priority(spec.priority, spec.priority_class_name)
-        pod = replace(pod, metadata=self._admitted(pod.metadata), spec=replace(spec, priority=priority))
+        pod = replace(pod, metadata=self._admitted(pod.metadata), spec=self._prioritised(pod.spec))
         if _key(pod.metadata) in self._uids:
             raise ObjectError(f'pods "{pod.metadata.name}" already exists')
         self._put_pod(pod)
         if pod.spec.node_name:
-            self._start(pod)
+            self._arrive(pod)
         return pod.metadata.uid
 
     def change_pod(self, pod: Pod) -> None:
         self._put_pod(pod)
 
     def delete_pod(self, uid: str) -> None:
-        pod = self.pods.pop(uid, None)
-        if pod is not None:
-            del self._uids[_key(pod.metadata)]
-            self._tell(PodGone(uid))
+        """A pod that runs is told to stop, and goes when it has; others go at once.  Once is enough."""
+        pod = self.pods.get(uid)
+        if pod is None or uid in self._leaving:
+            return
+        meta, grace = pod.metadata, _grace_seconds(pod)
+        stops = pod.spec.node_name and pod.status.phase not in _ENDED and meta.deletion_timestamp is None
+        if not stops or not grace:
+            self._remove_pod(uid)
+            return
+        self._leaving.add(uid)
+        self._put_pod(replace(pod, metadata=replace(meta, deletion_timestamp=stamp(self.now + grace))))
+        stopping = min(float(meta.annotations.get(STOP_SECONDS, "0")), grace)
+        if stopping > 0:
+            self.at(self.now + stopping, lambda: self._remove_pod(uid))
+        else:
+            self._remove_pod(uid)
+
+    def end_pod(self, uid: str, *, failed: bool, reason: str = "") -> None:
+        """A pod that runs comes to its end; nothing happens to others."""
+        pod = self.pods.get(uid)
+        if pod is None or pod.status.phase != "Running":
+            return
+        self._put_pod(replace(pod, status=replace(pod.status, phase=_ENDED[failed], reason=reason)))
+        if uid in self._leaving:
+            self._remove_pod(uid)
 
     def find_pod(self, key: str) -> Pod | None:
         """The pod of that namespace/name."""
@@ -250,23 +330,35 @@ class World:
 
     # --- the scheduler's life ---
 
+    def beside(self, engine: Callable[[], Engine]) -> Engine:
+        """Puts another scheduler on the same nodes, for good; returns it.  It is told what all are told."""
+        made = engine()
+        self._seats.append(_Seat(made, self._objects()))
+        return made
+
     def restart(self) -> None:
         """The scheduler dies between two instants; a new one knows only what the objects say.
 
-        Binds in flight have reached the API server or never will, before the new one reads.
+        Its binds in flight have reached the API server or never will, before the new one reads.  Those beside it
+        live on.
         """
-        for placement in list(self.in_flight.values()):
+        before = self._seats[0]
+        for uid in [uid for uid, seat in self._asked.items() if seat is before]:
+            placement = self.in_flight.pop(uid)
+            del self._asked[uid]
             if self.faults.survives_restart(placement):
                 self._land(placement)
-        self.in_flight.clear()
-        self._life += 1
-        self.history.extend(Happened(self.now, change) for change in self._unseen)
+        self.history += [Happened(self.now, change) for change in before.unseen]
+        self.engine = self._make_engine()
+        self._seats[0] = _Seat(self._through(self.engine), self.faults.relist(self._objects()))
+
+    def _objects(self) -> list[Change]:
+        """What a scheduler reads first."""
         objects: list[Change] = [NodeSeen(node) for node in self.nodes.values()]
         objects += [GroupSeen(group) for group in self.groups.values()]
+        objects += [BudgetSeen(budget) for budget in self.budgets.values()]
         objects += [PodSeen(pod) for pod in self.pods.values()]
-        self._unseen = self.faults.relist(objects)
-        self.engine = self._make_engine()
-        self._scheduler = self._through(self.engine)
+        return objects
 
     # --- carrying decisions out ---
 
@@ -276,10 +368,10 @@ class World:
                 self._send(placement)
         elif isinstance(decision, Release | Evict):
             for ref in decision.pods:
-                self.delete_pod(ref.uid)
+                self._disrupt(ref.uid, decision)
         elif isinstance(decision, PodCondition):
-            for ref in decision.pods:
-                self._write_pod_condition(ref.uid, decision)
+            for ref, node in zip(decision.pods, decision.nominated or repeat(""), strict=False):
+                self._write_pod_condition(ref.uid, decision, nominated=node)
         elif isinstance(decision, GangCondition):
             self._write_gang_condition(decision)
         else:
@@ -288,10 +380,10 @@ class World:
     def _send(self, placement: Placement) -> None:
         fate = self.faults.bind(placement, self.now)
         self.in_flight[placement.uid] = placement
-        life = self._life
+        self._asked[placement.uid] = seat = self._acting
 
         def answer() -> None:
-            if life != self._life:
+            if seat not in self._seats:
                 return  # asked by a scheduler that is dead; `restart` has settled it
             del self.in_flight[placement.uid]
             if placement.uid not in self.pods:
@@ -325,28 +417,27 @@ class World:
             return
         scheduled = Condition(type="PodScheduled", status="True", last_transition_time=stamp(self.now))
         pod = _with_condition(pod, scheduled)
-        pod = replace(pod, spec=replace(pod.spec, node_name=placement.node))
+        status = replace(pod.status, nominated_node_name="")
+        pod = replace(pod, spec=replace(pod.spec, node_name=placement.node), status=status)
         self._put_pod(pod)
-        if placement.node in self.nodes:
-            self._start(pod)
-        else:
-            self.delete_pod(placement.uid)
+        self._arrive(pod)
 
-    def _write_pod_condition(self, uid: str, decision: PodCondition) -> None:
+    def _disrupt(self, uid: str, decision: Release | Evict) -> None:
+        """Says on the pod why it goes, then deletes it."""
         pod = self.pods.get(uid)
-        if pod is not None and not pod.spec.node_name:
-            self._put_pod(
-                _with_condition(
-                    pod,
-                    Condition(
-                        type="PodScheduled",
-                        status="False",
-                        reason=decision.reason,
-                        message=decision.message,
-                        last_transition_time=stamp(self.now),
-                    ),
-                )
-            )
+        if pod is not None:
+            self._put_pod(_with_condition(pod, _target(decision, self.now)))
+            self.delete_pod(uid)
+
+    def _write_pod_condition(self, uid: str, decision: PodCondition, *, nominated: str) -> None:
+        pod = self.pods.get(uid)
+        if pod is None or pod.spec.node_name:
+            return
+        said = Condition(type="PodScheduled", status="False", reason=decision.reason, message=decision.message)
+        before = condition(pod.status.conditions, said.type)
+        since = before.last_transition_time if before is not None and not decision.transition else stamp(self.now)
+        pod = _with_condition(pod, replace(said, last_transition_time=since))
+        self._put_pod(replace(pod, status=replace(pod.status, nominated_node_name=nominated)))
 
     def _write_gang_condition(self, decision: GangCondition) -> None:
         group = self.groups.get(decision.gang)
@@ -354,34 +445,67 @@ class World:
             written = dialect_of(group).condition(
                 decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
             )
-            written = replace(written, last_transition_time=stamp(self.now))
+            before = condition(group.status.conditions, written.type)
+            same = before is not None and before.status == written.status
+            since = before.last_transition_time if before is not None and same else stamp(self.now)
+            written = replace(written, last_transition_time=since)
             kept = tuple(c for c in group.status.conditions if c.type != written.type)
             self.change_group(replace(group, status=replace(group.status, conditions=(*kept, written))))
 
     # --- kubelets ---
 
+    def _arrive(self, pod: Pod) -> None:
+        """The pod has a node: its kubelet takes it in, or if there is none the garbage collector does."""
+        if pod.spec.node_name in self.nodes:
+            self._start(pod)
+        else:
+            self.at(self.now + ORPHAN_SECONDS, lambda: self._collect(pod.metadata.uid))
+
+    def _collect(self, uid: str) -> None:
+        pod = self.pods.get(uid)
+        if pod is not None and pod.spec.node_name not in self.nodes:
+            self._remove_pod(uid)
+        elif pod is not None and pod.status.phase == "Pending":
+            self._start(pod)
+
     def _start(self, pod: Pod) -> None:
-        """The pod runs, and ends by itself if it says after how many seconds."""
-        self._put_pod(replace(pod, status=replace(pod.status, phase="Running")))
+        """The pod runs, and ends by itself if it says after how many seconds; unless the kubelet refuses it."""
+        refusal = self._kubelets.take_in(pod, self.nodes[pod.spec.node_name])
+        phase = "Failed" if refusal else "Running"
+        status = replace(pod.status, phase=phase, reason=refusal, start_time=stamp(self.now))
+        self._put_pod(replace(pod, status=status))
         seconds = pod.metadata.annotations.get(RUN_SECONDS)
-        if seconds is not None:
+        if seconds is not None and not refusal:
             self.at(self.now + float(seconds), lambda: self._end(pod.metadata.uid))
 
     def _end(self, uid: str) -> None:
         pod = self.pods.get(uid)
-        if pod is not None and pod.status.phase == "Running":
-            failed = pod.metadata.annotations.get(EXIT_CODE, "0") != "0"
-            self._put_pod(replace(pod, status=replace(pod.status, phase=_ENDED[failed])))
+        if pod is not None:
+            self.end_pod(uid, failed=pod.metadata.annotations.get(EXIT_CODE, "0") != "0")
 
     # --- storing ---
 
     def _put_pod(self, pod: Pod) -> None:
         self.pods[pod.metadata.uid] = pod
         self._uids[_key(pod.metadata)] = pod.metadata.uid
+        if pod.status.phase in _ENDED:
+            self._kubelets.let_go(pod.metadata.uid)
+        else:
+            self._kubelets.changed(pod)
         self._tell(PodSeen(pod))
 
+    def _remove_pod(self, uid: str) -> None:
+        pod = self.pods.pop(uid, None)
+        if pod is not None:
+            del self._uids[_key(pod.metadata)]
+            self._leaving.discard(uid)
+            self._kubelets.let_go(uid)
+            self._tell(PodGone(uid))
+
     def _tell(self, change: Change) -> None:
-        self._unseen.append(change)
+        told = [self._asked.pop(change.uid)] if isinstance(change, _Answer) else self._seats
+        for seat in told:
+            seat.unseen.append(change)
 
     def _admitted(self, meta: Metadata) -> Metadata:
         """Metadata as the API server completes it; UIDs follow the order of creation."""
@@ -393,15 +517,17 @@ class World:
             creation_timestamp=meta.creation_timestamp or stamp(self.now),
         )
 
-    def _priority(self, priority: int | None, class_name: str) -> int:
-        """What the Priority admission plugin resolves."""
-        if class_name:
-            if class_name not in self.priority_classes:
-                raise ObjectError(f"no PriorityClass with name {class_name} was found")
-            return self.priority_classes[class_name].value
-        if priority is not None:
-            return priority
-        return next((c.value for c in self.priority_classes.values() if c.global_default), 0)
+    def _prioritised(self, spec: _Spec) -> _Spec:
+        """What the Priority admission plugin makes of it."""
+        classes, name = self.priority_classes, spec.priority_class_name
+        if name and name not in classes:
+            raise ObjectError(f"no PriorityClass with name {name} was found")
+        if not name and spec.priority is not None:
+            return spec
+        found = classes.get(name) or next((c for c in classes.values() if c.global_default), None)
+        if found is None:
+            return replace(spec, priority=0)
+        return replace(spec, priority=found.value, preemption_policy=found.preemption_policy or spec.preemption_policy)
 
     def _number(self) -> int:
         self._numbers += 1
@@ -414,6 +540,21 @@ def _key(meta: Metadata) -> str:
 
 def _failed(placement: Placement, failure: Failure) -> BindFailed:
     return BindFailed(placement.uid, placement.node, failure, f"bind failed: {failure}")
+
+
+def _target(decision: Release | Evict, now: float) -> Condition:
+    return Condition(
+        type="DisruptionTarget",
+        status="True",
+        reason=decision.reason,
+        message=decision.message,
+        last_transition_time=stamp(now),
+    )
+
+
+def _grace_seconds(pod: Pod) -> int:
+    asked = pod.spec.termination_grace_period_seconds
+    return _DEFAULT_GRACE_SECONDS if asked is None else asked
 
 
 def _with_condition(pod: Pod, condition: Condition) -> Pod:

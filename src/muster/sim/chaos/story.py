@@ -63,7 +63,7 @@ class _Story:
         elif isinstance(what, PodCondition):
             yield f"  => say of {_refs(what.pods)}: {what.message}"
         elif isinstance(what, GangCondition):
-            yield f"  => say of {what.gang}: {'started' if what.started else what.message}"
+            yield f"  => say of {what.gang}: {'started' if what.holds else what.message}"
         elif isinstance(what, PodSeen):
             yield from self._pod(what.pod)
         elif isinstance(what, GroupSeen):

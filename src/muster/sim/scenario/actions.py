@@ -21,6 +21,7 @@ class RefKind(StrEnum):
     """The PodGroup alone."""
     POD = "pod"
     NODE = "node"
+    BUDGET = "budget"
 
 
 class Ref(msgspec.Struct, frozen=True):
@@ -72,8 +73,26 @@ class ChangeNode(_Action, frozen=True):
 
 
 class ChangeGang(_Action, frozen=True):
+    """What is given replaces what the PodGroup has."""
+
     gang: str
-    minimum: int
+    minimum: int | None = None
+    annotations: dict[str, str] = {}
+
+
+class ChangeBudget(_Action, frozen=True):
+    """So many disruptions are allowed from now on."""
+
+    budget: str
+    allowed: int
+
+
+class EndPods(_Action, frozen=True):
+    """The pod, or the gang's pods that run, come to their end."""
+
+    what: Ref
+    failed: bool = False
+    reason: str = ""
 
 
 class Ungate(_Action, frozen=True):
@@ -98,7 +117,19 @@ class Restart(_Action, frozen=True):
     lost: tuple[Ref, ...] = ()
 
 
-Action = Create | Delete | LoseNode | Drain | ChangeNode | ChangeGang | Ungate | DisturbBinds | Restart
+Action = (
+    Create
+    | Delete
+    | LoseNode
+    | Drain
+    | ChangeNode
+    | ChangeGang
+    | ChangeBudget
+    | EndPods
+    | Ungate
+    | DisturbBinds
+    | Restart
+)
 
 
 def short(key: str) -> str:

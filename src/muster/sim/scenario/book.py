@@ -13,8 +13,12 @@ class Book:
     """Names are noted while the file is read; references are checked at its end, so that order is free."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, None]] = {"gang": {}, "pod": {}, "node": {}}
+        self._known: dict[str, dict[str, None]] = {"gang": {}, "pod": {}, "node": {}, "budget": {}}
         """By kind: keys of everything that any line creates."""
+        self._pods: dict[str, list[Manifest]] = {}
+        """By "gang/" or "pod/" and the key: the pods."""
+        self._selected: dict[str, dict[str, str]] = {}
+        """The same of what budgets select: the label by which they do."""
         self._references: list[tuple[Place, str, str]] = []
         self.classes: dict[str, Manifest] = {}
         """PriorityClasses that must exist from the start."""
@@ -32,11 +36,16 @@ class Book:
             self._known["gang"][key] = None
         elif manifest["kind"] == "Node":
             self._known["node"][key] = None
+        elif manifest["kind"] == "PodDisruptionBudget":
+            self._known["budget"][key] = None
         else:
             self._known["pod"][key] = None
-            gang = (manifest["spec"].get("schedulingGroup") or {}).get("podGroupName")
-            if gang:
-                self._known["gang"][f"{manifest['metadata'].get('namespace', NAMESPACE)}/{gang}"] = None
+            self._pods.setdefault(f"pod/{key}", []).append(manifest)
+            name = (manifest["spec"].get("schedulingGroup") or {}).get("podGroupName")
+            if name:
+                gang = f"{manifest['metadata'].get('namespace', NAMESPACE)}/{name}"
+                self._known["gang"][gang] = None
+                self._pods.setdefault(f"gang/{gang}", []).append(manifest)
 
     def refer(self, place: Place, kind: str, name: str) -> str:
         """The key of something that the file must create somewhere."""
@@ -53,13 +62,27 @@ class Book:
                 hint = f"did you mean '{close[0]}'?" if close else f"no line creates a {kind} of that name"
                 raise place.error(f"there is no {kind} '{name}' in this file", hint)
 
+    def select(self, kind: str, key: str) -> dict[str, str]:
+        """A label that all pods of that gang, or that pod, will have, and no others."""
+        label = {kind: key.rpartition("/")[2]}
+        self._selected[f"{kind}/{key}"] = label
+        return label
+
+    def label_selected(self) -> None:
+        """Gives pods the labels by which budgets select them; at the end, when all pods are known."""
+        for what, label in self._selected.items():
+            for manifest in self._pods.get(what, ()):
+                metadata = manifest["metadata"]
+                metadata["labels"] = {**metadata.get("labels", {}), **label}
+
     def priority_class(self, manifest: Manifest) -> None:
         self.classes[manifest["metadata"]["name"]] = manifest
 
-    def class_for(self, priority: int) -> str:
+    def class_for(self, priority: int, preempts: bool) -> str:
         """The name of a PriorityClass of this value, made if need be."""
         name = f"priority-{priority}" if priority >= 0 else f"priority-minus-{-priority}"
-        self.classes.setdefault(name, manifests.priority_class(name, priority))
+        name += "" if preempts else "-never"
+        self.classes.setdefault(name, manifests.priority_class(name, priority, preempts=preempts))
         return name
 
     def number_members(self, gang: str, count: int) -> int:

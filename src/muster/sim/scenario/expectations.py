@@ -5,6 +5,7 @@
       pods: {filler: {is: running, node: n-1}}
       nodes: {n-1: {pods: [filler]}}
       order: [train, small]          # in this order they started
+      evicted: [filler, gang/low]    # they made room for others, and nobody else did
 
 An expectation is one field of one subject; docs/scenarios.md lists the fields.
 """
@@ -18,9 +19,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.api.wire import Condition
+from muster.api.wire import Condition, Pod
+from muster.engine.decisions import Loss
+from muster.sim.scenario.actions import short
+from muster.sim.scenario.perform import in_gang
 from muster.sim.scenario.place import Place
-from muster.sim.scenario.record import Record, State, Unit, scheduled_condition
+from muster.sim.scenario.record import Record, State, Unit, pod_key, scheduled_condition
 from muster.sim.scenario.times import show_seconds
 
 # events of one instant may be told a rounding error apart
@@ -56,9 +60,9 @@ class _Test(NamedTuple):
 def read_expectations(place: Place, refer: Refer) -> tuple[Expectation, ...]:
     """All expectations of one `expect:` block, in the order written."""
     found: list[Expectation] = []
-    for name, block in place.fields(("gangs", "pods", "nodes", "order")).items():
-        if name == "order":
-            found.append(_order(block, refer))
+    for name, block in place.fields(("gangs", "pods", "nodes", "order", "evicted")).items():
+        if name in ("order", "evicted"):
+            found.append(_order(block, refer) if name == "order" else _evicted(block, refer))
             continue
         kind = name.removesuffix("s")
         aspects = _ASPECTS[kind]
@@ -151,6 +155,39 @@ def _gang_nodes(place: Place) -> _Test:
     return _gang_test(_shown(wanted), see)
 
 
+def _gang_evicted(place: Place) -> _Test:
+    wanted = _names_or_count(place)
+
+    def see(record: Record, key: str) -> Seen:
+        pods = [pod.metadata.name for pod in record.evicted.values() if in_gang(pod, key)]
+        return Seen(_matches(wanted, pods), _listed(pods))
+
+    return _Test(_shown(wanted), see)
+
+
+def _gang_nominated(place: Place) -> _Test:
+    """So many pods, or pods on exactly these nodes."""
+    wanted = _names_or_count(place)
+
+    def see(unit: Unit | None) -> Seen:
+        kept = unit.nominated if unit else {}
+        nodes = sorted(set(kept.values()))
+        held = nodes == wanted if isinstance(wanted, list) else len(kept) == wanted
+        return Seen(held, f"{len(kept)} on {', '.join(nodes)}" if kept else "none")
+
+    return _gang_test(_shown(wanted), see)
+
+
+def _gang_below(place: Place) -> _Test:
+    wanted = place.flag()
+
+    def see(unit: Unit | None) -> Seen:
+        seen = unit is not None and unit.is_below
+        return Seen(seen is wanted, str(seen).lower())
+
+    return _gang_test(str(wanted).lower(), see)
+
+
 def _gang_reason(place: Place) -> _Test:
     return _gang_told(place, _exactly(place), lambda told: told.reason)
 
@@ -184,23 +221,27 @@ def _described(unit: Unit | None) -> str:
 
 # --- pods ---
 
-_POD_STATES = ("absent", "waiting", "running", "succeeded", "failed")
+_POD_STATES = ("absent", "waiting", "running", "stopping", "succeeded", "failed")
 
 
 def _pod_state(place: Place) -> _Test:
     wanted = place.word(_POD_STATES)
 
     def see(record: Record, key: str) -> Seen:
-        pod = record.find_pod(key)
-        if pod is None:
-            state = "absent"
-        elif pod.status.phase in ("Succeeded", "Failed"):
-            state = pod.status.phase.lower()
-        else:
-            state = "running" if pod.spec.node_name else "waiting"
+        state = _state_of_pod(record.find_pod(key))
         return Seen(state == wanted, state)
 
     return _Test(wanted, see)
+
+
+def _state_of_pod(pod: Pod | None) -> str:
+    if pod is None:
+        return "absent"
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return pod.status.phase.lower()
+    if not pod.spec.node_name:
+        return "waiting"
+    return "running" if pod.metadata.deletion_timestamp is None else "stopping"
 
 
 def _pod_node(place: Place) -> _Test:
@@ -212,6 +253,43 @@ def _pod_node(place: Place) -> _Test:
         return Seen(node in wanted, node or "none")
 
     return _Test(" or ".join(wanted), see)
+
+
+def _pod_nominated(place: Place) -> _Test:
+    """Whether at all, or to one of these nodes."""
+    wanted = [] if place.is_flag else sorted(item.text() for item in place.one_or_more())
+    somewhere = place.flag() if place.is_flag else True
+
+    def see(record: Record, key: str) -> Seen:
+        pod = record.find_pod(key)
+        node = pod.status.nominated_node_name if pod else ""
+        return Seen(node in wanted if wanted else bool(node) is somewhere, node or "none")
+
+    return _Test(" or ".join(wanted) or str(somewhere).lower(), see)
+
+
+def _pod_evicted(place: Place) -> _Test:
+    wanted = place.flag()
+
+    def see(record: Record, key: str) -> Seen:
+        seen = any(pod_key(pod) == key for pod in record.evicted.values())
+        return Seen(seen is wanted, str(seen).lower())
+
+    return _Test(str(wanted).lower(), see)
+
+
+def _pod_failed(place: Place) -> _Test:
+    """Whether at all, or for exactly this reason."""
+    wanted = place.flag() if place.is_flag else place.text()
+
+    def see(record: Record, key: str) -> Seen:
+        pod = record.find_pod(key)
+        failed = pod is not None and pod.status.phase == "Failed"
+        reason = pod.status.reason if pod and failed else ""
+        held = failed is wanted if isinstance(wanted, bool) else failed and reason == wanted
+        return Seen(held, f"'{reason}'" if reason else str(failed).lower())
+
+    return _Test(f"'{wanted}'" if isinstance(wanted, str) else str(wanted).lower(), see)
 
 
 def _pod_reason(place: Place) -> _Test:
@@ -264,6 +342,51 @@ def _order(place: Place, refer: Refer) -> Expectation:
     return Expectation(where=place.where, subject="all gangs", aspect="order", wanted=wanted, check=check)
 
 
+def _evicted(place: Place, refer: Refer) -> Expectation:
+    """So many pods; or exactly these, and of these gangs at least one each."""
+    if not place.is_list:
+        count = place.count()
+
+        def check_count(record: Record) -> Seen:
+            return Seen(len(record.evicted) == count, _listed(_names_of(record)))
+
+        return Expectation(
+            where=place.where, subject="all pods", aspect="evicted", wanted=str(count), check=check_count
+        )
+    pods: list[str] = []
+    gangs: list[str] = []
+    for item in place.items():
+        kind, slash, name = item.text().partition("/")
+        if slash and kind == "gang":
+            gangs.append(refer(item, "gang", name))
+        else:
+            pods.append(refer(item, "pod", item.text().removeprefix("pod/")))
+
+    def check(record: Record) -> Seen:
+        others = [pod for pod in record.evicted.values() if not any(in_gang(pod, gang) for gang in gangs)]
+        hit = all(any(in_gang(pod, gang) for pod in record.evicted.values()) for gang in gangs)
+        return Seen(hit and sorted(map(pod_key, others)) == sorted(pods), _listed(_names_of(record)))
+
+    wanted = ", ".join([*map(short, pods), *(f"gang {short(gang)}" for gang in gangs)]) or "none"
+    return Expectation(where=place.where, subject="all pods", aspect="evicted", wanted=wanted, check=check)
+
+
+def _names_of(record: Record) -> list[str]:
+    return sorted(short(pod_key(pod)) for pod in record.evicted.values())
+
+
+def _lost(place: Place) -> _Test:
+    """Whether room was ever lost that others were evicted for, or that it was for this reason."""
+    wanted = place.flag() if place.is_flag else Loss(place.word([loss.value for loss in Loss]))
+
+    def see(record: Record, key: str) -> Seen:
+        losses = record.losses.get(key, [])
+        held = bool(losses) is wanted if isinstance(wanted, bool) else wanted in losses
+        return Seen(held, ", ".join(losses) or "nothing lost")
+
+    return _Test(str(wanted).lower(), see)
+
+
 _ASPECTS: Mapping[str, Mapping[str, Callable[[Place], _Test]]] = {
     "gang": {
         "is": _state,
@@ -272,14 +395,28 @@ _ASPECTS: Mapping[str, Mapping[str, Callable[[Place], _Test]]] = {
         "ended": _time_of(lambda unit: unit.ended),
         "members": _count_of(lambda unit: len(unit.pods)),
         "bound": _count_of(lambda unit: len(unit.bound)),
+        "stopping": _count_of(lambda unit: len(unit.stopping)),
         "pending": _count_of(lambda unit: len(unit.pending)),
         "succeeded": _count_of(lambda unit: len(unit.phase("Succeeded"))),
         "failed": _count_of(lambda unit: len(unit.phase("Failed"))),
         "nodes": _gang_nodes,
+        "nominated": _gang_nominated,
+        "evicted": _gang_evicted,
+        "lost": _lost,
+        "belowMinimum": _gang_below,
         "reason": _gang_reason,
         "says": _gang_says,
     },
-    "pod": {"is": _pod_state, "node": _pod_node, "reason": _pod_reason, "says": _pod_says},
+    "pod": {
+        "is": _pod_state,
+        "node": _pod_node,
+        "nominated": _pod_nominated,
+        "evicted": _pod_evicted,
+        "lost": _lost,
+        "failed": _pod_failed,
+        "reason": _pod_reason,
+        "says": _pod_says,
+    },
     "node": {"pods": _node_pods},
 }
 

@@ -10,26 +10,34 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.base.errors import ScenarioError
+from muster.framework.profile import Fairness, Preemption
 from muster.plugins.node_resources_fit import Strategy
+from muster.plugins.registry import ProfileParts, default_parts
 from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import Action, Create
 from muster.sim.scenario.book import Book
 from muster.sim.scenario.expectations import Expectation, read_expectations
 from muster.sim.scenario.manifests import Manifest
 from muster.sim.scenario.place import Place, parse
+from muster.sim.scenario.shapes import never_preempts
 from muster.sim.scenario.steps import ACTIONS, Steps
 
 _FIELDS = (
     "name",
     "about",
     "scheduler",
+    "preemption",
+    "fairness",
+    "beside",
     "priorityClasses",
     "nodes",
     "objects",
     "gangs",
     "pods",
+    "budgets",
     "steps",
     "until",
     "expect",
@@ -49,7 +57,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     name: str
     about: str
-    strategy: Strategy
+    parts: ProfileParts
+    """What the scheduler is made of."""
+    beside: str
+    """The name of another Muster on the same nodes; "" if there is none."""
     steps: tuple[Step, ...]
     """In order of time; the first one sets the cluster up."""
     expectations: tuple[Expectation, ...]
@@ -79,12 +90,14 @@ def loads(text: str | bytes, *, file: str = "scenario") -> Scenario:
     timed = _timed(fields["steps"], steps) if "steps" in fields else []
     at_end = read_expectations(fields["expect"], book.refer) if "expect" in fields else ()
     book.check_references()
+    book.label_selected()
     classes = Create(where=place.where, manifests=tuple(book.classes.values()))
     return Scenario(
         file=file,
         name=fields["name"].text(),
         about=" ".join(fields["about"].text().split()) if "about" in fields else "",
-        strategy=_strategy(fields["scheduler"]) if "scheduler" in fields else Strategy.LEAST_ALLOCATED,
+        parts=_parts(fields),
+        beside=_beside(fields["beside"]) if "beside" in fields else "",
         steps=(Step(at=0.0, actions=(classes, *setup)), *timed),
         expectations=at_end,
         until=_until(fields["until"], timed) if "until" in fields else None,
@@ -97,7 +110,7 @@ def _setup(fields: dict[str, Place], steps: Steps) -> list[Action]:
     actions: list[Action] = []
     if "priorityClasses" in fields:
         for name, place in fields["priorityClasses"].entries().items():
-            steps.book.priority_class(manifests.priority_class(name, place.integer()))
+            steps.book.priority_class(_priority_class(name, place))
     if "nodes" in fields:
         # nodes that are there from the start go without saying
         found: list[Manifest] = []
@@ -108,7 +121,7 @@ def _setup(fields: dict[str, Place], steps: Steps) -> list[Action]:
     for name, place in fields.items():
         if name == "objects":
             actions.append(steps.read(name, place))
-        elif name in ("gangs", "pods"):
+        elif name in ("gangs", "pods", "budgets"):
             action = name.removesuffix("s")
             actions += [steps.read(action, item.called(action)) for item in place.items()]
     return actions
@@ -132,6 +145,63 @@ def _timed(place: Place, steps: Steps) -> list[Step]:
             raise item.error("this step does nothing", f"add one of {', '.join(ACTIONS)}, expect")
         found.append(Step(at=at, actions=tuple(actions), expectations=expected))
     return found
+
+
+def _priority_class(name: str, place: Place) -> Manifest:
+    """A number, or one with what it says of preemption."""
+    if not place.is_mapping:
+        return manifests.priority_class(name, place.integer())
+    fields = place.called(f"priority class {name}").fields(("value", "preemption"), required=["value"])
+    preempts = "preemption" not in fields or never_preempts(fields["preemption"])
+    return manifests.priority_class(name, fields["value"].integer(), preempts=preempts)
+
+
+# --- the scheduler ---
+
+
+def _parts(fields: dict[str, Place]) -> ProfileParts:
+    strategy = _strategy(fields["scheduler"]) if "scheduler" in fields else Strategy.LEAST_ALLOCATED
+    return ProfileParts(
+        plugins=default_parts(strategy),
+        preemption=_preemption(fields["preemption"]) if "preemption" in fields else Preemption(),
+        fairness=_fairness(fields["fairness"]) if "fairness" in fields else Fairness(),
+    )
+
+
+def _preemption(place: Place) -> Preemption:
+    fields = place.fields(("gangs", "delayed", "rounds", "patience"))
+    wanted = Preemption()
+    if "gangs" in fields:
+        wanted = replace(wanted, gangs=fields["gangs"].flag())
+    if "delayed" in fields:
+        wanted = replace(wanted, delayed=fields["delayed"].flag())
+    if "rounds" in fields:
+        wanted = replace(wanted, rounds=fields["rounds"].count())
+    if "patience" in fields:
+        wanted = replace(wanted, patience_seconds=fields["patience"].seconds())
+    return wanted
+
+
+def _fairness(place: Place) -> Fairness:
+    fields = place.fields(("passesPerMember", "failingShare"))
+    wanted = Fairness()
+    if "passesPerMember" in fields:
+        passes = fields["passesPerMember"]
+        off = passes.is_flag and not passes.flag()
+        wanted = replace(wanted, passes_per_member=None if off else passes.number())
+    if "failingShare" in fields:
+        share = fields["failingShare"].number()
+        if share > 1:
+            raise fields["failingShare"].error("failingShare must be between 0 and 1")
+        wanted = replace(wanted, failing_share=share)
+    return wanted
+
+
+def _beside(place: Place) -> str:
+    name = place.text()
+    if name == manifests.SCHEDULER:
+        raise place.error(f"{name} is the first scheduler's name", "give the other one another name")
+    return name
 
 
 def _strategy(place: Place) -> Strategy:

@@ -8,8 +8,7 @@ import msgspec
 
 from muster.api.wire import Amount
 from muster.base.quantity import amount, show
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
-from muster.sim.world import EXIT_CODE, RUN_SECONDS
+from muster.sim.world import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 
 Manifest = dict[str, Any]
 
@@ -24,10 +23,16 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     """Everything about a pod but its name."""
 
     resources: dict[str, Amount] = {}
+    priority: int = 0
+    preempts: bool = True
     priority_class: str = ""
+    """The name of one that says so; "" if nothing of it was given."""
     run_seconds: float | None = None
     """How long it runs before it ends by itself; None for ever."""
     exit_code: int = 0
+    stop_seconds: float | None = None
+    """How long it takes to stop when it is told to; None for no time."""
+    grace_seconds: int | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node_selector: dict[str, str] = {}
@@ -55,6 +60,8 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         annotations[RUN_SECONDS] = f"{shape.run_seconds:g}"
     if shape.exit_code:
         annotations[EXIT_CODE] = str(shape.exit_code)
+    if shape.stop_seconds is not None:
+        annotations[STOP_SECONDS] = f"{shape.stop_seconds:g}"
     # the API server insists that extended resources have equal limits
     limits = {key: value for key, value in shape.resources.items() if "/" in key}
     container = _given(
@@ -75,16 +82,23 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         affinity=shape.affinity or {},
         schedulingGates=[{"name": gate} for gate in shape.gates],
     )
+    if shape.grace_seconds is not None:
+        spec["terminationGracePeriodSeconds"] = shape.grace_seconds
     return _manifest("v1", "Pod", metadata=_metadata(name, labels=shape.labels, annotations=annotations), spec=spec)
 
 
 def pod_group(
-    name: str, *, minimum: int | None, priority_class: str = "", timeout_seconds: float | None = None
+    name: str,
+    *,
+    minimum: int | None,
+    priority_class: str = "",
+    disruption: str = "",
+    annotations: dict[str, str],
 ) -> Manifest:
-    """A gang of at least `minimum`; without one, a basic group."""
-    annotations = {} if timeout_seconds is None else {TIMEOUT_ANNOTATION: f"{timeout_seconds:g}"}
+    """A gang of at least `minimum`; without one, a basic group.  `disruption` is "all", "single" or not said."""
     spec = _given(
         schedulingPolicy={"basic": {}} if minimum is None else {"gang": {"minCount": minimum}},
+        disruptionMode={disruption: {}} if disruption else {},
         priorityClassName=priority_class,
     )
     return _manifest(
@@ -92,6 +106,17 @@ def pod_group(
         "PodGroup",
         metadata=_metadata(name, labels={}, annotations=annotations),
         spec=spec,
+    )
+
+
+def budget(name: str, *, selected: dict[str, str], allowed: int) -> Manifest:
+    """A PodDisruptionBudget that allows so many disruptions of pods with these labels."""
+    return _manifest(
+        "policy/v1",
+        "PodDisruptionBudget",
+        metadata=_metadata(name, labels={}, annotations={}),
+        spec={"selector": {"matchLabels": selected}},
+        status={"disruptionsAllowed": allowed},
     )
 
 
@@ -131,13 +156,14 @@ def taint_words(taint: Manifest) -> str:
     return f"{taint['key']}{value}:{taint.get('effect', 'NoSchedule')}"
 
 
-def priority_class(name: str, value: int, *, default: bool = False) -> Manifest:
+def priority_class(name: str, value: int, *, preempts: bool = True) -> Manifest:
     return {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
         "metadata": {"name": name},
         "value": value,
-        "globalDefault": default,
+        "globalDefault": False,
+        **({} if preempts else {"preemptionPolicy": "Never"}),
     }
 
 

@@ -7,18 +7,21 @@ from functools import singledispatchmethod
 
 from msgspec.structs import replace
 
-from muster.api.wire import GangPolicy, Node, Pod, PodGroup, PriorityClass, Taint, read
+from muster.api.wire import GangPolicy, Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass, Taint, read
 from muster.base.errors import ObjectError
 from muster.engine.decisions import Placement
 from muster.gangs.dialects import membership
+from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import (
     Action,
+    ChangeBudget,
     ChangeGang,
     ChangeNode,
     Create,
     Delete,
     DisturbBinds,
     Drain,
+    EndPods,
     LoseNode,
     Ref,
     RefKind,
@@ -94,6 +97,10 @@ class Hands:
             world.create_group(read(PodGroup, manifest))
         elif kind == "PriorityClass":
             world.put_priority_class(read(PriorityClass, manifest))
+        elif kind == "PodDisruptionBudget":
+            if manifests.key(manifest) in world.budgets:
+                raise ObjectError(f'poddisruptionbudgets "{manifest["metadata"]["name"]}" already exists')
+            world.put_budget(read(PodDisruptionBudget, manifest))
         else:
             node = read(Node, manifest)
             if node.metadata.name in world.nodes:
@@ -105,6 +112,10 @@ class Hands:
         what = action.what
         if what.kind is RefKind.POD:
             self._world.delete_pod(self._pod(what.key).metadata.uid)
+            return
+        if what.kind is RefKind.BUDGET:
+            self._budget(what.key)
+            self._world.delete_budget(what.key)
             return
         pods = [] if what.kind is RefKind.GROUP else self._members(what.key)
         if what.key not in self._world.groups and not pods:
@@ -148,8 +159,27 @@ class Hands:
         group = self._world.groups.get(action.gang)
         if group is None:
             raise ObjectError(f'podgroups "{action.gang}" not found')
-        policy = replace(group.spec.scheduling_policy, gang=GangPolicy(min_count=action.minimum), basic=None)
-        self._world.change_group(replace(group, spec=replace(group.spec, scheduling_policy=policy)))
+        meta, spec = group.metadata, group.spec
+        if action.minimum is not None:
+            policy = replace(spec.scheduling_policy, gang=GangPolicy(min_count=action.minimum), basic=None)
+            spec = replace(spec, scheduling_policy=policy)
+        meta = replace(meta, annotations={**meta.annotations, **action.annotations})
+        self._world.change_group(replace(group, metadata=meta, spec=spec))
+
+    @_do.register
+    def _(self, action: ChangeBudget) -> None:
+        budget = self._budget(action.budget)
+        self._world.put_budget(replace(budget, status=replace(budget.status, disruptions_allowed=action.allowed)))
+
+    @_do.register
+    def _(self, action: EndPods) -> None:
+        what = action.what
+        pods = [self._pod(what.key)] if what.kind is RefKind.POD else self._members(what.key)
+        running = [pod for pod in pods if pod.status.phase == "Running"]
+        if not running:
+            raise ObjectError(f"{what} does not run")
+        for pod in running:
+            self._world.end_pod(pod.metadata.uid, failed=action.failed, reason=action.reason)
 
     @_do.register
     def _(self, action: Ungate) -> None:
@@ -179,6 +209,12 @@ class Hands:
 
     def _members(self, gang: str) -> list[Pod]:
         return [pod for pod in self._world.pods.values() if in_gang(pod, gang)]
+
+    def _budget(self, key: str) -> PodDisruptionBudget:
+        budget = self._world.budgets.get(key)
+        if budget is None:
+            raise ObjectError(f'poddisruptionbudgets "{key}" not found')
+        return budget
 
     def _node(self, name: str) -> Node:
         node = self._world.nodes.get(name)

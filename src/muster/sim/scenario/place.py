@@ -63,6 +63,10 @@ class Place:
         return isinstance(self._node, yaml.SequenceNode)
 
     @property
+    def is_mapping(self) -> bool:
+        return isinstance(self._node, yaml.MappingNode)
+
+    @property
     def is_text(self) -> bool:
         return isinstance(self._node, yaml.ScalarNode) and self._tag not in (_BOOL, _INT, _FLOAT, _NULL)
 
@@ -139,6 +143,12 @@ class Place:
         if not isinstance(value, int) or isinstance(value, bool):
             raise self.error(f"{self.what} must be a whole number, not {self._shown}")
         return value
+
+    def number(self) -> float:
+        value = self.plain()
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+            raise self.error(f"{self.what} must be a number of at least 0, not {self._shown}")
+        return float(value)
 
     def flag(self) -> bool:
         value = self.plain()

@@ -1,8 +1,8 @@
 """What can be seen of a run: objects as a watch shows them, and what became of each gang when.
 
-Only objects are read, never the scheduler's decisions or its state: the same record can be made from the
-watches of a real API server.  An instant is looked at when it is over, so that binds sent together count as
-one.
+Only objects are read, and what the scheduler's log says of evictions in vain, never its state: the same record can be
+made from the watches of a real API server.  An instant is looked at when it is over, so that binds sent together
+count as one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from enum import StrEnum
 
 from muster.api.wire import Condition, Node, Pod, PodGroup, condition
 from muster.engine.changes import GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.engine.decisions import Loss, Lost
 from muster.gangs.dialects import declare, membership
-from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED
+from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, INITIALLY_SCHEDULED
 from muster.sim.scenario.actions import short
 from muster.sim.world import Happened
+
+# why the DisruptionTarget condition says that a pod goes, if it makes room for others
+_PREEMPTED = "PreemptionByScheduler"
 
 
 class State(StrEnum):
@@ -24,11 +28,11 @@ class State(StrEnum):
     ABSENT = "absent"
     """Neither its PodGroup nor a pod of it exists."""
     WAITING = "waiting"
-    """Not started, and no pod has a node."""
+    """Not started, and no pod is bound."""
     PARTIAL = "partial"
-    """Not started, but some pods have nodes."""
+    """Not started, but some pods are bound."""
     RUNNING = "running"
-    """Started; at least its minimum has nodes or has succeeded."""
+    """Started; at least its minimum is bound or has succeeded."""
     SHORT = "short"
     """Started, but fewer than its minimum are left."""
     ENDED = "ended"
@@ -46,6 +50,8 @@ class Unit:
         """By UID; those that exist."""
         self.placed: set[str] = set()
         """UIDs of pods that came with a node, past every scheduler."""
+        self.evicted: dict[str, Pod] = {}
+        """By UID; pods that made room for others, as they were last seen."""
         self.arrived = arrived
         self.started: float | None = None
         self.ended: float | None = None
@@ -72,7 +78,12 @@ class Unit:
 
     @property
     def bound(self) -> list[Pod]:
-        return [pod for pod in self.live if pod.spec.node_name]
+        """Pods that have a node, have not ended and are not told to stop."""
+        return [pod for pod in self.live if pod.spec.node_name and pod.metadata.deletion_timestamp is None]
+
+    @property
+    def stopping(self) -> list[Pod]:
+        return [pod for pod in self.live if pod.spec.node_name and pod.metadata.deletion_timestamp is not None]
 
     @property
     def pending(self) -> list[Pod]:
@@ -80,6 +91,12 @@ class Unit:
 
     def phase(self, phase: str) -> list[Pod]:
         return [pod for pod in self.pods.values() if pod.status.phase == phase]
+
+    @property
+    def nominated(self) -> dict[str, str]:
+        """By UID: the node on which room is kept for a pending pod."""
+        pods = {pod.metadata.uid: pod.status.nominated_node_name for pod in self.pending}
+        return {uid: node for uid, node in pods.items() if node}
 
     @property
     def nodes(self) -> list[str]:
@@ -101,6 +118,15 @@ class Unit:
     def condition(self) -> Condition | None:
         """What its object says of its start; lone pods have none."""
         return None if self.group is None else condition(self.group.status.conditions, INITIALLY_SCHEDULED)
+
+    @property
+    def below(self) -> Condition | None:
+        """What its object says of its minimum, if it ever fell below it."""
+        return None if self.group is None else condition(self.group.status.conditions, BELOW_MINIMUM)
+
+    @property
+    def is_below(self) -> bool:
+        return self.below is not None and self.below.status == "True"
 
     @property
     def why(self) -> tuple[str, str]:
@@ -129,16 +155,22 @@ class Record:
         start: float,
         together: Mapping[str, str],
         on_change: Callable[[Unit, float], None] = lambda unit, at: None,
+        on_loss: Callable[[Lost, float], None] = lambda lost, at: None,
     ) -> None:
         self._start = start
         self._together = together
         """Lone pods that belong together: the pod's key to the name of all of them."""
         self._on_change = on_change
+        self._on_loss = on_loss
         self.units: dict[str, Unit] = {}
         """By the gang's key, or by what lone pods are called together."""
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         """By UID."""
+        self.evicted: dict[str, Pod] = {}
+        """By UID; all pods that ever made room for others."""
+        self.losses: dict[str, list[Loss]] = {}
+        """By unit: why it did not get the room that it had others evicted for."""
         self.last_change = 0.0
         """When a unit last came, went, or got on with its life; what is said of it does not count."""
         self._touched: dict[str, None] = {}
@@ -155,7 +187,7 @@ class Record:
             self._settle(now - self._start)
 
     def find_pod(self, key: str) -> Pod | None:
-        return next((pod for pod in self.pods.values() if _key(pod) == key), None)
+        return next((pod for pod in self.pods.values() if pod_key(pod) == key), None)
 
     def gang(self, key: str) -> Unit | None:
         unit = self.units.get(key)
@@ -165,7 +197,7 @@ class Record:
         """Pods that take room on the node."""
         ended = ("Succeeded", "Failed")
         pods = [p for p in self.pods.values() if p.spec.node_name == node and p.status.phase not in ended]
-        return sorted(pods, key=_key)
+        return sorted(pods, key=pod_key)
 
     # --- watching ---
 
@@ -184,6 +216,9 @@ class Record:
             self.nodes[what.node.metadata.name] = what.node
         elif isinstance(what, NodeGone):
             self.nodes.pop(what.name, None)
+        elif isinstance(what, Lost):
+            self.losses.setdefault(what.unit, []).append(what.why)
+            self._on_loss(what, at)
 
     def _pod(self, pod: Pod, at: float) -> None:
         uid = pod.metadata.uid
@@ -194,6 +229,8 @@ class Record:
             unit.placed.add(uid)
         self.pods[uid] = pod
         unit.pods[uid] = pod
+        if is_evicted(pod):
+            self.evicted[uid] = unit.evicted[uid] = pod
         self._touched[unit.key] = None
 
     def _pod_gone(self, uid: str) -> None:
@@ -215,7 +252,7 @@ class Record:
         member = membership(pod)
         if member is not None:
             return self._unit(member.gang, gang=True, at=at)
-        key = _key(pod)
+        key = pod_key(pod)
         return self._unit(self._together.get(key, key), gang=False, at=at)
 
     def _unit(self, key: str, *, gang: bool, at: float) -> Unit:
@@ -246,5 +283,15 @@ def scheduled_condition(pod: Pod) -> Condition | None:
     return condition(pod.status.conditions, "PodScheduled")
 
 
-def _key(pod: Pod) -> str:
+def disruption(pod: Pod) -> Condition | None:
+    """Why a scheduler deletes the pod."""
+    return condition(pod.status.conditions, "DisruptionTarget")
+
+
+def is_evicted(pod: Pod) -> bool:
+    said = disruption(pod)
+    return said is not None and said.status == "True" and said.reason == _PREEMPTED
+
+
+def pod_key(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.name}"

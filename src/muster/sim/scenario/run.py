@@ -12,7 +12,8 @@ from muster.api.wire import Pod
 from muster.base.errors import MusterError, ScenarioError
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder
-from muster.plugins.registry import from_journal
+from muster.gangs.dialects import declare
+from muster.plugins.registry import from_journal, make_profile, to_journal
 from muster.sim.scenario.actions import Action
 from muster.sim.scenario.expectations import Expectation
 from muster.sim.scenario.file import Scenario, describe_nodes
@@ -31,8 +32,6 @@ START = seconds("2026-01-01T00:00:00Z")
 _QUIET_SECONDS = 600.0
 # and in any case so long after its last step: what never comes to rest must not run for ever
 _LONGEST_SECONDS = 7 * 86_400.0
-
-_STRATEGY = "strategy"
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +89,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[bytes], object] | None = None) -> Result:
-    """Plays the scenario on the bare engine; with `until` no further than that many seconds.  `journal` takes lines."""
-    settings = {_STRATEGY: scenario.strategy.value}
+    """Plays the scenario on the bare engine; with `until` no further than that many seconds.
+
+    `journal` takes lines: of the scheduler, not of one beside it.
+    """
+    settings = to_journal(scenario.parts)
 
     def through(engine: Engine) -> Scheduler:
         return engine if journal is None else Recorder(engine, journal, settings=settings)
@@ -101,6 +103,9 @@ def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[by
 
     faults = ScenarioFaults(find)
     world = World(lambda: Engine(from_journal(settings)), start=START, faults=faults, through=through)
+    if scenario.beside:
+        parts = msgspec.structs.replace(scenario.parts, scheduler_names=(scenario.beside,))
+        world.beside(lambda: Engine(make_profile(parts)))
     return play(scenario, world, perform=Hands(world, faults).perform, until=until)
 
 
@@ -115,7 +120,8 @@ class _Play:
         self._stage = stage
         self._perform = perform
         self._story = Story()
-        self._record = Record(start=START, together=scenario.together, on_change=self._story.changed)
+        story = self._story
+        self._record = Record(start=START, together=scenario.together, on_change=story.changed, on_loss=story.lost)
         self._read = 0
         """How much of the stage's history the record has."""
         self._checked: list[Checked] = []
@@ -198,8 +204,9 @@ class _Play:
             )
 
     def _check_whole(self) -> None:
-        """What every scenario expects, whatever it says: no gang is left half started."""
-        partial = [unit for unit in self._record.units.values() if unit.gang and unit.state is State.PARTIAL]
+        """What every scenario expects, whatever it says: no gang is left half started, but those that want it so."""
+        units = [unit for unit in self._record.units.values() if unit.gang and unit.state is State.PARTIAL]
+        partial = [unit for unit in units if unit.group is None or not declare(unit.group).holds_partial]
         seen = ", ".join(f"{unit.name} with {len(unit.bound)} of {unit.minimum} bound" for unit in partial)
         self._checked.append(
             Checked(

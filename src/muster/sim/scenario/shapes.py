@@ -14,6 +14,7 @@ from muster.api.wire import (
     Amount,
     Node,
     Pod,
+    PodDisruptionBudget,
     PodGroup,
     PriorityClass,
     Taint,
@@ -23,6 +24,13 @@ from muster.api.wire import (
 )
 from muster.base.errors import MusterError, ObjectError
 from muster.base.quantity import amount
+from muster.gangs.dialects.v1beta1 import (
+    BELOW_MINIMUM_ANNOTATION,
+    GRACE_ANNOTATION,
+    ON_PARTIAL_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+)
+from muster.gangs.model import BelowMinimum
 from muster.sim.scenario import manifests
 from muster.sim.scenario.manifests import Manifest, PodShape
 from muster.sim.scenario.place import Place
@@ -30,8 +38,11 @@ from muster.sim.scenario.place import Place
 POD_FIELDS = (
     "priority",
     "priorityClass",
+    "preemption",
     "runs",
     "exitCode",
+    "stop",
+    "grace",
     "labels",
     "annotations",
     "nodeSelector",
@@ -47,11 +58,12 @@ NODE_FIELDS = ("labels", "taints", "unschedulable", "pods")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST_NAME = 253
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-_KINDS: dict[str, tuple[str, type[Pod | PodGroup | Node | PriorityClass]]] = {
+_KINDS: dict[str, tuple[str, type[Pod | PodGroup | Node | PriorityClass | PodDisruptionBudget]]] = {
     "Pod": ("v1", Pod),
     "Node": ("v1", Node),
     "PodGroup": ("scheduling.k8s.io/v1beta1", PodGroup),
     "PriorityClass": ("scheduling.k8s.io/v1", PriorityClass),
+    "PodDisruptionBudget": ("policy/v1", PodDisruptionBudget),
 }
 
 
@@ -84,20 +96,23 @@ def numbered(name: str, count: int, *, after: int = 0) -> list[str]:
 # --- pods ---
 
 
-def pod_shape(fields: dict[str, Place], *, base: PodShape, class_for: Callable[[int], str]) -> PodShape:
+def pod_shape(fields: dict[str, Place], *, base: PodShape, class_for: Callable[[int, bool], str]) -> PodShape:
     """The shape that `fields` describe; what they leave out is as in `base`.
 
-    `class_for` gives the PriorityClass of a number: an API server takes priorities only by class.
+    `class_for` gives the PriorityClass of a number, of pods that preempt or never do: an API server takes both only
+    by class.
     """
     changes: dict[str, Any] = {}
     for name, place in fields.items():
         if name in _READERS:
             attribute, reader = _READERS[name]
             changes[attribute] = reader(place)
-    if "priority" in fields:
-        if "priorityClass" in fields:
-            raise fields["priority"].error("both 'priority' and 'priorityClass' are given", "keep one of them")
-        changes["priority_class"] = class_for(fields["priority"].integer())
+    for name in ("priority", "preemption"):
+        if name in fields and "priorityClass" in fields:
+            raise fields[name].error(f"both '{name}' and 'priorityClass' are given", "keep one of them")
+    if "priority" in fields or "preemption" in fields:
+        priority, preempts = changes.get("priority", base.priority), changes.get("preempts", base.preempts)
+        changes["priority_class"] = class_for(priority, preempts)
     if asked := resources(fields):
         changes["resources"] = {**base.resources, **asked}
     return replace(base, **changes)
@@ -135,10 +150,26 @@ def _gates(place: Place) -> tuple[str, ...]:
     return tuple(item.text() for item in place.items())
 
 
+def never_preempts(place: Place) -> bool:
+    place.word(("never",))
+    return False
+
+
+def _whole_seconds(place: Place) -> int:
+    seconds = place.seconds()
+    if seconds != int(seconds):
+        raise place.error(f"{place.what} must be whole seconds", "Kubernetes takes no fractions here")
+    return int(seconds)
+
+
 _READERS: dict[str, tuple[str, Callable[[Place], object]]] = {
+    "priority": ("priority", Place.integer),
+    "preemption": ("preempts", never_preempts),
     "priorityClass": ("priority_class", Place.text),
     "runs": ("run_seconds", Place.seconds),
     "exitCode": ("exit_code", Place.count),
+    "stop": ("stop_seconds", Place.seconds),
+    "grace": ("grace_seconds", _whole_seconds),
     "labels": ("labels", Place.words),
     "annotations": ("annotations", Place.words),
     "nodeSelector": ("node_selector", Place.words),
@@ -148,6 +179,32 @@ _READERS: dict[str, tuple[str, Callable[[Place], object]]] = {
     "hostPort": ("host_ports", _host_ports),
     "scheduler": ("scheduler", Place.text),
     "node": ("node", Place.text),
+}
+
+
+# --- gangs ---
+
+GROUP_FIELDS = ("min", "basic", "timeout", "disruption", "onPartial", "belowMinimum", "belowMinimumGrace")
+GANG_CHANGES = ("min", "timeout", "onPartial", "belowMinimum", "belowMinimumGrace")
+
+
+def group_annotations(fields: dict[str, Place]) -> dict[str, str]:
+    """What a PodGroup has no fields for."""
+    return {annotation: reader(fields[name]) for name, (annotation, reader) in _ANNOTATIONS.items() if name in fields}
+
+
+def _seconds_text(place: Place) -> str:
+    seconds = place.seconds()
+    if not seconds:
+        raise place.error(f"{place.what} must be longer than 0")
+    return f"{seconds:g}"
+
+
+_ANNOTATIONS: dict[str, tuple[str, Callable[[Place], str]]] = {
+    "timeout": (TIMEOUT_ANNOTATION, _seconds_text),
+    "onPartial": (ON_PARTIAL_ANNOTATION, lambda place: place.word(("hold",))),
+    "belowMinimum": (BELOW_MINIMUM_ANNOTATION, lambda place: place.word([one.value for one in BelowMinimum])),
+    "belowMinimumGrace": (GRACE_ANNOTATION, _seconds_text),
 }
 
 

@@ -9,12 +9,14 @@ from muster.engine.changes import Failure
 from muster.sim.scenario import manifests, shapes
 from muster.sim.scenario.actions import (
     Action,
+    ChangeBudget,
     ChangeGang,
     ChangeNode,
     Create,
     Delete,
     DisturbBinds,
     Drain,
+    EndPods,
     LoseNode,
     Ref,
     RefKind,
@@ -25,10 +27,23 @@ from muster.sim.scenario.actions import (
 from muster.sim.scenario.book import Book
 from muster.sim.scenario.manifests import Manifest, PodShape
 from muster.sim.scenario.place import Place
-from muster.sim.scenario.shapes import POD_FIELDS, is_resource, name_of, numbered, pod_shape
+from muster.sim.scenario.shapes import (
+    GANG_CHANGES,
+    GROUP_FIELDS,
+    POD_FIELDS,
+    group_annotations,
+    is_resource,
+    name_of,
+    numbered,
+    pod_shape,
+)
 from muster.sim.scenario.times import show_seconds
 
-_FAILURES = {"transient": Failure.TRANSIENT, "rejected": Failure.REJECTED}
+_FAILURES = {
+    "transient": (Failure.TRANSIENT, "fail for a while"),
+    "rejected": (Failure.REJECTED, "are rejected"),
+    "denied": (Failure.DENIED, "are denied"),
+}
 
 
 class Steps:
@@ -43,7 +58,7 @@ class Steps:
     # --- creating ---
 
     def gang(self, place: Place) -> Action:
-        known = ("name", "members", "min", "basic", "timeout", "shapes", *POD_FIELDS)
+        known = ("name", "members", "shapes", *GROUP_FIELDS, *POD_FIELDS)
         fields = place.fields(known, required=["name"], also=is_resource)
         name = name_of(fields["name"])
         base = self._shape(fields)
@@ -61,7 +76,7 @@ class Steps:
         return self._create(place, [group, *pods], told=f"gang {name} ({told}{more}) arrives")
 
     def group(self, place: Place) -> Action:
-        known = ("name", "min", "basic", "timeout", "priority", "priorityClass")
+        known = ("name", *GROUP_FIELDS, "priority", "priorityClass", "preemption")
         fields = place.fields(known, required=["name"])
         name = name_of(fields["name"])
         if "min" not in fields and "basic" not in fields:
@@ -112,6 +127,18 @@ class Steps:
             self.book.note(manifest)
         return found
 
+    def budget(self, place: Place) -> Action:
+        fields = place.fields(("name", "of", "allowed"), required=["name", "of", "allowed"])
+        name, of, allowed = name_of(fields["name"]), fields["of"], fields["allowed"].count()
+        if of.is_text:
+            what = self._ref(of, (RefKind.GANG, RefKind.POD))
+            selected, words = self.book.select(what.kind, what.key), str(what)
+        else:
+            selected = of.words()
+            words = "pods with " + (", ".join(f"{key}={value}" for key, value in selected.items()) or "any labels")
+        told = f"budget {name} arrives: {_disruptions(allowed)} of {words}"
+        return self._create(place, [manifests.budget(name, selected=selected, allowed=allowed)], told=told)
+
     def objects(self, place: Place) -> Action:
         found = [shapes.manifest(item) for item in place.items()]
         listed = ", ".join(f"{manifest['kind']} {manifest['metadata']['name']}" for manifest in found)
@@ -120,7 +147,7 @@ class Steps:
     # --- changing ---
 
     def delete(self, place: Place) -> Action:
-        what = self._ref(place, (RefKind.GANG, RefKind.GROUP, RefKind.POD))
+        what = self._ref(place, (RefKind.GANG, RefKind.GROUP, RefKind.POD, RefKind.BUDGET))
         return Delete(where=place.where, told=f"{what} is deleted", what=what)
 
     def lose(self, place: Place) -> Action:
@@ -142,14 +169,29 @@ class Steps:
     def change(self, place: Place) -> Action:
         entries = place.entries()
         if "gang" in entries:
-            fields = place.fields(("gang", "min"), required=["min"])
-            gang = self.book.refer(fields["gang"], "gang", fields["gang"].text())
-            minimum = fields["min"].count(least=1)
-            told = f"the minimum of {short(gang)} is now {minimum}"
-            return ChangeGang(where=place.where, told=told, gang=gang, minimum=minimum)
+            return self._change_gang(place)
+        if "budget" in entries:
+            fields = place.fields(("budget", "allowed"), required=["allowed"])
+            budget = self.book.refer(fields["budget"], "budget", fields["budget"].text())
+            allowed = fields["allowed"].count()
+            told = f"budget {short(budget)} changes: {_disruptions(allowed)}"
+            return ChangeBudget(where=place.where, told=told, budget=budget, allowed=allowed)
         if "node" not in entries:
-            raise place.error("change needs 'gang' or 'node'")
+            raise place.error("change needs 'gang', 'node' or 'budget'")
         return self._change_node(place)
+
+    def _change_gang(self, place: Place) -> Action:
+        fields = place.fields(("gang", *GANG_CHANGES))
+        gang = self.book.refer(fields["gang"], "gang", fields["gang"].text())
+        minimum = fields["min"].count(least=1) if "min" in fields else None
+        annotations = group_annotations(fields)
+        if minimum is None and not annotations:
+            raise place.error("this changes nothing", f"add one of {', '.join(GANG_CHANGES)}")
+        told = [] if minimum is None else [f"the minimum of {short(gang)} is now {minimum}"]
+        told += [
+            f"{name} of {short(gang)} is now {fields[name].plain()}" for name in fields if name in GANG_CHANGES[1:]
+        ]
+        return ChangeGang(where=place.where, told=", ".join(told), gang=gang, minimum=minimum, annotations=annotations)
 
     def _change_node(self, place: Place) -> Action:
         fields = place.fields(("node", "labels", "taints", "pods"), also=is_resource)
@@ -181,6 +223,17 @@ class Steps:
         what = self._ref(place, (RefKind.GANG, RefKind.POD))
         return Ungate(where=place.where, told=f"{what} is ungated", what=what)
 
+    def finish(self, place: Place) -> Action:
+        what = self._ref(place, (RefKind.GANG, RefKind.POD))
+        return EndPods(where=place.where, told=f"{what} comes to its end", what=what)
+
+    def fail(self, place: Place) -> Action:
+        fields = {"of": place} if place.is_text else place.fields(("of", "reason"), required=["of"])
+        what = self._ref(fields["of"], (RefKind.GANG, RefKind.POD))
+        reason = fields["reason"].text() if "reason" in fields else ""
+        told = f"{what} is made to fail" + (f" ({reason})" if reason else "")
+        return EndPods(where=place.where, told=told, what=what, failed=True, reason=reason)
+
     # --- disturbing ---
 
     def fail_binds(self, place: Place) -> Action:
@@ -188,13 +241,13 @@ class Steps:
         what = self._ref(fields["of"], (RefKind.GANG, RefKind.POD, RefKind.NODE))
         how = fields["how"].word(_FAILURES) if "how" in fields else "transient"
         times, words = self._times(fields)
-        verb = "fail for a while" if how == "transient" else "are rejected"
+        failure, verb = _FAILURES[how]
         return DisturbBinds(
             where=place.where,
             told=f"from now on {words} {_binds_of(what)} {verb}",
             what=what,
             times=times,
-            failure=_FAILURES[how],
+            failure=failure,
             delay_seconds=fields["after"].seconds() if "after" in fields else 0.0,
         )
 
@@ -263,11 +316,15 @@ class Steps:
         if "priority" in fields or "priorityClass" in fields:
             asked = fields.get("priorityClass")
             more += f", priority {asked.text() if asked else fields['priority'].integer()}"
+        disruption = fields["disruption"].word(("all", "single")) if "disruption" in fields else ""
+        more += f", disruption {disruption}" if disruption else ""
+        more += "" if base.preempts else ", never preempts"
         group = manifests.pod_group(
             name,
             minimum=None if basic else minimum,
             priority_class=base.priority_class,
-            timeout_seconds=fields["timeout"].seconds() if "timeout" in fields else None,
+            disruption=disruption,
+            annotations=group_annotations(fields),
         )
         return group, more
 
@@ -296,6 +353,10 @@ def _bad_ref(place: Place, text: str, kinds: tuple[RefKind, ...]) -> ScenarioErr
     return place.error(f"{place.what} cannot be '{text}'", f"write {listed}")
 
 
+def _disruptions(allowed: int) -> str:
+    return "1 disruption" if allowed == 1 else f"{allowed or 'no'} disruptions"
+
+
 def _binds_of(what: Ref) -> str:
     return f"to {what}" if what.kind is RefKind.NODE else f"of {what}"
 
@@ -306,8 +367,11 @@ ACTIONS: dict[str, Callable[[Steps, Place], Action]] = {
     "members": Steps.members,
     "pod": Steps.pod,
     "node": Steps.node,
+    "budget": Steps.budget,
     "objects": Steps.objects,
     "delete": Steps.delete,
+    "finish": Steps.finish,
+    "fail": Steps.fail,
     "ungate": Steps.ungate,
     "change": Steps.change,
     "cordon": Steps.cordon,

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 import msgspec
 
 from muster.api.wire import Pod
-from muster.sim.scenario.record import State, Unit
+from muster.engine.decisions import Lost
+from muster.sim.scenario.actions import short
+from muster.sim.scenario.record import State, Unit, disruption
 
 # beyond so many, nodes are counted instead of named
 _NODES_NAMED = 6
@@ -18,8 +20,8 @@ class Line(msgspec.Struct, frozen=True):
     at: float
     """Seconds since the scenario's start."""
     kind: str
-    """"step" for what the file does, else what came of it: "starts", "grows", "waits", "partial", "loses",
-    "gives up", "ends", "fails"."""
+    """"step" for what the file does, else what came of it: "starts", "grows", "waits", "partial", "loses", "gives up",
+    "ends", "fails", "refused", "evicted", "gone", "kept", "lost", "below", "whole"."""
     text: str
 
 
@@ -29,6 +31,11 @@ class _Told:
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}
         """Node by pod UID."""
+        self.failed: set[str] = set()
+        self.evicted: set[str] = set()
+        self.nominated: dict[str, str] = {}
+        """Node by pod UID."""
+        self.below = False
         self.state = State.ABSENT
         self.why = ""
 
@@ -45,28 +52,79 @@ class Story:
         if text:
             self._say(at, "step", text)
 
+    def lost(self, lost: Lost, at: float) -> None:
+        """What the scheduler says when others were evicted in vain."""
+        self._say(at, "lost", f"{short(lost.unit)}: {lost.message} ({lost.why})")
+
     def changed(self, unit: Unit, at: float) -> None:
         """What became of a unit in an instant."""
         told = self._told.setdefault(unit.key, _Told())
         bound = {uid: pod.spec.node_name for uid, pod in unit.pods.items() if pod.spec.node_name}
         # of what came with a node the step has told
-        new = [unit.pods[uid] for uid in bound if uid not in told.bound and uid not in unit.placed]
-        self._losses(unit, told, at)
+        fresh = [unit.pods[uid] for uid in bound if uid not in told.bound and uid not in unit.placed]
+        new = [pod for pod in fresh if pod.status.phase != "Failed"]
+        self._departures(unit, told, at)
+        self._failures(unit, told, at)
         if unit.started == at and new:
             self._say(at, "starts", f"{unit.name} starts: {_on(unit.bound)}")
         elif new and unit.started is not None and all(pod.status.phase == "Running" for pod in new):
             self._say(at, "grows", f"{unit.name} gets {_on(new, more=True)}")
         elif new and unit.started is None:
             self._say(at, "partial", f"{unit.name} is partly bound: {_of(len(unit.bound), unit)}")
+        self._minimum(unit, told, at)
         self._ends(unit, told, at)
+        self._room(unit, told, at)
         self._waits(unit, told, at)
         told.bound, told.state = bound, unit.state
 
-    def _losses(self, unit: Unit, told: _Told, at: float) -> None:
-        lost = sorted(node for uid, node in told.bound.items() if uid not in unit.pods)
+    def _departures(self, unit: Unit, told: _Told, at: float) -> None:
+        evicted = [pod for uid, pod in unit.evicted.items() if uid not in told.evicted]
+        if evicted:
+            said = disruption(evicted[0])
+            self._say(at, "evicted", f"{_part(evicted, unit)} evicted: {said.message if said else ''}")
+        gone = {uid: node for uid, node in told.bound.items() if uid not in unit.pods}
+        # who goes in the instant of its eviction has been told of
+        stopped = [unit.evicted[uid] for uid in gone if uid in told.evicted and uid in unit.evicted]
+        if stopped:
+            self._say(at, "gone", f"{_part(stopped, unit)} gone")
+        lost = sorted(node for uid, node in gone.items() if uid not in unit.evicted)
         if lost and told.state is not State.ENDED and unit.state is not State.ABSENT:
             nodes = _names(sorted(set(lost)))
             self._say(at, "loses", f"{unit.name} loses {_pods(len(lost))} on {nodes}")
+        told.evicted |= unit.evicted.keys()
+
+    def _failures(self, unit: Unit, told: _Told, at: float) -> None:
+        """Whoever a kubelet does not take in, and members that fail while others live."""
+        failed = unit.phase("Failed")
+        new = [pod for pod in failed if pod.metadata.uid not in told.failed]
+        for reason in sorted({pod.status.reason for pod in new}):
+            pods = [pod for pod in new if pod.status.reason == reason]
+            refused = [pod for pod in pods if reason and pod.metadata.uid not in told.bound]
+            if refused:
+                self._say(at, "refused", f"{_part(refused, unit)} refused by the kubelet: {reason}")
+            others = [pod for pod in pods if pod not in refused]
+            if others and unit.state is not State.ENDED:
+                self._say(
+                    at, "fails", f"{_part(others, unit, verb='has', verbs='have')} failed{reason and f': {reason}'}"
+                )
+        told.failed = {pod.metadata.uid for pod in failed}
+
+    def _minimum(self, unit: Unit, told: _Told, at: float) -> None:
+        if unit.is_below and not told.below and unit.below is not None:
+            self._say(at, "below", f"{unit.name} is below its minimum: {unit.below.message}")
+        elif told.below and not unit.is_below and unit.group is not None:
+            self._say(at, "whole", f"{unit.name} is no longer below its minimum")
+        told.below = unit.is_below
+
+    def _room(self, unit: Unit, told: _Told, at: float) -> None:
+        """Where room is kept for pods that wait; that who was bound needs none is no news."""
+        waiting = {pod.metadata.uid for pod in unit.pending}
+        before = {uid: node for uid, node in told.nominated.items() if uid in waiting}
+        if unit.nominated != before:
+            nodes = sorted(set(unit.nominated.values()))
+            text = f"room is kept for {_pods(len(unit.nominated))} of {unit.name} on {_names(nodes)}"
+            self._say(at, "kept", text if nodes else f"no room is kept for {unit.name} any more")
+        told.nominated = unit.nominated
 
     def _ends(self, unit: Unit, told: _Told, at: float) -> None:
         if unit.state is not State.ENDED or told.state is State.ENDED or not unit.pods:
@@ -111,6 +169,13 @@ def _on(pods: Iterable[Pod], *, more: bool = False) -> str:
     nodes = [pod.spec.node_name for pod in pods]
     many = f"{len(nodes)} more {'pod' if len(nodes) == 1 else 'pods'}" if more else _pods(len(nodes))
     return f"{many} on {_names(sorted(set(nodes)))}"
+
+
+def _part(pods: list[Pod], unit: Unit, *, verb: str = "is", verbs: str = "are") -> str:
+    """ "2 pods of train on n-1, n-2 are" """
+    nodes = _names(sorted({pod.spec.node_name for pod in pods} - {""}))
+    where = f" on {nodes}" if nodes else ""
+    return f"{_pods(len(pods))} of {unit.name}{where} {verb if len(pods) == 1 else verbs}"
 
 
 def _names(nodes: list[str]) -> str:

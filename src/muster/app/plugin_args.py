@@ -1,0 +1,191 @@
+"""A profile's `pluginConfig`: upstream's arguments of plugins, and those of our own GangScheduling.
+
+What upstream's arguments ask for is done, or refused by name.  GangSchedulingArgs are Muster's:
+
+    passesPerMember        so many units per member may start ahead of a gang that stands before them, or off   2
+    failingShare           of the decision time, for units that keep failing while others are ready           0.2
+    evictionRounds         so many times a unit evicts others without starting                                  3
+    victimTimeoutSeconds   how long a unit waits for its victims to leave                                     600
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from muster.app.document import Value, advice
+from muster.framework.profile import Fairness, Preemption
+from muster.plugins.node_resources_fit import Strategy
+from muster.plugins.registry import ABSENT, PLUGINS, FitArgs
+
+__all__ = ["API_VERSION", "BINDER", "Args", "plugin_name", "read_args"]
+
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+
+# Muster binds by itself: listing the plugin asks for what is done anyway
+BINDER = "DefaultBinder"
+_KNOWN = (*PLUGINS, *ABSENT, BINDER)
+
+
+class Args(msgspec.Struct, frozen=True):
+    """All that arguments set."""
+
+    fit: FitArgs | None = None
+    """None for the defaults."""
+    preemption: Preemption = Preemption()
+    fairness: Fairness = Fairness()
+
+
+def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ()) -> str:
+    """The name in an entry of a list of plugins."""
+    if "name" not in fields:
+        raise item.error("needs a name")
+    name = fields["name"].text()
+    if name not in _KNOWN and name not in also:
+        raise fields["name"].error(f"there is no plugin {name}", hint=advice(name, _KNOWN))
+    return name
+
+
+def read_args(config: Value | None) -> Args:
+    """What a profile's pluginConfig says; ConfigError where Muster cannot do it."""
+    found = Args()
+    seen: set[str] = set()
+    for item in [] if config is None else config.items():
+        fields = item.fields(("name", "args"))
+        name = plugin_name(item, fields)
+        if name in seen:
+            raise item.error(f"{name} is configured twice", hint="keep one of them")
+        seen.add(name)
+        if name in ABSENT:
+            raise item.error(f"plugin {name} is not in Muster yet", hint="leave it out")
+        args = fields.get("args")
+        if args is not None and not args.empty:
+            found = _with(found, name, args)
+    return found
+
+
+def _with(found: Args, name: str, args: Value) -> Args:
+    match name:
+        case "NodeResourcesFit":
+            fit = _fit_args(args)
+            return msgspec.structs.replace(found, fit=None if fit == FitArgs() else fit)
+        case "NodeResourcesBalancedAllocation":
+            _balanced_args(args)
+            return found
+        case "NodeAffinity":
+            fields = _args(args, name, ("addedAffinity",))
+            _refuse(fields, ("addedAffinity",), why="Muster adds no affinity to pods")
+            return found
+        case "DefaultPreemption":
+            return msgspec.structs.replace(found, preemption=_preemption_args(args, found.preemption))
+        case "GangScheduling":
+            return _gang_args(args, found)
+    raise args.error(f"{name} takes no arguments", hint="leave them out")
+
+
+def _args(args: Value, name: str, known: tuple[str, ...]) -> dict[str, Value]:
+    fields = args.fields(("apiVersion", "kind", *known))
+    for field, wanted in (("apiVersion", API_VERSION), ("kind", f"{name}Args")):
+        if field in fields and (text := fields[field].text()) != wanted:
+            raise fields[field].error(f"must be {wanted}, not '{text}'")
+    return fields
+
+
+def _refuse(fields: dict[str, Value], names: tuple[str, ...], *, why: str) -> None:
+    for name in names:
+        if name in fields and not fields[name].empty:
+            raise fields[name].error(f"not supported: {why}", hint="leave it out")
+
+
+# --- preemption and gangs ---
+
+
+def _preemption_args(args: Value, preemption: Preemption) -> Preemption:
+    percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
+    fields = _args(args, "DefaultPreemption", (percentage, absolute))
+    given: dict[str, int] = {}
+    if percentage in fields:
+        given["least_percent"] = fields[percentage].integer(most=100)
+    if absolute in fields:
+        given["least_nodes"] = fields[absolute].integer()
+    found = msgspec.structs.replace(preemption, **given)
+    if not found.least_percent and not found.least_nodes:
+        raise args.error(f"{percentage} and {absolute} cannot both be 0", hint="pods would look for victims nowhere")
+    return found
+
+
+def _gang_args(args: Value, found: Args) -> Args:
+    fields = _args(
+        args, "GangScheduling", ("passesPerMember", "failingShare", "evictionRounds", "victimTimeoutSeconds")
+    )
+    fairness: dict[str, float | None] = {}
+    preemption: dict[str, float] = {}
+    if "passesPerMember" in fields:
+        value = fields["passesPerMember"]
+        fairness["passes_per_member"] = None if value.off else value.number(least=0, else_off=True)
+    if "failingShare" in fields:
+        fairness["failing_share"] = fields["failingShare"].number(least=0, most=1)
+    if "evictionRounds" in fields:
+        preemption["rounds"] = fields["evictionRounds"].integer()
+    if "victimTimeoutSeconds" in fields:
+        value = fields["victimTimeoutSeconds"]
+        preemption["patience_seconds"] = seconds = value.number()
+        if seconds <= 0:
+            raise value.error(f"must be longer than 0, not {seconds:g}")
+    return msgspec.structs.replace(
+        found,
+        preemption=msgspec.structs.replace(found.preemption, **preemption),
+        fairness=msgspec.structs.replace(found.fairness, **fairness),
+    )
+
+
+# --- nodes ---
+
+
+def _fit_args(args: Value) -> FitArgs:
+    fields = _args(args, "NodeResourcesFit", ("ignoredResources", "ignoredResourceGroups", "scoringStrategy"))
+    _refuse(
+        fields, ("ignoredResources", "ignoredResourceGroups"), why="Muster counts every resource that a pod requests"
+    )
+    if "scoringStrategy" not in fields:
+        return FitArgs()
+    scoring = fields["scoringStrategy"].fields(("type", "resources", "requestedToCapacityRatio"))
+    strategy = _strategy(scoring["type"]) if "type" in scoring else Strategy.LEAST_ALLOCATED
+    _refuse(scoring, ("requestedToCapacityRatio",), why="Muster scores by LeastAllocated or MostAllocated")
+    weights = _resources(scoring["resources"]) if "resources" in scoring else {}
+    return FitArgs(strategy=strategy, weights={} if weights == {"cpu": 1, "memory": 1} else weights)
+
+
+def _strategy(value: Value) -> Strategy:
+    text = value.text()
+    if text == "RequestedToCapacityRatio":
+        raise value.error(f"not supported: {text}", hint="use LeastAllocated or MostAllocated")
+    try:
+        return Strategy(text)
+    except ValueError:
+        raise value.error(f"there is no strategy {text}", hint=advice(text, list(Strategy))) from None
+
+
+def _resources(value: Value) -> dict[str, int]:
+    weights: dict[str, int] = {}
+    for item in value.items():
+        fields = item.fields(("name", "weight"))
+        if "name" not in fields:
+            raise item.error("needs a name")
+        name = fields["name"].text()
+        if name in weights:
+            raise item.error(f"{name} is given twice", hint="keep one of them")
+        # as upstream: 0 stands for the default
+        weights[name] = (fields["weight"].integer(least=0, most=100) if "weight" in fields else 0) or 1
+    return weights
+
+
+def _balanced_args(args: Value) -> None:
+    fields = _args(args, "NodeResourcesBalancedAllocation", ("resources",))
+    if "resources" in fields and not fields["resources"].empty:
+        weights = _resources(fields["resources"])
+        if weights != {"cpu": 1, "memory": 1}:
+            raise fields["resources"].error(
+                "not supported: Muster balances cpu and memory, each with weight 1", hint="leave it out"
+            )

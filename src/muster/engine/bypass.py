@@ -1,0 +1,233 @@
+"""Small work must not pass a big gang for ever.
+
+A gang that waits, and would fit if running pods ended, is passed by so many units behind it in the queue and no more:
+units that started on nodes that it could use.  After that, those nodes are held for it: nobody behind it gets room
+there until it starts, goes, or can no longer fit.  A gang that can never fit holds nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable
+
+import msgspec
+import numpy as np
+
+from muster.cluster.classes import PodClass
+from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
+from muster.cluster.pods import PodState, Stage
+from muster.cluster.usage import Usage
+from muster.engine.queue import Order, Unit
+from muster.framework.contract import Bools
+from muster.framework.profile import Profile
+from muster.framework.views import Views
+
+
+class Overtaken(msgspec.Struct, gc=False, eq=False):
+    """A gang that waits and is passed."""
+
+    unit: Unit
+    order: Order
+    classes: tuple[PodClass, ...]
+    limit: int
+    passed: int = 0
+    held: bool = False
+    """Its nodes are held for it."""
+    fits: bool = False
+    """It would fit if running pods ended, as of `version` of the nodes."""
+    version: int = -1
+
+
+class Bypass:
+    """Counts who passes whom, and says which nodes are held."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        profile: Profile,
+        views: Views,
+        *,
+        would_fit: Callable[[GangState, Usage], bool],
+    ) -> None:
+        """`would_fit` proves that a gang has a place on a usage."""
+        self._cluster = cluster
+        self._profile = profile
+        self._views = views
+        self._would_fit = would_fit
+        self._factor = profile.fairness.passes_per_member
+        self._waiting: dict[str, Overtaken] = {}
+        self._in_order: list[Overtaken] = []
+        self._usable: dict[tuple[PodClass, ...], Bools] = {}
+        """The nodes that classes could use, as of `_version`."""
+        self._version = -1
+        self._held = 0
+        self._reached: dict[str, None] = {}
+        """Gangs that were passed as often as they may be since this was last asked."""
+        self._passers: list[tuple[Order, float, list[int]]] = []
+        """What ran when this scheduler came: order, bound when, on which rows."""
+
+    def __len__(self) -> int:
+        return self._held
+
+    def of(self, key: str) -> Overtaken | None:
+        return self._waiting.get(key)
+
+    def begin(self) -> None:
+        """All that ran before this scheduler came is known."""
+        if self._factor is not None:
+            self._passers = list(self._find_passers())
+
+    # --- gangs that wait ---
+
+    def waits(self, unit: Unit, classes: Iterable[PodClass]) -> None:
+        """The gang was refused, and would fit if running pods ended as far as has been looked into."""
+        gang, factor = unit.gang, self._factor
+        if gang is None or factor is None:
+            return
+        entry = self._waiting.get(unit.key)
+        limit = max(1, int(factor * gang.present))
+        kinds = tuple(sorted(classes, key=lambda c: c.order))
+        if entry is None:
+            entry = self._waiting[unit.key] = Overtaken(unit, unit.order, kinds, limit)
+            entry.passed = self._passed_before(entry, gang)
+            insort(self._in_order, entry, key=_order)
+        elif entry.order != unit.order:
+            del self._in_order[self._place(entry)]
+            entry.order = unit.order
+            insort(self._in_order, entry, key=_order)
+        entry.unit, entry.classes, entry.limit, entry.version = unit, kinds, limit, -1
+        self._look(entry)
+
+    def leaves(self, key: str) -> None:
+        """It started, went, or cannot fit: it holds nothing."""
+        entry = self._waiting.pop(key, None)
+        if entry is not None:
+            del self._in_order[self._place(entry)]
+            if entry.held:
+                self._held -= 1
+                self._release(entry)
+
+    def _place(self, entry: Overtaken) -> int:
+        return bisect_left(self._in_order, entry.order, key=_order)
+
+    # --- those who pass ---
+
+    def passes(self, order: Order, rows: Iterable[int]) -> None:
+        """A unit started on these rows: all who wait before it and could have used one of them were passed."""
+        before = bisect_left(self._in_order, order, key=_order)
+        if not before:
+            return
+        taken = list(rows)
+        useful: dict[tuple[PodClass, ...], bool] = {}
+        for entry in self._in_order[:before]:
+            if entry.classes not in useful:
+                useful[entry.classes] = bool(self._could_use(entry.classes)[taken].any())
+            if useful[entry.classes]:
+                entry.passed += 1
+                self._look(entry)
+
+    def reached(self) -> list[Unit]:
+        """Gangs for which nodes are held since this was last asked; they want to be told."""
+        reached, self._reached = self._reached, {}
+        return [self._waiting[key].unit for key in reached if key in self._waiting]
+
+    def blocked(self, order: Order) -> Bools | None:
+        """Rows that a unit of this order may not use, since they are held for others before it."""
+        if not self._held:
+            return None
+        found: Bools | None = None
+        for entry in self._in_order[: bisect_left(self._in_order, order, key=_order)]:
+            if entry.held:
+                usable = self._could_use(entry.classes)
+                found = usable if found is None else found | usable
+        return found
+
+    def look_again(self) -> None:
+        """Nodes changed: who can no longer fit holds nothing."""
+        if self._held:
+            for entry in self._in_order:
+                if entry.held:
+                    self._look(entry)
+
+    def _look(self, entry: Overtaken) -> None:
+        gang = entry.unit.gang
+        assert gang is not None
+        held = entry.passed >= entry.limit
+        version = self._cluster.nodes.described.end
+        if held and entry.version != version:
+            entry.fits, entry.version = self._would_fit(gang, self._lasting()), version
+        held = held and entry.fits
+        if held is entry.held:
+            return
+        self._held += 1 if held else -1
+        entry.held = held
+        if held:
+            self._reached[entry.unit.key] = None
+        else:
+            self._release(entry)
+
+    def _release(self, entry: Overtaken) -> None:
+        """Who was kept from the nodes looks at them as if all their room had just been freed."""
+        nothing = np.zeros(len(self._cluster.nodes.usage.free), np.int64)
+        for row in np.flatnonzero(self._could_use(entry.classes)).tolist():
+            self._cluster.nodes.usage.freed[row] = nothing
+
+    # --- nodes ---
+
+    def _could_use(self, classes: tuple[PodClass, ...]) -> Bools:
+        """Rows that take one of the classes if nothing runs there but what belongs to the node."""
+        version = self._cluster.nodes.described.end
+        if version != self._version:
+            self._usable.clear()
+            self._version = version
+        found = self._usable.get(classes)
+        if found is None:
+            lasting = self._lasting()
+            found = np.zeros(self._cluster.nodes.capacity, np.bool_)
+            for pod_class in classes:
+                found |= self._views.copies_on(pod_class, lasting) > 0
+            self._usable[classes] = found
+        return found
+
+    def _lasting(self) -> Usage:
+        """The room there is if all pods ended that can."""
+        nodes = self._cluster.nodes
+        states = {plugin.name: plugin.new_state() for plugin in self._profile.stateful}
+        usage = Usage.of_empty_nodes(nodes.allocatable, states=states).copy()
+        for pod in self._cluster.lasting.values():
+            row = nodes.rows.get(pod.node)
+            if row is not None:
+                usage.add(row, pod.pod_class)
+        return usage
+
+    # --- what a scheduler before us saw ---
+
+    def _passed_before(self, entry: Overtaken, gang: GangState) -> int:
+        """Units behind the gang that run on nodes it could use, and were bound after it was created."""
+        if not self._passers:
+            return 0
+        usable = self._could_use(entry.classes)
+        return sum(
+            order > entry.order and at > gang.age[0] and bool(usable[rows].any()) for order, at, rows in self._passers
+        )
+
+    def _find_passers(self) -> Iterable[tuple[Order, float, list[int]]]:
+        cluster, key = self._cluster, self._profile.order.key
+        units: dict[str, list[PodState]] = {}
+        for pod in cluster.pods.values():
+            if pod.ours and pod.stage is Stage.BOUND and pod.node in cluster.nodes.rows:
+                units.setdefault(pod.gang or pod.uid, []).append(pod)
+        for name, pods in units.items():
+            gang = cluster.gangs.get(name)
+            if gang is not None:
+                created, uid = gang.age
+                order = (1, *key(priority=gang.priority, created=created, uid=uid))
+            else:
+                order = (1, *key(priority=pods[0].priority, created=pods[0].created, uid=pods[0].uid))
+            at = min((pod.bound_at for pod in pods if pod.bound_at is not None), default=0.0)
+            yield order, at, [cluster.nodes.rows[pod.node] for pod in pods]
+
+
+def _order(entry: Overtaken) -> Order:
+    return entry.order

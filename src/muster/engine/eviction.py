@@ -1,0 +1,82 @@
+"""Carries plans out: evicts victims, keeps the room for whom they go, and says so when it was in vain."""
+
+from __future__ import annotations
+
+from muster.cluster.cluster import Cluster
+from muster.cluster.pods import PodState
+from muster.engine.decisions import Decision, Event, Evict, Loss, Lost, PodRef
+from muster.engine.fences import Fence, Fences
+from muster.engine.intake import Intake
+from muster.engine.preemption import Plan
+from muster.engine.queue import Unit
+from muster.framework.profile import Profile
+
+PREEMPTED = "PreemptionByScheduler"
+
+
+class Eviction:
+    """The only one who asks for pods of other units to be deleted."""
+
+    def __init__(
+        self, cluster: Cluster, profile: Profile, *, intake: Intake, fences: Fences, decisions: list[Decision]
+    ) -> None:
+        self._cluster = cluster
+        self._scheduler = min(profile.scheduler_names)
+        self._intake = intake
+        self._fences = fences
+        self._decisions = decisions
+        self._evictions: list[Decision] = []
+
+    def take(self) -> list[Decision]:
+        """The evictions since this was last asked; to be told last, when all say where their room is kept."""
+        taken, self._evictions = self._evictions, []
+        return taken
+
+    def carry_out(self, unit: Unit, plan: Plan, now: float) -> None:
+        """Evicts who must go, takes room from those for whom less precious room is kept, and keeps the unit's."""
+        name = unit.name
+        for victim in plan.victims:
+            if victim.kept:
+                self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room")
+        pods = sorted(plan.pods, key=lambda pod: pod.key)
+        if pods:
+            unit.evicts()
+            self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
+        self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods))
+
+    def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
+        kind = "pod" if unit.pod else "podgroup"
+        for pod in pods:
+            # until its object says how much grace it has
+            pod.leaving_until = now
+            self._intake.move(pod, pod.stage, leaving=True)
+            gang = self._cluster.gangs.get(pod.gang) if pod.gang else None
+            if gang is not None:
+                gang.lost_to = unit.name
+        message = f"{self._scheduler}: preempting to accommodate a higher priority {kind}"
+        refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
+        self._evictions.append(Evict(unit.name, refs, PREEMPTED, message))
+        note = f"Preempted by {kind} {unit.uid} on node {where}"
+        self._evictions.append(Event(reason="Preempted", note=note, action="Preempting", pods=refs))
+
+    def lose(self, key: str, why: Loss, message: str) -> Fence | None:
+        """Nothing is kept for the unit any more, and people learn why if others were evicted for it."""
+        fence = self._fences.take_down(key)
+        if fence is None:
+            return None
+        self._cluster.stirred[key] = None
+        if fence.evicted:
+            pod = self._cluster.pods.get(key)
+            name = pod.key if pod is not None else key
+            message = f"room that others were evicted for is lost: {message}"
+            self._decisions.append(Lost(name, why, message))
+            gone = fence.pods[0].gang is None and pod is None
+            if not gone:
+                refs = (PodRef(pod.uid, pod.key),) if pod is not None else ()
+                gang = "" if pod is not None else key
+                self._decisions.append(
+                    Event(
+                        reason="PreemptionLost", note=message, action="Preempting", warning=True, pods=refs, gang=gang
+                    )
+                )
+        return fence

@@ -1,0 +1,142 @@
+"""Room that is kept for units whose victims are still leaving.
+
+A member's place counts as taken from the moment its unit has one, even while the victims are still there: whoever
+comes later, of equal or lower priority, does not see it.  What is kept for whom stands on the pods themselves
+(nominatedNodeName), so that a new scheduler keeps it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from muster.cluster.cluster import Cluster
+from muster.cluster.pods import PodState
+from muster.cluster.usage import Usage
+from muster.cluster.victims import Victim
+from muster.engine.decisions import Loss
+
+
+class Fence(msgspec.Struct, gc=False, eq=False):
+    """What is kept for one unit.  Its members know where (`PodState.kept`)."""
+
+    unit: str
+    priority: int
+    pods: list[PodState]
+    evicted: bool
+    """Somebody was evicted for it, as far as is known."""
+    neighbours: frozenset[str]
+    """Pods on its nodes when it was put up: whoever else comes is a stranger."""
+
+
+class Fences:
+    """All that is kept, by unit."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._fences: dict[str, Fence] = {}
+
+    def __len__(self) -> int:
+        return len(self._fences)
+
+    def of(self, unit: str) -> Fence | None:
+        return self._fences.get(unit)
+
+    def put_up(self, unit: str, places: Iterable[tuple[PodState, str]], *, priority: int, evicted: bool) -> Fence:
+        """Keeps these places for the unit, in place of what was kept before."""
+        before = self.take_down(unit)
+        kept: list[PodState] = []
+        for pod, node in places:
+            self._cluster.keep(pod, node)
+            kept.append(pod)
+        fence = Fence(
+            unit=unit,
+            priority=priority,
+            pods=kept,
+            evicted=evicted or (before is not None and before.evicted),
+            neighbours=frozenset(uid for pod in kept for uid in self._cluster.on_node.get(pod.kept, ())),
+        )
+        self._fences[unit] = fence
+        return fence
+
+    def take_down(self, unit: str) -> Fence | None:
+        """Nothing is kept for the unit any more."""
+        fence = self._fences.pop(unit, None)
+        if fence is not None:
+            for pod in fence.pods:
+                self._cluster.give_up(pod)
+        return fence
+
+    def lift(self, unit: str, usage: Usage) -> None:
+        """Gives a trial the room that is kept for the unit."""
+        fence = self._fences.get(unit)
+        for pod in fence.pods if fence else ():
+            row = self._cluster.nodes.rows.get(pod.kept)
+            if row is not None:
+                usage.remove(row, pod.pod_class)
+
+    def lower_than(self, priority: int) -> list[Victim]:
+        """Room that a unit of this priority may take although it is kept for others."""
+        return [
+            Victim(
+                key=fence.unit,
+                pods=[pod for pod in fence.pods if pod.kept],
+                priority=fence.priority,
+                in_gang=True,
+                started=float("-inf"),
+                kept=fence.unit,
+            )
+            for fence in self._fences.values()
+            if fence.priority < priority
+        ]
+
+    # --- whether it still holds what it promises ---
+
+    def waited_for(self, fence: Fence, now: float, *, patience: float) -> list[PodState]:
+        """Pods that are on their way out of the fence's nodes."""
+        nodes = dict.fromkeys(pod.kept for pod in fence.pods if pod.kept)
+        return [
+            pod
+            for node in nodes
+            for pod in self._cluster.on_node.get(node, {}).values()
+            if pod.leaving and not overdue(pod, now, patience=patience)
+        ]
+
+    def loss(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
+        """Why the kept places no longer serve the unit, if they do not; nobody has looked at its members yet."""
+        if any(not pod.kept or not pod.candidate for pod in fence.pods):
+            return Loss.PREEMPTOR, "its members have changed"
+        for pod in fence.pods:
+            if pod.kept not in self._cluster.nodes.rows:
+                return Loss.NODE, f"node {pod.kept} is gone"
+        for node in dict.fromkeys(pod.kept for pod in fence.pods):
+            if not self._has_room(node, now, patience):
+                return self._who_took(fence, node)
+        return None
+
+    def _has_room(self, node: str, now: float, patience: float) -> bool:
+        """Whether the node holds all that is on it or kept on it, once those have left who are leaving."""
+        row = self._cluster.nodes.rows[node]
+        free = self._cluster.nodes.usage.free[:, row].copy()
+        for pod in self._cluster.on_node.get(node, {}).values():
+            if pod.leaving and not overdue(pod, now, patience=patience):
+                for resource, amount in pod.pod_class.room:
+                    free[resource] += amount
+        asked = {resource for pod in self._cluster.kept_on[node].values() for resource, _ in pod.pod_class.room}
+        return all(free[resource] >= 0 for resource in asked)
+
+    def _who_took(self, fence: Fence, node: str) -> tuple[Loss, str]:
+        for pod in self._cluster.on_node.get(node, {}).values():
+            if pod.uid not in fence.neighbours and not pod.leaving:
+                if pod.ours:
+                    return Loss.PRIORITY, f"{pod.key} took room on node {node}"
+                return Loss.FOREIGN, f"another scheduler put {pod.key} on node {node}"
+        if any(pod.leaving for pod in self._cluster.on_node.get(node, {}).values()):
+            return Loss.VICTIMS, f"pods on node {node} that were to leave are still there"
+        return Loss.NODE, f"node {node} has less room than before"
+
+
+def overdue(pod: PodState, now: float, *, patience: float) -> bool:
+    """Whether nobody should count any longer on the pod's leaving."""
+    return pod.leaving_until is not None and now > pod.leaving_until + patience

@@ -1,0 +1,104 @@
+"""What is read of a cluster and told to the engine."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from muster.app.inbox import Inbox
+from muster.app.informers import Informers
+from muster.base.errors import ApiError
+from muster.engine.changes import BudgetGone, BudgetSeen
+from muster.kube.resources import (
+    CUSTOM_POD_GROUPS,
+    DISRUPTION_BUDGETS,
+    NATIVE_POD_GROUPS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+)
+from tests.kube_client.server import Api, Direct, deleted, modified, page, refusal, running, until
+
+pytestmark = pytest.mark.looptime
+
+BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
+KINDS = (NODES, PRIORITY_CLASSES, DISRUPTION_BUDGETS, *NATIVE_POD_GROUPS, *CUSTOM_POD_GROUPS, PODS)
+
+
+@pytest.fixture
+def api():
+    """A cluster with nothing in it."""
+    api = Api()
+    for kind in KINDS:
+        api.on("LIST", kind.path(), page())
+    return api
+
+
+@asynccontextmanager
+async def reading(api):
+    inbox = Inbox()
+    informers = Informers(Direct(api), inbox)
+
+    async def read():
+        await asyncio.gather(*(reflector.run() for reflector in informers))
+
+    async with running(read()):
+        yield informers, inbox
+
+
+def budget(version=1, *, allowed=0):
+    return {
+        "metadata": {"name": "b", "namespace": "team", "uid": "uid-b", "resourceVersion": str(version)},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": "50%"},
+        "status": {"disruptionsAllowed": allowed, "disruptedPods": {"web-1": "2027-01-15T08:00:00Z"}},
+    }
+
+
+async def test_disruption_budgets_are_told_as_they_come_change_and_go(api):
+    api.on("LIST", BUDGETS, page(budget()))
+    async with reading(api) as (informers, inbox):
+        await informers.synced()
+        (seen,) = inbox.take()
+        assert isinstance(seen, BudgetSeen)
+        assert seen.budget.spec.selector.matches({"app": "web"})
+        assert seen.budget.status.disrupted_pods.keys() == {"web-1"}
+        await until(lambda: any(call.path == BUDGETS for call in api.asked("WATCH")))
+        (watch,) = [
+            stream for call, stream in zip(api.asked("WATCH"), api.streams, strict=True) if call.path == BUDGETS
+        ]
+        watch.send(modified(budget(2, allowed=3)), deleted(budget(3)))
+        await until(inbox.filled.is_set)
+        changed, gone = inbox.take()
+        assert changed.budget.status.disruptions_allowed == 3
+        assert gone == BudgetGone("team/b")
+
+
+async def test_nothing_is_in_step_before_the_budgets_were_read(api):
+    api.on("LIST", BUDGETS, refusal(403, "poddisruptionbudgets.policy is forbidden"))
+    async with reading(api) as (informers, _):
+        await until(lambda: informers.budgets.trouble is not None)
+        await until(lambda: all(one.synced.is_set() for one in informers if one is not informers.budgets))
+        assert not informers.budgets.synced.is_set()
+        assert isinstance(informers.budgets.trouble, ApiError)
+
+
+async def test_a_404_does_not_take_the_budgets_away(api):
+    """Evicting as if there were none would be worse than waiting."""
+    api.on("LIST", BUDGETS, page(budget()), refusal(404))
+    async with reading(api) as (informers, inbox):
+        await informers.synced()
+        inbox.take()
+        refreshing = asyncio.create_task(informers.budgets.refresh())
+        await until(lambda: informers.budgets.trouble is not None)
+        assert not refreshing.done()
+        refreshing.cancel()
+        assert inbox.take() == []
+
+
+async def test_a_new_leader_reads_the_budgets_anew(api):
+    api.on("LIST", BUDGETS, page(budget()), page(budget(2, allowed=3)))
+    async with reading(api) as (informers, inbox):
+        await informers.synced()
+        inbox.take()
+        await informers.refresh()
+        assert [change.budget.status.disruptions_allowed for change in inbox.take()] == [3]

@@ -1,0 +1,296 @@
+"""How decisions are carried out: what is sent, in which order, and what is not lost on the way."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from muster.app.inbox import Inbox
+from muster.app.informers import Informers
+from muster.app.scheduler import Scheduler
+from muster.cluster.cluster import Cluster
+from muster.engine.changes import NodeGone, PodGone
+from muster.engine.decisions import Bind, Evict, Loss, Lost, Placement, PodCondition, PodRef, Release
+from muster.kube.limits import Limit
+from muster.kube.outbox import Outbox
+from tests.kube_client.server import Api, Direct, Held, Reply, refusal, running, settled, until
+
+pytestmark = pytest.mark.looptime
+
+START = 1_800_000_000.0
+NOTHING = NodeGone("no-such-node")
+
+
+def path(name, subresource=""):
+    return f"/api/v1/namespaces/team/pods/{name}" + (f"/{subresource}" if subresource else "")
+
+
+def ref(name):
+    return PodRef(f"uid-{name}", f"team/{name}")
+
+
+def waits(*names, message="no room", transition=True, on=()):
+    return PodCondition(tuple(map(ref, names)), "Unschedulable", message, transition, tuple(on))
+
+
+def binds(name, node="n1"):
+    return Bind(f"team/{name}", (Placement(f"uid-{name}", f"team/{name}", node),))
+
+
+class Script:
+    """An engine that decides what it was told to."""
+
+    next_decide_at = None
+
+    def __init__(self):
+        self.cluster = Cluster(states={})
+        self.coming = []
+
+    def apply(self, changes):
+        pass
+
+    def decide(self, now, budget):
+        decisions, self.coming = self.coming, []
+        return decisions
+
+
+class Stage:
+    def __init__(self, api, *, places):
+        self.api = api
+        self.engine = Script()
+        self.inbox = Inbox()
+        self.outbox = Outbox(limit=Limit(first=places, most=places))
+        client = Direct(api)
+        self.scheduler = Scheduler(
+            client,
+            self.engine,
+            inbox=self.inbox,
+            outbox=self.outbox,
+            informers=Informers(client, self.inbox),
+            clock=lambda: START + asyncio.get_running_loop().time(),
+            reporter="muster",
+            instance="muster-0",
+        )
+
+    async def decide(self, *decisions, told=NOTHING):
+        """The engine is told something and decides this; returns when it is on its way."""
+        self.engine.coming = list(decisions)
+        self.inbox.put([told])
+        await until_decided(self)
+
+    async def carry_out(self, *decisions):
+        await self.decide(*decisions)
+        await self.outbox.done()
+
+    def sent(self):
+        return [(call.method, call.path) for call in self.api.calls]
+
+    def said(self):
+        """The status of each patch, in the order in which they were sent."""
+        return [call.document["status"] for call in self.api.asked("PATCH")]
+
+
+async def until_decided(stage):
+    # changes are gathered for a moment
+    await asyncio.sleep(0.01)
+    await until(lambda: not stage.engine.coming)
+    await settled(5)
+
+
+@asynccontextmanager
+async def at_work(api, *, places=10):
+    stage = Stage(api, places=places)
+    async with running(stage.scheduler.run()):
+        yield stage
+        await stage.outbox.close()
+
+
+@pytest.fixture
+def api():
+    """Pods a, b and c of which anything may be written."""
+    api = Api()
+    for name in "abc":
+        api.on("PATCH", path(name, "status"), Reply({}))
+        api.on("POST", path(name, "binding"), Reply({}, 201))
+        api.on("DELETE", path(name), Reply({}))
+    return api
+
+
+# nominations
+
+
+async def test_each_pod_is_nominated_to_its_own_node(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", "b", on=("n1", "n2")))
+        assert {call.path: call.document["status"]["nominatedNodeName"] for call in api.calls} == {
+            path("a", "status"): "n1",
+            path("b", "status"): "n2",
+        }
+
+
+async def test_pods_that_are_nominated_nowhere_say_so(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", "b"))
+        assert [status["nominatedNodeName"] for status in stage.said()] == [None, None]
+
+
+async def test_nobody_is_evicted_before_it_is_written_for_whom(api):
+    eviction = Evict("team/a", (ref("c"),), "PreemptionByScheduler", "for a")
+    async with at_work(api, places=1) as stage:
+        await stage.carry_out(waits("b"), eviction, waits("a", on=("n1",)))
+        assert stage.sent() == [
+            ("PATCH", path("a", "status")),
+            ("PATCH", path("c", "status")),
+            ("DELETE", path("c")),
+            ("PATCH", path("b", "status")),
+        ]
+
+
+REFUSED = [refusal(422)] * 20
+
+
+async def test_a_nomination_is_written_however_often_the_server_refuses(api):
+    api.on("PATCH", path("a", "status"), *REFUSED, Reply({}))
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", on=("n1",)))
+        assert len(api.calls) == 21
+
+
+async def test_the_end_of_a_nomination_is_written_however_often_the_server_refuses(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", on=("n1",)))
+        api.on("PATCH", path("a", "status"), *REFUSED, Reply({}))
+        await stage.carry_out(waits("a", transition=False))
+        assert len(api.calls) == 22
+        assert stage.said()[-1]["nominatedNodeName"] is None
+
+
+async def test_an_ordinary_condition_that_is_refused_is_given_up(api):
+    api.on("PATCH", path("a", "status"), *REFUSED)
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a"))
+        assert len(api.calls) == 1
+
+
+async def test_the_latest_of_several_nominations_is_the_one_that_is_written(api):
+    held = Held(Reply({}))
+    api.on("PATCH", path("a", "status"), held, Reply({}))
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", on=("n1",)))
+        await stage.decide(waits("a", on=("n2",)))
+        await stage.decide(waits("a"))
+        held.gate.set()
+        await stage.outbox.done()
+        assert [status["nominatedNodeName"] for status in stage.said()] == ["n1", None]
+
+
+# times
+
+
+def times(stage):
+    return [status["conditions"][0].get("lastTransitionTime") for status in stage.said()]
+
+
+async def test_a_condition_that_replaces_one_that_was_never_sent_has_its_time(api):
+    held = Held(Reply({}))
+    api.on("PATCH", path("b", "status"), held)
+    async with at_work(api, places=1) as stage:
+        await stage.decide(waits("b"))
+        await stage.decide(waits("a"))
+        await asyncio.sleep(10)
+        await stage.decide(waits("a", message="less room", transition=False))
+        held.gate.set()
+        await stage.outbox.done()
+        assert times(stage) == ["2027-01-15T08:00:00Z", "2027-01-15T08:00:00Z"]
+        assert stage.said()[-1]["conditions"][0]["message"] == "less room"
+
+
+async def test_a_condition_that_follows_one_that_failed_has_its_time(api):
+    api.on("PATCH", path("a", "status"), refusal(422), Reply({}))
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a"))
+        await asyncio.sleep(10)
+        await stage.carry_out(waits("a", message="less room", transition=False))
+        assert times(stage) == ["2027-01-15T08:00:00Z"] * 2
+
+
+async def test_a_condition_that_follows_one_that_was_written_leaves_the_time_alone(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a"))
+        await stage.carry_out(waits("a", message="less room", transition=False))
+        assert times(stage) == ["2027-01-15T08:00:00Z", None]
+
+
+async def test_a_time_that_a_refused_bind_replaced_is_written_after_it(api):
+    held = Held(Reply({}, 201))
+    api.on("POST", path("b", "binding"), held)
+    api.on("POST", path("a", "binding"), refusal(422))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"), waits("a"))
+        await stage.decide(binds("a"))
+        held.gate.set()
+        await stage.outbox.done()
+        await stage.carry_out(waits("a", message="denied", transition=False))
+        assert times(stage) == ["2027-01-15T08:00:00Z"]
+
+
+# binds
+
+
+async def test_a_bind_takes_the_place_of_a_nomination_that_was_not_sent(api):
+    held = Held(Reply({}))
+    api.on("PATCH", path("b", "status"), held)
+    async with at_work(api, places=1) as stage:
+        await stage.decide(waits("b", on=("n1",)))
+        await stage.decide(waits("a", on=("n2",)))
+        await stage.decide(binds("a", "n2"))
+        held.gate.set()
+        await stage.outbox.done()
+        assert stage.sent() == [("PATCH", path("b", "status")), ("POST", path("a", "binding"))]
+
+
+@pytest.mark.parametrize("name", ["bound", "gone"])
+async def test_nothing_is_kept_of_pods_that_are(api, name):
+    api.on("PATCH", path("a", "status"), refusal(422))
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("b", on=("n1",)), waits("a"))
+        assert stage.scheduler._unsaid
+        if name == "bound":
+            await stage.carry_out(binds("a"), binds("b"))
+        else:
+            await stage.decide(told=PodGone("uid-a"))
+            await stage.decide(told=PodGone("uid-b"))
+        assert not stage.scheduler._unsaid
+
+
+# evictions
+
+
+@pytest.mark.parametrize("kind", [Evict, Release])
+async def test_who_must_go_is_told_why_and_deleted_by_uid(api, kind):
+    async with at_work(api) as stage:
+        await stage.carry_out(kind("team/b", (ref("a"),), "PreemptionByScheduler", "for team/b"))
+        said, deletion = api.calls
+        (condition,) = said.document["status"]["conditions"]
+        assert (condition["type"], condition["status"]) == ("DisruptionTarget", "True")
+        assert (condition["reason"], condition["message"]) == ("PreemptionByScheduler", "for team/b")
+        assert deletion.method == "DELETE"
+        assert deletion.document["preconditions"] == {"uid": "uid-a"}
+
+
+async def test_an_eviction_that_is_refused_is_tried_until_it_is_done(api):
+    api.on("DELETE", path("a"), *[refusal(403)] * 20, Reply({}))
+    async with at_work(api) as stage:
+        await stage.carry_out(Evict("team/b", (ref("a"),), "PreemptionByScheduler", "for team/b"))
+        assert len(api.asked("DELETE")) == 21
+
+
+async def test_an_eviction_in_vain_is_in_the_log_with_its_reason(api):
+    with capture_logs() as logs:
+        async with at_work(api) as stage:
+            await stage.carry_out(Lost("team/b", Loss.NODE, "n1 went"))
+    [line] = [line for line in logs if line["event"] == "evicted in vain"]
+    assert (line["unit"], line["reason"], line["why"]) == ("team/b", "node lost", "n1 went")
+    assert line["log_level"] == "warning"
+    assert api.calls == []

@@ -176,7 +176,10 @@ def test_a_release_is_no_eviction():
     text = f"{RUNNING}expect: {{evicted: 0}}"
     result = scripted(text, {5: [evict("web-1", kind=Release, reason="Timeout")]})
     assert missed(result) == []
-    assert told(result) == [(15, "loses", "web loses 1 pod on n-1")]
+    assert told(result) == [
+        (5, "released", f"1 pod of web on n-1 is released: {WHY}"),
+        (15, "loses", "web loses 1 pod on n-1"),
+    ]
 
 
 # --- room that is kept, and lost ---

@@ -104,6 +104,18 @@ class Cluster:
             self.levels.add(pod, row, -1)
         pod.node, pod.stranded = "", False
 
+    def relevel(self, gang: GangState) -> None:
+        """The gang's priority may have changed, and with it the one at which its members can be evicted."""
+        priority = gang.priority
+        for pod in gang.members.values():
+            if pod.level != priority and pod.takes_room:
+                row = self.nodes.rows.get(pod.node)
+                if row is not None:
+                    self.levels.add(pod, row, -1)
+                pod.level = priority
+                if row is not None:
+                    self.levels.add(pod, row, 1)
+
     def leave(self, pod: PodState) -> None:
         """The pod is on its way out; it takes its room until it is gone."""
         pod.leaving = True

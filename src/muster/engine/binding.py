@@ -50,6 +50,8 @@ class Binding:
         self._status = status
         self._decisions = decisions
         self._deadlines: dict[str, float] = {}
+        self._falls: dict[str, tuple[float, float | None]] = {}
+        """Gangs below their minimum: since when, and how long that may last; timers are set for that."""
 
     def failed(self, pod: PodState, change: BindFailed, now: float) -> bool:
         """Handles a failed bind; returns whether the pod needs another place."""
@@ -76,6 +78,7 @@ class Binding:
             pod.denied_at = now
             self._timers.set(now + DENIED_SECONDS, DENIAL, key=pod.uid)
         if now - pod.denied_at >= DENIED_SECONDS:
+            self._timers.set(now, DENIAL, key=pod.uid)
             return False
         if node in pod.denied_on:
             # it was denied here before: elsewhere next
@@ -97,8 +100,9 @@ class Binding:
             self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
 
     def forget(self, key: str) -> None:
-        """The gang is gone."""
+        """The gang is gone, or must be looked at anew."""
         self._deadlines.pop(key, None)
+        self._falls.pop(key, None)
 
     def look_at(self, gang: GangState, now: float) -> None:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
@@ -106,6 +110,7 @@ class Binding:
             return
         if gang.unbound == 0:
             gang.fallen, gang.below_since, gang.lost_to, gang.rounds = False, None, "", 0
+            self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
         elif gang.below_minimum:
             self._look_at_fallen(gang, now)
@@ -127,12 +132,17 @@ class Binding:
 
     def _look_at_fallen(self, gang: GangState, now: float) -> None:
         """It has started and is below its minimum: since when, and what follows from that."""
-        assert gang.declared is not None
+        declared = gang.declared
+        assert declared is not None
         if gang.below_since is None:
             gang.below_since = now
-            self._timers.set(now + _QUIET_SECONDS, BELOW, key=gang.key)
-            if gang.declared.below_minimum is BelowMinimum.RESTART:
-                self._timers.set(now + gang.declared.grace_seconds, TAKE_DOWN, key=gang.key)
+        since = gang.below_since
+        grace = declared.grace_seconds if declared.below_minimum is BelowMinimum.RESTART else None
+        if self._falls.get(gang.key) != (since, grace):
+            self._falls[gang.key] = since, grace
+            self._timers.set(max(now, since + _QUIET_SECONDS), BELOW, key=gang.key)
+            if grace is not None:
+                self._timers.set(max(now, since + grace), TAKE_DOWN, key=gang.key)
         if not gang.fallen and not gang.running and not gang.binding and gang.candidates:
             gang.fallen = True
 
@@ -154,7 +164,6 @@ class Binding:
         if not gang.below_minimum or gang.fallen or not gang.running:
             return False
         if now < since + declared.grace_seconds:
-            self._timers.set(since + declared.grace_seconds, TAKE_DOWN, key=gang.key)
             return False
         message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
         gang.fallen = True

@@ -103,7 +103,7 @@ class Decider:
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
         while run:
-            rows = self._stream.place(run) if self._stream.window > 1 and not self.bypass else []
+            rows = self._place(run) if self._stream.window > 1 and not self.bypass else []
             tried.extend(self._placed(*found) for found in zip(run, rows, strict=False))
             del run[: len(rows)]
             if not rows:
@@ -111,6 +111,12 @@ class Decider:
                 if tried[-1].outcome is not Outcome.PLACED:
                     break
         return tried, [small.unit for small in run] + ([rest] if rest is not None else [])
+
+    def _place(self, run: list[Small]) -> list[list[int]]:
+        try:
+            return self._stream.place(run)
+        except Exception:  # whoever is to blame shows when each is tried alone
+            return []
 
     # --- small units, many at once ---
 
@@ -280,9 +286,7 @@ class Decider:
         """The verdict with what is being done for the unit."""
         fence, entry = self.fences.of(unit.key), self.bypass.of(unit.key)
         if fence is not None:
-            patience = self._preemption.patience_seconds
-            leaving = len(self.fences.waited_for(fence, self._now, patience=patience))
-            return replace(verdict, outcome=Outcome.PREEMPTING, leaving=leaving, suggestion=None)
+            return replace(verdict, outcome=Outcome.PREEMPTING, leaving=fence.waits_for, suggestion=None)
         passed = entry.passed if entry is not None and entry.held else 0
         return replace(verdict, passed=passed, no_evictions=self._no_evictions(unit))
 

@@ -82,10 +82,11 @@ class Engine:
         self._now = 0.0
         self._unbooked = 0
         self._settled = True
-        self._began = False
+        self._new = True
+        """What was there when this scheduler came has not been looked at in full."""
         self._share = Share(profile.fairness.failing_share)
         self._hopeful: list[tuple[Order, int, Unit]] = []
-        """Units that wait and may have others evicted, in order; with the ticket that each had when it began to wait."""
+        """Units that wait and may have others evicted, in order, with the ticket that each had when it began to."""
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Takes changes in; `decide` acts on them."""
@@ -97,10 +98,10 @@ class Engine:
         `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
         """
         self._now = now
-        if not self._began:
-            self._began = True
+        if self._new:
             self._decider.bypass.begin()
         self._settled = self._settle()
+        self._new = self._new and not self._settled
         self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
         self._wake()
         self._wake_preemptors()
@@ -129,7 +130,7 @@ class Engine:
     @property
     def next_decide_at(self) -> float | None:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
-        if len(self._queue) or self._unbooked or not self._settled:
+        if len(self._queue) or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
         return self._timers.next
 
@@ -316,6 +317,8 @@ class Engine:
 
     def _keep_again(self, unit: Unit, pods: list[PodState]) -> None:
         """What a scheduler before us kept for the unit stands on its pods."""
+        if not self._new:
+            return
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:

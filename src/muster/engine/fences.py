@@ -26,6 +26,8 @@ class Fence(msgspec.Struct, gc=False, eq=False):
     pods: list[PodState]
     evicted: bool
     """Somebody was evicted for it, as far as is known."""
+    waits_for: int
+    """How many were on their way out of its nodes when it was put up: told once, not counted down."""
     neighbours: frozenset[str]
     """Pods on its nodes when it was put up: whoever else comes is a stranger."""
 
@@ -50,12 +52,15 @@ class Fences:
         for pod, node in places:
             self._cluster.keep(pod, node)
             kept.append(pod)
+        nodes = dict.fromkeys(pod.kept for pod in kept)
+        there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
         fence = Fence(
             unit=unit,
             priority=priority,
             pods=kept,
             evicted=evicted or (before is not None and before.evicted),
-            neighbours=frozenset(uid for pod in kept for uid in self._cluster.on_node.get(pod.kept, ())),
+            waits_for=sum(pod.leaving for pod in there),
+            neighbours=frozenset(pod.uid for pod in there),
         )
         self._fences[unit] = fence
         return fence
@@ -92,16 +97,6 @@ class Fences:
         ]
 
     # --- whether it still holds what it promises ---
-
-    def waited_for(self, fence: Fence, now: float, *, patience: float) -> list[PodState]:
-        """Pods that are on their way out of the fence's nodes."""
-        nodes = dict.fromkeys(pod.kept for pod in fence.pods if pod.kept)
-        return [
-            pod
-            for node in nodes
-            for pod in self._cluster.on_node.get(node, {}).values()
-            if pod.leaving and not overdue(pod, now, patience=patience)
-        ]
 
     def loss(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
         """Why the kept places no longer serve the unit, if they do not; nobody has looked at its members yet."""

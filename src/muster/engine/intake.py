@@ -142,7 +142,9 @@ class Intake:
         if declared.said is not None and (declared.started or not told_started):
             # an older view of the object does not take back that the gang has started
             gang.said = (declared.started, *declared.said)
-        gang.declared = declared
+        before, gang.declared = gang.priority, declared
+        if gang.priority != before:
+            self._cluster.relevel(gang)
         self.noted.gangs[gang.key] = None
 
     def _group_gone(self, change: GroupGone) -> None:
@@ -200,7 +202,11 @@ class Intake:
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
         if member is not None:
-            self._cluster.gang(member.gang).add(state)
+            gang = self._cluster.gang(member.gang)
+            before = gang.priority
+            gang.add(state)
+            if gang.priority != before:
+                self._cluster.relevel(gang)
             self.noted.gangs[member.gang] = None
             self.noted.members.append(state)
         elif ours:

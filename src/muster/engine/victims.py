@@ -22,6 +22,11 @@ class Candidates:
         self._rules = rules
         self._whole_gangs = whole_gangs
 
+    @property
+    def any_rule(self) -> bool:
+        """Whether the profile has anybody evicted at all."""
+        return bool(self._rules)
+
     def everywhere(self, *, unit: str, priority: int) -> list[Victim]:
         """All that could go for a unit of this priority; never its own members."""
         pods = (pod for there in self._cluster.on_node.values() for pod in there.values())

@@ -18,6 +18,8 @@ from muster.engine.ledger import Ledger, WantColumns
 from muster.engine.queue import Order, Unit
 from muster.framework.views import Views
 
+_PLENTY = 2**40
+
 
 class Parked:
     """One unit that waits: how many members of each class it has, and how many of them all it needs."""
@@ -143,7 +145,10 @@ class WaitingRoom:
         return found
 
     def _room(self, pod_class: PodClass) -> int:
-        return int(self._views.of(pod_class).copies.sum())
+        try:
+            return int(self._views.of(pod_class).copies.sum())
+        except Exception:  # a plugin's bug: whoever waits finds out when it is tried
+            return _PLENTY
 
     # --- the columns ---
 

@@ -64,5 +64,10 @@ class Kubelets:
         return taken + count > amount(resource, node.status.allocatable.get(resource, 0))
 
 
+def is_refusal(reason: str) -> bool:
+    """Whether a pod's status says that no kubelet took it in."""
+    return reason.startswith("OutOf") or reason == "NodePorts"
+
+
 def _guest(pod: Pod) -> _Guest:
     return _Guest(pod.spec, {"pods": 1, **dict(effective_requests(pod.spec).amounts)}, ports_of(pod))

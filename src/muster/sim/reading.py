@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from muster.api.times import seconds
 from muster.api.wire import Condition, Node, Pod, PodGroup, condition
 from muster.engine.decisions import Placement
-from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, TIMEOUT_ANNOTATION
-from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS
+from muster.gangs.dialects.v1beta1 import (
+    BELOW_MINIMUM,
+    BELOW_MINIMUM_ANNOTATION,
+    GRACE_ANNOTATION,
+    INITIALLY_SCHEDULED,
+    ON_PARTIAL_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+)
+from muster.gangs.model import DEFAULT_GRACE_SECONDS, DEFAULT_TIMEOUT_SECONDS
 from muster.sim.oracle import most_placed
 from muster.sim.plain import Needs, Place, Room, admits, fits, key_of, needs_of, room_of, take, unit_of
 from muster.sim.world import World
@@ -18,24 +25,39 @@ from muster.sim.world import World
 ENDED = ("Succeeded", "Failed")
 OURS = "muster"
 
+MEMBERS_LOST = "MembersLost"
+"""What a gang says that is below its minimum and may run on; with any other reason it must start whole again."""
+
+Order = tuple[int, int, float, str]
+
+# right of return: what was lost of a gang that runs goes ahead of everything of its priority
+_LONG_AGO = 1e12
+
 
 class Gang:
     """One gang by what the objects say.
 
-    Members count nowhere that are being deleted, failed, or wait for another scheduler.
+    Members count nowhere that are being deleted, failed, on a node that is not there, or wait for another scheduler.
     """
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.group: PodGroup | None = None
+        self.fell = False
+        """It was seen with nothing left of it after its start, and not whole since."""
+        self.members: list[Pod] = []
+        """All pods that name it."""
         self.candidates: list[Pod] = []
         """Pending, ours, not on their way."""
         self.gated = 0
         self.present = 0
         self.binding = 0
+        self.doubtful = 0
+        """Candidates whose bind may still be open, as far as the engine is concerned."""
         self.running = 0
         self.succeeded = 0
         self.bound_times: list[float] = []
+        self.priorities: list[int] = []
 
     @property
     def minimum(self) -> int:
@@ -60,8 +82,70 @@ class Gang:
         return self.said is not None and self.said.status == "True"
 
     @property
+    def below(self) -> Condition | None:
+        """What it says of being below its minimum."""
+        return None if self.group is None else condition(self.group.status.conditions, BELOW_MINIMUM)
+
+    @property
+    def says_below(self) -> bool:
+        return self.below is not None and self.below.status == "True"
+
+    @property
+    def below_minimum(self) -> bool:
+        """It has started, and fewer than its minimum are bound now."""
+        return self.group is not None and not self.basic and self.says_started and self.bound < self.minimum
+
+    @property
+    def fallen(self) -> bool:
+        """It had started, and must start whole again."""
+        if not self.below_minimum:
+            return False
+        told = self.says_below and self.below is not None and self.below.reason != MEMBERS_LOST
+        return told or self.fell or self.nothing_left
+
+    @property
+    def nothing_left(self) -> bool:
+        return bool(self.candidates) and not (self.running or self.binding or self.doubtful)
+
+    @property
+    def has_started(self) -> bool:
+        """What it lacks may come piece by piece."""
+        return self.says_started and not self.fallen
+
+    @property
     def started(self) -> bool:
-        return self.group is not None and (self.says_started or self.bound >= self.minimum)
+        return self.group is not None and (self.has_started or self.bound >= self.minimum)
+
+    @property
+    def priority(self) -> int:
+        if self.group is not None and self.group.spec.priority is not None:
+            return self.group.spec.priority
+        return min(self.priorities, default=0)
+
+    @property
+    def goes_whole(self) -> bool:
+        """Who evicts one member must evict all: it says so, or has not started."""
+        mode = None if self.group is None else self.group.spec.disruption_mode
+        return self.group is not None and (bool(mode and mode.all) or not self.started)
+
+    @property
+    def holds_partial(self) -> bool:
+        return self.group is not None and self.group.metadata.annotations.get(ON_PARTIAL_ANNOTATION) == "hold"
+
+    @property
+    def grace_seconds(self) -> float | None:
+        """How long it may be below its minimum before it is taken down; None for ever."""
+        annotations = {} if self.group is None else self.group.metadata.annotations
+        if annotations.get(BELOW_MINIMUM_ANNOTATION) != "restart":
+            return None
+        return float(annotations.get(GRACE_ANNOTATION) or DEFAULT_GRACE_SECONDS)
+
+    @property
+    def order(self) -> Order:
+        assert self.group is not None
+        meta = self.group.metadata
+        created = seconds(meta.creation_timestamp) - (_LONG_AGO if self.below_minimum else 0)
+        return (0 if self.partial else 1, -self.priority, created, meta.uid)
 
     @property
     def partial(self) -> bool:
@@ -88,21 +172,34 @@ class Waiting(NamedTuple):
     """A unit that may be decided now."""
 
     key: str
-    order: tuple[int, int, float, str]
+    order: Order
+    priority: int
     need: int
     pods: list[Pod]
     gang: Gang | None
 
 
 class Reading:
-    """Reads one world; what does not change is kept between readings.
+    """Reads one world as one of its schedulers must see it; what does not change is kept between readings.
 
-    `held` are binds that are not in flight but will be tried again: their pods count as being bound.
+    `held` are binds that are not in flight but will be tried again: their pods count as being bound.  `doubtful` ones
+    perhaps will.  `fallen` are UIDs of groups of which nothing was left after their start.
     """
 
-    def __init__(self, world: World, *, held: Mapping[str, Placement]) -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        scheduler: str,
+        held: Mapping[str, Placement],
+        doubtful: Mapping[str, Placement],
+        fallen: Container[str],
+    ) -> None:
         self._world = world
+        self.scheduler = scheduler
         self._held = held
+        self._doubtful = doubtful
+        self._fallen = fallen
         self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
 
@@ -118,11 +215,12 @@ class Reading:
 
     def waits(self, pod: Pod) -> bool:
         """Ours, pending, and no bind of it is open."""
-        ours = pod.spec.scheduler_name == OURS and pod.metadata.deletion_timestamp is None
+        ours = pod.spec.scheduler_name == self.scheduler and pod.metadata.deletion_timestamp is None
         return ours and pod.status.phase not in ENDED and not self.node_of(pod)
 
     def node_of(self, pod: Pod) -> str:
-        if pod.spec.node_name:
+        """Where it is bound, or on its way to if we sent it."""
+        if pod.spec.node_name or pod.spec.scheduler_name != self.scheduler:
             return pod.spec.node_name
         uid = pod.metadata.uid
         placement = self._world.in_flight.get(uid) or self._held.get(uid)
@@ -133,6 +231,7 @@ class Reading:
         for key, group in self._world.groups.items():
             gang = gangs[key] = Gang(key)
             gang.group = group
+            gang.fell = group.metadata.uid in self._fallen
         for pod in self._world.pods.values():
             if pod.spec.scheduling_group is not None:
                 key = unit_of(pod)
@@ -140,11 +239,15 @@ class Reading:
         return gangs
 
     def _count(self, pod: Pod, gang: Gang) -> None:
-        phase = pod.status.phase
-        foreign = pod.spec.scheduler_name != OURS and not pod.spec.node_name
+        phase, node = pod.status.phase, self.node_of(pod)
+        gang.members.append(pod)
+        foreign = pod.spec.scheduler_name != self.scheduler and not pod.spec.node_name
         if foreign or phase == "Failed" or pod.metadata.deletion_timestamp is not None:
             return
+        if phase != "Succeeded" and node and node not in self._world.nodes:
+            return
         gang.present += 1
+        gang.priorities.append(pod.spec.priority or 0)
         if phase == "Succeeded" or pod.spec.node_name:
             gang.succeeded += phase == "Succeeded"
             gang.running += phase != "Succeeded"
@@ -152,33 +255,26 @@ class Reading:
             known = scheduled is not None and scheduled.status == "True" and phase != "Succeeded"
             if known and scheduled and scheduled.last_transition_time:
                 gang.bound_times.append(seconds(scheduled.last_transition_time))
-        elif self.node_of(pod):
+        elif node:
             gang.binding += 1
         else:
             gang.candidates.append(pod)
             gang.gated += bool(pod.spec.scheduling_gates)
+            gang.doubtful += pod.metadata.uid in self._doubtful
 
     def waiting(self, gangs: dict[str, Gang]) -> Iterator[Waiting]:
         """Every unit that may be decided now."""
         for pod in self._world.pods.values():
             lone = pod.spec.scheduling_group is None
             if lone and not pod.spec.scheduling_gates and self.waits(pod):
-                created = seconds(pod.metadata.creation_timestamp)
-                order = (1, -(pod.spec.priority or 0), created, pod.metadata.uid)
-                yield Waiting(key_of(pod), order, 1, [pod], None)
+                created, priority = seconds(pod.metadata.creation_timestamp), pod.spec.priority or 0
+                order = (1, -priority, created, pod.metadata.uid)
+                yield Waiting(key_of(pod), order, priority, 1, [pod], None)
         for gang in gangs.values():
             if gang.ready:
-                assert gang.group is not None
-                meta, spec = gang.group.metadata, gang.group.spec
-                order = (
-                    0 if gang.partial else 1,
-                    -(spec.priority or 0),
-                    seconds(meta.creation_timestamp),
-                    meta.uid,
-                )
-                need = 1 if gang.says_started else max(1, gang.minimum - gang.bound - gang.binding)
+                need = 1 if gang.has_started else max(1, gang.minimum - gang.bound - gang.binding)
                 pods = [pod for pod in gang.candidates if not pod.spec.scheduling_gates]
-                yield Waiting(gang.key, order, need, pods, gang)
+                yield Waiting(gang.key, gang.order, gang.priority, need, pods, gang)
 
     def wanted(self, unit: Waiting) -> dict[Needs, int]:
         return Counter(self.needs_of(pod) for pod in unit.pods)

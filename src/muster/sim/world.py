@@ -301,16 +301,15 @@ class World:
         pod = self.pods.get(uid)
         if pod is None or uid in self._leaving:
             return
-        meta, grace = pod.metadata, _grace_seconds(pod)
+        meta, grace = pod.metadata, grace_seconds(pod)
         stops = pod.spec.node_name and pod.status.phase not in _ENDED and meta.deletion_timestamp is None
         if not stops or not grace:
             self._remove_pod(uid)
             return
         self._leaving.add(uid)
         self._put_pod(replace(pod, metadata=replace(meta, deletion_timestamp=stamp(self.now + grace))))
-        stopping = min(float(meta.annotations.get(STOP_SECONDS, "0")), grace)
-        if stopping > 0:
-            self.at(self.now + stopping, lambda: self._remove_pod(uid))
+        if seconds := stop_seconds(pod):
+            self.at(self.now + seconds, lambda: self._remove_pod(uid))
         else:
             self._remove_pod(uid)
 
@@ -552,9 +551,17 @@ def _target(decision: Release | Evict, now: float) -> Condition:
     )
 
 
-def _grace_seconds(pod: Pod) -> int:
+def grace_seconds(pod: Pod) -> int:
+    """How long a pod may take to stop."""
     asked = pod.spec.termination_grace_period_seconds
     return _DEFAULT_GRACE_SECONDS if asked is None else asked
+
+
+def stop_seconds(pod: Pod) -> float:
+    """How long a pod takes to stop when it is told to; 0 if it has nothing to stop."""
+    if not pod.spec.node_name or pod.status.phase in _ENDED:
+        return 0.0
+    return min(float(pod.metadata.annotations.get(STOP_SECONDS, "0")), grace_seconds(pod))
 
 
 def _with_condition(pod: Pod, condition: Condition) -> Pod:

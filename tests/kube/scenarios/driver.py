@@ -5,17 +5,18 @@ import asyncio
 import msgspec
 from msgspec.structs import replace
 
-from muster.api.times import micro_stamp
+from muster.api.times import micro_stamp, stamp
 from muster.api.wire import condition
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.scheduler import Scheduler
 from muster.engine.changes import GroupSeen, PodSeen
-from muster.engine.decisions import Placement
+from muster.engine.decisions import Lost, Placement
 from muster.engine.engine import WORK, Engine
 from muster.kube.client import JSON, Client
 from muster.kube.outbox import Outbox
-from muster.plugins.defaults import default_profile
+from muster.plugins.registry import make_profile
+from muster.sim.world import grace_seconds
 
 
 class Driver:
@@ -24,8 +25,8 @@ class Driver:
     `late` counts binds that virtual time holds up on their way.
     """
 
-    def __init__(self, client, *, strategy, clock, times, late):
-        self.engine = _Engine(default_profile(strategy=strategy))
+    def __init__(self, client, *, parts, clock, times, late):
+        self.engine = _Engine(make_profile(parts))
         self.inbox = Inbox()
         self.lens = _Lens(self.inbox, times)
         self.informers = Informers(client, self.lens)
@@ -90,6 +91,11 @@ class _Engine(Engine):
 
     undecided = decided = False
 
+    def __init__(self, profile):
+        super().__init__(profile)
+        self.lost = []
+        """What it says of evictions in vain, until somebody takes it."""
+
     def apply(self, changes):
         self.undecided = True
         super().apply(changes)
@@ -98,17 +104,21 @@ class _Engine(Engine):
         self.undecided = False
         decisions = super().decide(now, budget)
         self.decided = self.decided or bool(decisions)
+        self.lost += [decision for decision in decisions if isinstance(decision, Lost)]
         return decisions
 
 
 class Times:
-    """When objects were made and bound, in virtual time; the server's timestamps are real ones, to the second."""
+    """When objects were made, bound and deleted, in virtual time; the server's timestamps are real ones."""
 
-    def __init__(self):
+    def __init__(self, clock):
+        self._clock = clock
         self.created = {}
         """By UID."""
         self.bound = {}
         """By UID."""
+        self._deleted = {}
+        """By UID: when pods that are being deleted were first seen so."""
         self._made = 0
 
     def next_age(self, now):
@@ -125,7 +135,7 @@ class Times:
         return change
 
     def _pod(self, pod):
-        pod = replace(pod, metadata=self._aged(pod.metadata))
+        pod = replace(pod, metadata=self._leaving(pod, self._aged(pod.metadata)))
         scheduled = condition(pod.status.conditions, "PodScheduled")
         bound = self.bound.get(pod.metadata.uid)
         if scheduled is None or scheduled.status != "True" or bound is None:
@@ -133,6 +143,12 @@ class Times:
         others = [other for other in pod.status.conditions if other is not scheduled]
         scheduled = replace(scheduled, last_transition_time=micro_stamp(bound))
         return replace(pod, status=replace(pod.status, conditions=(*others, scheduled)))
+
+    def _leaving(self, pod, metadata):
+        if metadata.deletion_timestamp is None:
+            return metadata
+        deleted = self._deleted.setdefault(metadata.uid, self._clock())
+        return replace(metadata, deletion_timestamp=stamp(deleted + grace_seconds(pod)))
 
     def _aged(self, metadata):
         created = self.created.get(metadata.uid)

@@ -10,20 +10,24 @@ from muster.api.wire import Pod, PodGroup, read
 from muster.base.errors import ApiError, ObjectError
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import JSON, MERGE_PATCH
-from muster.kube.resources import CUSTOM_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
+from muster.kube.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
+from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import (
+    ChangeBudget,
     ChangeGang,
     ChangeNode,
     Create,
     Delete,
     DisturbBinds,
     Drain,
+    EndPods,
     LoseNode,
     RefKind,
     Restart,
     Ungate,
 )
 from muster.sim.scenario.perform import in_gang
+from muster.sim.world import stop_seconds
 
 AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
 _TOGETHER = 32
@@ -94,6 +98,9 @@ class Hands:
             await self._requests("POST", PRIORITY_CLASSES.path(), manifest)
             self.made.append(PRIORITY_CLASSES.path(name=manifest["metadata"]["name"]))
             await self._admitted(manifest)
+        elif kind == "PodDisruptionBudget":
+            await self._requests("POST", DISRUPTION_BUDGETS.path(_namespace(manifest)), manifest)
+            await self._allow(manifests.key(manifest), manifest["status"]["disruptionsAllowed"])
         else:
             await self._requests("POST", NODES.path(), manifest)
             self.made.append(NODES.path(name=manifest["metadata"]["name"]))
@@ -133,7 +140,10 @@ class Hands:
     async def _(self, action: Delete):
         what = action.what
         if what.kind is RefKind.POD:
-            await self._requests("DELETE", _path(PODS, what.key), AT_ONCE)
+            await self._delete_pods([self._pod(what.key)])
+            return
+        if what.kind is RefKind.BUDGET:
+            await self._requests("DELETE", _path(DISRUPTION_BUDGETS, what.key))
             return
         pods = [] if what.kind is RefKind.GROUP else self._members(what.key)
         await self._requests.if_there("DELETE", _path(self._groups, what.key))
@@ -142,7 +152,8 @@ class Hands:
     @_do.register
     async def _(self, action: LoseNode):
         await self._requests("DELETE", NODES.path(name=action.node))
-        await self._delete_pods(self._pods_on(action.node))
+        pods = self._pods_on(action.node)
+        await asyncio.gather(*[self._requests("DELETE", _path(PODS, _key(pod)), AT_ONCE) for pod in pods])
 
     @_do.register
     async def _(self, action: Drain):
@@ -150,7 +161,12 @@ class Hands:
         await self._delete_pods(self._pods_on(action.node))
 
     async def _delete_pods(self, pods):
-        await asyncio.gather(*[self._requests("DELETE", _path(PODS, _key(pod)), AT_ONCE) for pod in pods])
+        """Who needs time to stop is asked to; who does not is gone before anybody looks."""
+
+        async def delete(pod):
+            await self._requests("DELETE", _path(PODS, _key(pod)), None if stop_seconds(pod) else AT_ONCE)
+
+        await asyncio.gather(*[delete(pod) for pod in pods])
 
     # --- changing ---
 
@@ -170,7 +186,29 @@ class Hands:
     @_do.register
     async def _(self, action: ChangeGang):
         policy = {"gang": {"minCount": action.minimum}}
-        await self._patch(_path(self._groups, action.gang), {"spec": {"schedulingPolicy": policy}})
+        spec = {} if action.minimum is None else {"schedulingPolicy": policy}
+        patch = {"metadata": {"annotations": action.annotations}, "spec": spec}
+        await self._patch(_path(self._groups, action.gang), patch)
+
+    @_do.register
+    async def _(self, action: ChangeBudget):
+        await self._allow(action.budget, action.allowed)
+
+    async def _allow(self, budget, disruptions):
+        # whoever counts disruptions is not there
+        await self._patch(
+            f"{_path(DISRUPTION_BUDGETS, budget)}/status", {"status": {"disruptionsAllowed": disruptions}}
+        )
+
+    @_do.register
+    async def _(self, action: EndPods):
+        what = action.what
+        pods = [self._pod(what.key)] if what.kind is RefKind.POD else self._members(what.key)
+        running = [pod for pod in pods if pod.status.phase == "Running"]
+        if not running:
+            raise ObjectError(f"{what} does not run")
+        for pod in running:
+            await self._stage.end_pod(pod, failed=action.failed, reason=action.reason)
 
     @_do.register
     async def _(self, action: Ungate):
@@ -196,6 +234,12 @@ class Hands:
         await self._stage.restart()
 
     # --- finding ---
+
+    def _pod(self, key):
+        for pod in self._stage.pods.values():
+            if _key(pod) == key:
+                return pod
+        raise ObjectError(f'pods "{key}" not found')
 
     def _members(self, gang):
         return [pod for pod in self._stage.pods.values() if in_gang(pod, gang)]

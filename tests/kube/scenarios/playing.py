@@ -8,8 +8,15 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 def played(scenario, cluster):
     kubeconfig, groups = cluster
-    with KubeStage(kubeconfig, groups=groups, strategy=scenario.strategy) as stage:
+    with KubeStage(kubeconfig, groups=groups, parts=scenario.parts) as stage:
         return play(scenario, stage, perform=stage.perform)
+
+
+def only_simulated(scenario):
+    """Why the scenario cannot be played here; "" if it can."""
+    if scenario.beside:
+        return "which of two schedulers is the first in an instant is chance on a real server"
+    return ""
 
 
 def missed(result):

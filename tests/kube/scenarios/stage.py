@@ -3,7 +3,7 @@
 Virtual time stands still while anything is under way and jumps when nothing is.  Nothing is under way when the
 driver has seen all that the server has (its reflectors know the versions that a fresh, consistent list shows), has
 nothing to decide now, and has sent all that it wants to send.  Kubelets are played here: pods run when they are
-bound, end when their time is over and go when they are asked to.
+bound, if there is room for them, end when their time is over, and go when they were asked to and have stopped.
 """
 
 import asyncio
@@ -14,16 +14,18 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from muster.api.wire import Node, Pod, PodGroup, PriorityClass
+from muster.api.times import stamp
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
 from muster.base.errors import ApiError
 from muster.engine.changes import Failure, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.gangs.dialects import membership
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
-from muster.kube.resources import NODES, PODS, PRIORITY_CLASSES
+from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
+from muster.sim.kubelets import Kubelets
 from muster.sim.scenario.perform import ScenarioFaults
 from muster.sim.scenario.run import START
-from muster.sim.world import EXIT_CODE, RUN_SECONDS, Happened
+from muster.sim.world import EXIT_CODE, ORPHAN_SECONDS, RUN_SECONDS, Happened, stop_seconds
 from tests.kube.scenarios.driver import Driver, Times, Wire
 from tests.kube.scenarios.hands import AT_ONCE, Hands, Requests
 
@@ -33,22 +35,26 @@ _LOOK_SECONDS = 0.003
 # how long a list that the driver has not caught up with is worth waiting for before the next one
 _CATCH_UP_SECONDS = 0.2
 
+# what the server is said to answer; a conflict would be looked into
+_CODES = {Failure.TRANSIENT: 503, Failure.REJECTED: 400, Failure.DENIED: 403, Failure.POD_GONE: 404}
+_ENDED = ("Succeeded", "Failed")
+
 Kind = TypeVar("Kind")
 
 
 class KubeStage:
     """One scenario's cluster; use as a context manager.  Nothing of it is left on the server afterwards."""
 
-    def __init__(self, kubeconfig, *, groups, strategy):
+    def __init__(self, kubeconfig, *, groups, parts):
         self.now = START
         self.history = []
         self.pods = {}
         """By UID; those of the scenario's namespace, as last seen."""
         self.faults = ScenarioFaults(self._find)
         self._group_resource = groups
-        self._strategy = strategy
+        self._parts = parts
         self._connection = load(kubeconfig=str(kubeconfig))
-        self._times = Times()
+        self._times = Times(lambda: self.now)
         self._agenda = []
         self._numbers = itertools.count()
         self._chores = []
@@ -57,6 +63,11 @@ class KubeStage:
         """What late binds wait for, of those whose time has come."""
         self._late = {}
         """Binds on their way, by UID."""
+        self._kubelets = Kubelets()
+        self._turns = {}
+        """In which order pods came to nodes, by UID."""
+        self._expected = set()
+        """UIDs of pods that a kubelet is stopping, or the garbage collector is about to look at."""
         self._shown = START
         """What the driver takes for the time: it hears of an instant when all that it brings has been done."""
         self._seen = There()
@@ -100,6 +111,7 @@ class KubeStage:
         for path in self._hands.made:
             await self._requests.if_there("DELETE", path)
         await self._requests("DELETE", PODS.path(NAMESPACE), AT_ONCE)
+        await self._requests("DELETE", DISRUPTION_BUDGETS.path(NAMESPACE))
         for group in there.groups:
             # whoever protects it is gone, or looks for pods that are
             path = self._group_resource.path(NAMESPACE, group.metadata.name)
@@ -114,7 +126,7 @@ class KubeStage:
     async def _start_driver(self):
         self._driver = Driver(
             self._wire,
-            strategy=self._strategy,
+            parts=self._parts,
             clock=lambda: self._shown,
             times=self._times,
             late=lambda: len(self._late),
@@ -126,7 +138,7 @@ class KubeStage:
         arrived = [placement for placement in self._late.values() if self.faults.survives_restart(placement)]
         await self._driver.kill()
         for placement in arrived:
-            self._times.bound[placement.uid] = self.now
+            self._arrives(placement.uid)
             namespace, _, name = placement.pod.rpartition("/")
             target = {"apiVersion": "v1", "kind": "Node", "name": placement.node}
             body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
@@ -145,9 +157,13 @@ class KubeStage:
             finally:
                 del self._late[placement.uid]
         if fate.failure is not None:
-            code = 503 if fate.failure is Failure.TRANSIENT else 403
-            raise ApiError(f"bind failed: {fate.failure}", code=code)
-        self._times.bound[placement.uid] = self.now
+            raise ApiError(f"bind failed: {fate.failure}", code=_CODES[fate.failure])
+        self._arrives(placement.uid)
+
+    def _arrives(self, uid):
+        """A pod is about to have a node."""
+        self._times.bound[uid] = self.now
+        self._turns[uid] = next(self._numbers)
 
     # --- time ---
 
@@ -245,7 +261,7 @@ class KubeStage:
         deadline = loop.time() + _CATCH_UP_SECONDS
         informers = self._driver.informers
         groups = next(one for one in (informers.native, informers.custom) if one.resource == self._group_resource)
-        reflectors = (informers.nodes, groups, informers.pods, informers.classes)
+        reflectors = (informers.nodes, groups, informers.pods, informers.classes, informers.budgets)
         while not there.is_known_to(reflectors):
             if loop.time() > deadline:
                 return None
@@ -260,6 +276,7 @@ class KubeStage:
     def saw_pod(self, pod, age):
         """A pod as it was made; how it is at the end of the instant is seen then."""
         self._times.created[pod.metadata.uid] = age
+        self._turns[pod.metadata.uid] = next(self._numbers)
         self.pods[pod.metadata.uid] = pod
         self._happened(PodSeen(pod))
 
@@ -272,6 +289,9 @@ class KubeStage:
         self._compare(self._seen.nodes, there.nodes, NodeSeen, lambda node: NodeGone(node.metadata.name))
         self._compare(self._seen.groups, there.groups, GroupSeen, lambda group: GroupGone(key_of(group)))
         self._compare(self._seen.pods, there.pods, PodSeen, lambda pod: PodGone(pod.metadata.uid))
+        lost, self._driver.engine.lost = self._driver.engine.lost, []
+        for one in lost:
+            self._happened(one)
         self._seen = there
         self.pods = {pod.metadata.uid: pod for pod in there.pods}
 
@@ -303,34 +323,72 @@ class KubeStage:
                 all_of(self._group_resource, PodGroup),
                 all_of(PODS, Pod),
                 all_of(PRIORITY_CLASSES, PriorityClass),
+                all_of(DISRUPTION_BUDGETS, PodDisruptionBudget),
             )
         )
 
     # --- kubelets ---
 
     def _duties(self, there):
-        nodes = {node.metadata.name for node in there.nodes}
-        for pod in there.pods:
-            node = pod.spec.node_name
-            if node and (node not in nodes or pod.metadata.deletion_timestamp):
-                yield self._requests.if_there("DELETE", PODS.path(NAMESPACE, pod.metadata.name), AT_ONCE)
-            elif node and pod.status.phase == "Pending":
-                yield self._start(pod)
+        """What kubelets have to do now, each on its node in the order in which pods came there."""
+        nodes = {node.metadata.name: node for node in there.nodes}
+        live = {pod.metadata.uid for pod in there.pods if pod.status.phase not in _ENDED}
+        for uid in self._turns.keys() - live:
+            self._kubelets.let_go(uid)
+        for pod in sorted(there.pods, key=lambda pod: self._turns[pod.metadata.uid]):
+            uid, node = pod.metadata.uid, nodes.get(pod.spec.node_name)
+            if not pod.spec.node_name or uid in self._expected:
+                continue
+            if pod.metadata.deletion_timestamp is not None:
+                # whoever is gone at the end of the instant was never seen to go, and why
+                self._happened(PodSeen(pod))
+                yield from self._stop(pod)
+            elif node is None:
+                self._expected.add(uid)
+                self.at(self.now + ORPHAN_SECONDS, lambda pod=pod: self._chores.append(self._collect(pod)))
+            elif pod.status.phase == "Pending":
+                yield self._start(pod, self._kubelets.take_in(pod, node))
 
-    async def _start(self, pod):
-        await self._report(pod, "Running")
+    def _stop(self, pod):
+        seconds = stop_seconds(pod)
+        if seconds:
+            self._expected.add(pod.metadata.uid)
+            self.at(self.now + seconds, lambda: self._chores.append(self._delete(pod)))
+        else:
+            yield self._delete(pod)
+
+    async def _delete(self, pod):
+        await self._requests.if_there("DELETE", PODS.path(NAMESPACE, pod.metadata.name), AT_ONCE)
+
+    async def _collect(self, pod):
+        """The pod garbage collector: a node that is back in time takes its pod after all."""
+        self._expected.discard(pod.metadata.uid)
+        if pod.spec.node_name not in {node.metadata.name for node in (await self._list()).nodes}:
+            await self._delete(pod)
+
+    async def _start(self, pod, refusal):
+        started = {"startTime": stamp(self.now)}
+        if refusal:
+            await self._report(pod, "Failed", reason=refusal, **started)
+            return
+        await self._report(pod, "Running", **started)
         if (seconds := pod.metadata.annotations.get(RUN_SECONDS)) is not None:
-            self.at(self.now + float(seconds), lambda: self._chores.append(self._end(pod)))
-
-    async def _end(self, pod):
-        now = self.pods.get(pod.metadata.uid)
-        if now is not None and now.status.phase == "Running":
             failed = pod.metadata.annotations.get(EXIT_CODE, "0") != "0"
-            await self._report(pod, "Failed" if failed else "Succeeded")
+            self.at(self.now + float(seconds), lambda: self._chores.append(self.end_pod(pod, failed=failed)))
 
-    async def _report(self, pod, phase):
+    async def end_pod(self, pod, *, failed, reason=""):
+        """A pod that runs comes to its end."""
+        now = self.pods.get(pod.metadata.uid)
+        if now is None or now.status.phase != "Running":
+            return
+        if pod.metadata.uid in self._expected:
+            await self._delete(pod)
+        else:
+            await self._report(pod, _ENDED[failed], **({"reason": reason} if reason else {}))
+
+    async def _report(self, pod, phase, **status):
         path = PODS.path(NAMESPACE, pod.metadata.name, "status")
-        body = {"metadata": {"uid": pod.metadata.uid}, "status": {"phase": phase}}
+        body = {"metadata": {"uid": pod.metadata.uid}, "status": {"phase": phase, **status}}
         await self._requests.if_there("PATCH", path, body, content_type=STRATEGIC_PATCH)
 
 
@@ -341,8 +399,8 @@ class _Page(msgspec.Struct, Generic[Kind]):
 class There:
     """What a server has at one time: all of it, and for scenarios what is in their namespace."""
 
-    def __init__(self, nodes=(), groups=(), pods=(), classes=()):
-        self._all = (nodes, groups, pods, classes)
+    def __init__(self, nodes=(), groups=(), pods=(), classes=(), budgets=()):
+        self._all = (nodes, groups, pods, classes, budgets)
         self.nodes = nodes
         self.groups = _ours(groups)
         self.pods = _ours(pods)
@@ -355,8 +413,7 @@ class There:
     @property
     def has_leaving_groups(self):
         """Groups that only wait to be let go: none of their pods is left that has not ended."""
-        ended = ("Succeeded", "Failed")
-        live = [membership(pod) for pod in self.pods if pod.status.phase not in ended]
+        live = [membership(pod) for pod in self.pods if pod.status.phase not in _ENDED]
         used = {member.gang for member in live if member is not None}
         return any(group.metadata.deletion_timestamp and key_of(group) not in used for group in self.groups)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from muster.api.wire import Pod
 from muster.engine.decisions import Lost
+from muster.sim.kubelets import is_refusal
 from muster.sim.scenario.actions import short
 from muster.sim.scenario.record import State, Unit, disruption
 
@@ -21,7 +22,7 @@ class Line(msgspec.Struct, frozen=True):
     """Seconds since the scenario's start."""
     kind: str
     """"step" for what the file does, else what came of it: "starts", "grows", "waits", "partial", "loses", "gives up",
-    "ends", "fails", "refused", "evicted", "gone", "kept", "lost", "below", "whole"."""
+    "ends", "fails", "refused", "evicted", "released", "gone", "kept", "lost", "below", "whole"."""
     text: str
 
 
@@ -33,6 +34,8 @@ class _Told:
         """Node by pod UID."""
         self.failed: set[str] = set()
         self.evicted: set[str] = set()
+        self.stopping: set[str] = set()
+        """Those that stop and were not evicted."""
         self.nominated: dict[str, str] = {}
         """Node by pod UID."""
         self.below = False
@@ -80,8 +83,12 @@ class Story:
     def _departures(self, unit: Unit, told: _Told, at: float) -> None:
         evicted = [pod for uid, pod in unit.evicted.items() if uid not in told.evicted]
         if evicted:
-            said = disruption(evicted[0])
-            self._say(at, "evicted", f"{_part(evicted, unit)} evicted: {said.message if said else ''}")
+            self._say(at, "evicted", f"{_part(evicted, unit)} evicted: {_why(evicted[0])}")
+        stopping = {pod.metadata.uid: pod for pod in unit.stopping if pod.metadata.uid not in unit.evicted}
+        # a step has told of those that users delete
+        released = [pod for uid, pod in stopping.items() if uid not in told.stopping and _why(pod)]
+        if released:
+            self._say(at, "released", f"{_part(released, unit)} released: {_why(released[0])}")
         gone = {uid: node for uid, node in told.bound.items() if uid not in unit.pods}
         # who goes in the instant of its eviction has been told of
         stopped = [unit.evicted[uid] for uid in gone if uid in told.evicted and uid in unit.evicted]
@@ -92,6 +99,7 @@ class Story:
             nodes = _names(sorted(set(lost)))
             self._say(at, "loses", f"{unit.name} loses {_pods(len(lost))} on {nodes}")
         told.evicted |= unit.evicted.keys()
+        told.stopping = set(stopping)
 
     def _failures(self, unit: Unit, told: _Told, at: float) -> None:
         """Whoever a kubelet does not take in, and members that fail while others live."""
@@ -99,13 +107,11 @@ class Story:
         new = [pod for pod in failed if pod.metadata.uid not in told.failed]
         for reason in sorted({pod.status.reason for pod in new}):
             pods = [pod for pod in new if pod.status.reason == reason]
-            refused = [pod for pod in pods if reason and pod.metadata.uid not in told.bound]
-            if refused:
-                self._say(at, "refused", f"{_part(refused, unit)} refused by the kubelet: {reason}")
-            others = [pod for pod in pods if pod not in refused]
-            if others and unit.state is not State.ENDED:
+            if is_refusal(reason):
+                self._say(at, "refused", f"{_part(pods, unit)} refused by the kubelet: {reason}")
+            elif unit.state is not State.ENDED:
                 self._say(
-                    at, "fails", f"{_part(others, unit, verb='has', verbs='have')} failed{reason and f': {reason}'}"
+                    at, "fails", f"{_part(pods, unit, verb='has', verbs='have')} failed{reason and f': {reason}'}"
                 )
         told.failed = {pod.metadata.uid for pod in failed}
 
@@ -169,6 +175,12 @@ def _on(pods: Iterable[Pod], *, more: bool = False) -> str:
     nodes = [pod.spec.node_name for pod in pods]
     many = f"{len(nodes)} more {'pod' if len(nodes) == 1 else 'pods'}" if more else _pods(len(nodes))
     return f"{many} on {_names(sorted(set(nodes)))}"
+
+
+def _why(pod: Pod) -> str:
+    """Why a scheduler deletes it; "" if none does."""
+    said = disruption(pod)
+    return said.message if said else ""
 
 
 def _part(pods: list[Pod], unit: Unit, *, verb: str = "is", verbs: str = "are") -> str:

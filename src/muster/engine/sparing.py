@@ -1,0 +1,165 @@
+"""Whom of many victims a unit can do without: they are put back, most precious first, while it still has a place.
+
+A scale tells whether it has.  There is one that counts, for members that depend on resources alone; one that does the
+same sum for a single node; and one that tries, for all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from muster.cluster.classes import PodClass
+from muster.cluster.nodes import Rows
+from muster.cluster.usage import Ints, Usage
+from muster.framework.contract import Bools
+
+Occupied = list[tuple[int, PodClass]]
+"""Rows that a victim takes room on, and for what; a row may stand several times."""
+
+
+class Scale(Protocol):
+    """Weighs a unit against its victims, who are numbered, most precious first."""
+
+    enough: bool
+    """The unit has a place if all of them go."""
+    spared: list[bool]
+
+    def spare(self, first: int, end: int) -> bool:
+        """Puts these victims back, unless the unit then has no place; whether it did."""
+
+
+def spare_whom_it_can(scale: Scale) -> list[int]:
+    """Those who cannot be spared; none of them could, given that the others are.
+
+    Exactly as if one after another were put back: if all of a stretch can be, each of them can.
+    """
+
+    def spare(first: int, end: int) -> None:
+        if first == end or scale.spare(first, end) or end - first == 1:
+            return
+        middle = (first + end) // 2
+        spare(first, middle)
+        spare(middle, end)
+
+    spare(0, len(scale.spared))
+    return [number for number, spared in enumerate(scale.spared) if not spared]
+
+
+class Counting:
+    """For members of one class that depend on resources alone: it is enough to count the copies that nodes take."""
+
+    def __init__(
+        self,
+        pod_class: PodClass,
+        free: Ints,
+        usable: Bools,
+        victims: Sequence[Occupied],
+        *,
+        needed: int | None,
+        most: int,
+    ) -> None:
+        """`needed` members must have a place; None for as many of `most` as can have one if all victims go."""
+        self._pod_class = pod_class
+        self._usable = usable
+        self._ends = np.cumsum([0, *map(len, victims)])
+        self._rows: Rows = np.array([row for occupied in victims for row, _ in occupied], np.intp)
+        self._takes = _takes([kind for occupied in victims for _, kind in occupied], resources=len(free))
+        self._free: Ints = free.copy()
+        np.add.at(self._free.T, self._rows, self._takes)
+        self._copies = count_copies(pod_class, self._free, usable)
+        self._total = int(self._copies.sum())
+        self._needed = min(most, self._total) if needed is None else needed
+        self.enough = 0 < self._needed <= self._total
+        self.spared = [False] * len(victims)
+
+    def spare(self, first: int, end: int) -> bool:
+        part = slice(int(self._ends[first]), int(self._ends[end]))
+        rows, places = np.unique(self._rows[part], return_inverse=True)
+        free = self._free[:, rows]
+        np.subtract.at(free.T, places, self._takes[part])
+        copies = count_copies(self._pod_class, free, self._usable[rows])
+        total = self._total - int(self._copies[rows].sum()) + int(copies.sum())
+        if total < self._needed:
+            return False
+        self._free[:, rows] = free
+        self._copies[rows] = copies
+        self._total = total
+        self.spared[first:end] = [True] * (end - first)
+        return True
+
+
+class OneNode:
+    """The same for one pod on one node: a handful of numbers."""
+
+    def __init__(self, pod_class: PodClass, row: int, free: Ints, victims: Sequence[Occupied]) -> None:
+        need = self._need = dict(pod_class.room)
+        self._parts = [_part_on(occupied, row) for occupied in victims]
+        self._free = {r: int(free[r, row]) + sum(part.get(r, 0) for part in self._parts) for r in need}
+        self.enough = not pod_class.unknown and all(self._free[r] >= amount for r, amount in need.items())
+        self.spared = [False] * len(victims)
+
+    def spare(self, first: int, end: int) -> bool:
+        left = {r: free - sum(part.get(r, 0) for part in self._parts[first:end]) for r, free in self._free.items()}
+        if any(left[resource] < amount for resource, amount in self._need.items()):
+            return False
+        self._free = left
+        self.spared[first:end] = [True] * (end - first)
+        return True
+
+
+class Trying:
+    """For all others: a search, each time."""
+
+    def __init__(self, fits: Callable[[Usage], bool], usage: Usage, victims: Sequence[Occupied]) -> None:
+        """`usage` has none of the victims on it."""
+        self._fits = fits
+        self._usage = usage
+        self._victims = victims
+        self.enough = fits(usage)
+        self.spared = [False] * len(victims)
+
+    def spare(self, first: int, end: int) -> bool:
+        usage = self._usage.copy()
+        for occupied in self._victims[first:end]:
+            for row, pod_class in occupied:
+                usage.add(row, pod_class)
+        if not self._fits(usage):
+            return False
+        self._usage = usage
+        self.spared[first:end] = [True] * (end - first)
+        return True
+
+
+def count_copies(pod_class: PodClass, free: Ints, usable: Bools) -> Ints:
+    """How many copies of the class rows with so much free room take, as far as resources go."""
+    if pod_class.unknown:
+        return np.zeros(free.shape[1], np.int64)
+    line = pod_class.line
+    copies: Ints = np.minimum.reduce(free[line.need_rows] // line.need[:, 0])
+    np.maximum(copies, 0, out=copies)
+    copies *= usable
+    return copies
+
+
+def _takes(classes: list[PodClass], *, resources: int) -> Ints:
+    """What a pod of each of the classes takes: (pods × resources)."""
+    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(classes))}
+    amounts = np.zeros((len(kinds), resources), np.int64)
+    for kind, number in kinds.items():
+        for resource, amount in kind.room:
+            amounts[number, resource] = amount
+    found: Ints = amounts[np.array([kinds[kind] for kind in classes], np.intp)]
+    return found
+
+
+def _part_on(occupied: Occupied, row: int) -> dict[int, int]:
+    """What a victim takes on one row, by resource."""
+    part: dict[int, int] = {}
+    for at, pod_class in occupied:
+        if at == row:
+            for resource, amount in pod_class.room:
+                part[resource] = part.get(resource, 0) + amount
+    return part

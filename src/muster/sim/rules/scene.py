@@ -1,0 +1,154 @@
+"""The room on the nodes while a batch of decisions is played: who takes it, who is leaving, for whom it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import NamedTuple
+
+from muster.api.times import seconds
+from muster.api.wire import Pod
+from muster.engine.decisions import Bind, PodCondition, PodRef
+from muster.sim.plain import Needs, Place, take, unit_of
+from muster.sim.reading import ENDED, Gang, Reading, Waiting
+from muster.sim.world import World
+
+Places = dict[str, Place]
+
+
+class Keep(NamedTuple):
+    """Room that is kept for one pod."""
+
+    unit: str
+    priority: int
+    node: str
+    needs: Needs
+
+
+class Taker(NamedTuple):
+    """A pod that takes room."""
+
+    pod: Pod
+    node: str
+    needs: Needs
+
+
+class Scene:
+    """One instant as its objects tell it; decisions change it one after another, before anybody carries them out."""
+
+    def __init__(
+        self,
+        world: World,
+        reading: Reading,
+        gangs: Mapping[str, Gang],
+        *,
+        broken: Container[str],
+        patience: float,
+    ) -> None:
+        """`broken` are pods whose nomination no longer means that room is kept for them."""
+        self._world = world
+        self._reading = reading
+        self.gangs = gangs
+        self.waiting: list[Waiting] = sorted(reading.waiting(dict(gangs)), key=lambda unit: unit.order)
+        """Units that may be decided, best first; those that were are taken out."""
+        self.takers: dict[str, Taker] = {}
+        """By UID: on nodes that are there."""
+        self.doubtful: dict[str, Taker] = {}
+        """Pods that perhaps take room, since their bind failed and the engine may still keep to it."""
+        self.leaving: set[str] = set()
+        """Those whose room will be free soon."""
+        self.kept: dict[str, Keep] = {}
+        """By UID."""
+        for uid, pod in world.pods.items():
+            self._read(uid, pod, broken=broken, patience=patience)
+
+    def _read(self, uid: str, pod: Pod, *, broken: Container[str], patience: float) -> None:
+        if pod.status.phase in ENDED:
+            return
+        deleted = pod.metadata.deletion_timestamp
+        node, reading = self._reading.node_of(pod), self._reading
+        if node in self._world.nodes:
+            self.takers[uid] = Taker(pod, node, reading.needs_of(pod))
+            if deleted is not None and self._world.now <= seconds(deleted) + patience:
+                self.leaving.add(uid)
+        nominated = pod.status.nominated_node_name
+        if nominated in self._world.nodes and uid not in broken and reading.waits(pod):
+            self.keep(pod, nominated)
+
+    def doubt(self, uid: str, node: str) -> None:
+        """The pod perhaps takes room on the node."""
+        pod = self._world.pods[uid]
+        if node in self._world.nodes:
+            self.doubtful[uid] = Taker(pod, node, self._reading.needs_of(pod))
+
+    # --- who is where ---
+
+    def unit(self, key: str) -> Waiting | None:
+        return next((unit for unit in self.waiting if unit.key == key), None)
+
+    def priority_of(self, pod: Pod) -> int:
+        """At which it can be evicted: its gang's where there is one."""
+        gang = self.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
+        return gang.priority if gang is not None and gang.group is not None else pod.spec.priority or 0
+
+    def kept_for(self, unit: str) -> dict[str, Keep]:
+        return {uid: keep for uid, keep in self.kept.items() if keep.unit == unit}
+
+    # --- room ---
+
+    def places(
+        self,
+        *,
+        gone: Container[str] = (),
+        doubtful: bool = False,
+        kept: Callable[[Keep], bool] = lambda keep: False,
+    ) -> Places:
+        """The room without those who are `gone`, with what is `kept` taken."""
+        places = self._reading.empty()
+        for uid, taker in self.takers.items():
+            if uid not in gone:
+                take(taker.needs, places[taker.node])
+        for taker in self.doubtful.values() if doubtful else ():
+            take(taker.needs, places[taker.node])
+        for keep in self.kept.values():
+            if kept(keep) and keep.node in places:
+                take(keep.needs, places[keep.node])
+        return places
+
+    def left_for(self, unit: Waiting) -> Places:
+        """The room that surely nobody else has or keeps."""
+        return self.places(doubtful=True, kept=lambda keep: keep.unit != unit.key)
+
+    # --- decisions ---
+
+    def bind(self, decision: Bind) -> None:
+        """The pods take their room; nothing is kept for the unit any more."""
+        for placement in decision.pods:
+            pod = self._world.pods[placement.uid]
+            self.doubtful.pop(placement.uid, None)
+            if placement.node in self._world.nodes:
+                self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))
+        self.drop(decision.unit)
+        self.waiting = [unit for unit in self.waiting if unit.key != decision.unit]
+
+    def say(self, decision: PodCondition) -> None:
+        """The pods are nominated, or are not any more."""
+        nodes = decision.nominated or ("",) * len(decision.pods)
+        for ref, node in zip(decision.pods, nodes, strict=True):
+            self.kept.pop(ref.uid, None)
+            pod = self._world.pods.get(ref.uid)
+            if pod is not None and node in self._world.nodes:
+                self.keep(pod, node)
+
+    def keep(self, pod: Pod, node: str) -> None:
+        keep = Keep(unit_of(pod), self.priority_of(pod), node, self._reading.needs_of(pod))
+        self.kept[pod.metadata.uid] = keep
+
+    def drop(self, unit: str) -> list[str]:
+        """Nothing is kept for the unit any more; for which pods it was."""
+        dropped = list(self.kept_for(unit))
+        for uid in dropped:
+            del self.kept[uid]
+        return dropped
+
+    def leave(self, pods: Iterable[PodRef]) -> None:
+        self.leaving.update(ref.uid for ref in pods)

@@ -1,0 +1,468 @@
+"""Who is evicted for whom: the least precious, as few as will do, and nobody unless the unit then has a place."""
+
+import pytest
+
+from muster.engine.decisions import Event, Evict, PodRef
+from muster.engine.verdicts import Outcome
+from muster.framework.profile import Preemption
+from muster.plugins.registry import ProfileParts, make_profile
+from tests.builders import STARTED, World, cluster, evicted, only, placements, told, without_preemption
+
+HOUR = 3600.0
+NO_GANGS = {"gangs": False}
+NOT_DELAYED = {"delayed": False}
+
+
+def profile(**settings):
+    return make_profile(ProfileParts(preemption=Preemption(**settings)))
+
+
+def high(world, unit, **asks):
+    """A unit of priority 5 with one pod comes."""
+    return (
+        world.gang("high", members=1, priority=5, **asks) if unit == "gang" else world.pod("high", priority=5, **asks)
+    )
+
+
+def settle(world):
+    """Victims leave and binds are acknowledged until nothing happens any more; who was evicted on the way."""
+    gone, decisions = [], world.decide()
+    while evicted(decisions) or placements(decisions):
+        gone += evicted(decisions)
+        decisions = world.pod_gone(*evicted(decisions)).bound().decide()
+    return gone
+
+
+# --- the least precious first ---------------------------------------------------------------------
+
+
+def two_nodes():
+    """Two nodes of 4 cpu for everybody, and one that only those use who are there already."""
+    return cluster(2, cpu=4).node("far", cpu=4, taints=["own:NoSchedule"])
+
+
+# what runs on n0 and n1, who goes for a unit that needs one of them
+PRECIOUS = [
+    (
+        "the lower priority goes",
+        lambda w: w.pod("a", cpu=4, on="n0", priority=2).pod("b", cpu=4, on="n1", priority=1),
+        ["b"],
+    ),
+    (
+        "whom no budget protects goes, although his priority is higher",
+        lambda w: (
+            w.pod("a", cpu=4, on="n0", priority=1, labels={"app": "db"})
+            .pod("b", cpu=4, on="n1", priority=2)
+            .budget("db", {"app": "db"}, allowed=0)
+        ),
+        ["b"],
+    ),
+    (
+        "a budget that allows one more protects nobody",
+        lambda w: (
+            w.pod("a", cpu=4, on="n0", priority=1, labels={"app": "db"})
+            .pod("b", cpu=4, on="n1", priority=2)
+            .budget("db", {"app": "db"}, allowed=1)
+        ),
+        ["a"],
+    ),
+    (
+        "a lone pod goes before a gang of its priority",
+        lambda w: w.runs("a", "n0", cpu=4, priority=1).pod("b", cpu=4, on="n1", priority=1),
+        ["b"],
+    ),
+    (
+        "a gang goes before a lone pod of higher priority",
+        lambda w: w.runs("a", "n0", cpu=4, priority=1).pod("b", cpu=4, on="n1", priority=2),
+        ["a-0"],
+    ),
+    (
+        "of gangs that go whole the smaller one goes",
+        lambda w: w.runs("a", "n0", "far", cpu=4, disruption="all").runs("b", "n1", cpu=4, disruption="all"),
+        ["b-0"],
+    ),
+    (
+        "who started last goes",
+        lambda w: w.pod("a", cpu=4, on="n0", started=1 * HOUR).pod("b", cpu=4, on="n1", started=2 * HOUR),
+        ["b"],
+    ),
+    (
+        "who has not started yet goes before all that have",
+        lambda w: w.pod("a", cpu=4, on="n0", started=9 * HOUR).pod("b", cpu=4, on="n1"),
+        ["b"],
+    ),
+    (
+        "a gang has run since the first of its pods started",
+        lambda w: (
+            w.runs("a", "n0", cpu=2, disruption="all", started=2 * HOUR)
+            .members("a", 1, cpu=2, on="n0", started=3 * HOUR)
+            .runs("b", "n1", cpu=2, disruption="all", started=1 * HOUR)
+            .members("b", 1, cpu=2, on="n1", started=4 * HOUR)
+        ),
+        ["a-0", "a-1"],
+    ),
+]
+each_kind = pytest.mark.parametrize(("fill", "gone"), [row[1:] for row in PRECIOUS], ids=[row[0] for row in PRECIOUS])
+
+
+@each_kind
+def test_the_least_precious_go_for_a_gang(fill, gone):
+    world = fill(two_nodes()).gang("high", members=1, cpu=4, priority=5)
+    assert evicted(world.decide()) == gone
+
+
+@each_kind
+def test_the_least_precious_go_for_a_lone_pod(fill, gone):
+    world = fill(two_nodes()).pod("high", cpu=4, priority=5)
+    assert evicted(world.decide()) == gone
+
+
+def test_as_few_go_as_will_do():
+    world = cluster(1, cpu=8)
+    for number in range(8):
+        world.pod(f"low{number}", cpu=1, on="n0", started=number * HOUR)
+    world.gang("high", members=3, cpu=1, priority=5)
+    assert evicted(world.decide()) == ["low5", "low6", "low7"]
+
+
+def test_one_large_pod_goes_rather_than_many_small_ones_that_are_worth_more():
+    world = cluster(1, cpu=8).pod("large", cpu=4, on="n0", priority=1)
+    for number in range(4):
+        world.pod(f"small{number}", cpu=1, on="n0", priority=2)
+    world.gang("high", members=2, cpu=2, priority=5)
+    assert evicted(world.decide()) == ["large"]
+
+
+def test_free_room_is_used_before_anybody_goes():
+    world = two_nodes().pod("low", cpu=4, on="n0").gang("high", members=2, cpu=4, priority=5)
+    assert evicted(world.decide()) == ["low"]
+
+
+# --- never equals, never betters ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+@pytest.mark.parametrize(("priority", "goes"), [(4, ["r"]), (5, []), (6, [])])
+def test_only_lower_priorities_are_evicted(unit, priority, goes):
+    world = cluster(1, cpu=4).pod("r", cpu=4, on="n0", priority=priority)
+    assert evicted(high(world, unit, cpu=4).decide()) == goes
+
+
+def test_a_gangs_priority_counts_and_not_that_of_its_pods():
+    world = cluster(2, cpu=4).runs("precious", "n0", cpu=4, priority=9).runs("cheap", "n1", cpu=4, priority=1)
+    world.members("precious", 0, cpu=4, on="n0", priority=0).members("cheap", 0, cpu=4, on="n1", priority=9)
+    world.gang("high", members=1, cpu=4, priority=5)
+    assert evicted(world.decide()) == ["cheap-0"]
+
+
+def test_the_lowest_member_speaks_for_a_gang_that_declares_no_priority():
+    world = cluster(1, cpu=4).pod("r", cpu=4, on="n0", priority=3)
+    world.group("high", 2).members("high", 0, cpu=1, priority=9).members("high", 1, cpu=1, priority=3)
+    assert evicted(world.decide()) == []
+
+
+def test_a_gang_whose_group_comes_after_its_pods_is_worth_what_the_group_says():
+    world = cluster(1, cpu=4).members("low", 0, 1, cpu=2, on="n0", priority=5).group("low", 2, priority=1)
+    assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == ["low-0", "low-1"]
+
+
+def test_a_gang_whose_priority_is_lowered_can_be_evicted():
+    world = cluster(1, cpu=4).runs("low", "n0", "n0", cpu=2, priority=5)
+    assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == []
+    world.group("low", 2, priority=1, condition=STARTED)
+    assert evicted(world.members("high", 0, 1, cpu=2).decide(after=200.0)) == ["low-0", "low-1"]
+
+
+def test_pods_of_other_schedulers_are_evicted_as_ours_are():
+    world = cluster(1, cpu=4).pod("foreign", cpu=4, on="n0", scheduler="other")
+    assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == ["foreign"]
+
+
+# --- who does not preempt -------------------------------------------------------------------------
+
+
+def full():
+    return cluster(1, cpu=4).pod("low", cpu=4, on="n0")
+
+
+def test_a_group_that_says_never_evicts_nobody():
+    world = full().group("high", 1, priority=5, preemption="Never").members("high", 0, cpu=4)
+    assert evicted(world.decide()) == []
+
+
+def test_a_gang_with_a_member_that_says_never_evicts_nobody():
+    world = full().group("high", 2, priority=5).members("high", 0, cpu=1).members("high", 1, cpu=1, preemption="Never")
+    assert evicted(world.decide()) == []
+
+
+def test_a_lone_pod_that_says_never_evicts_nobody():
+    assert evicted(full().pod("high", cpu=4, priority=5, preemption="Never").decide()) == []
+
+
+def test_without_the_plugin_nobody_is_evicted():
+    world = World(without_preemption()).node("n0", cpu=4).pod("low", cpu=4, on="n0")
+    world.gang("high", members=1, cpu=4, priority=5).pod("high", cpu=4, priority=5)
+    assert evicted(world.decide()) == []
+
+
+@pytest.mark.parametrize("switch", [NO_GANGS, NOT_DELAYED], ids=["WorkloadAwarePreemption", "DelayedPreemption"])
+def test_gangs_do_not_preempt_with_the_switch_off(switch):
+    world = World(profile(**switch)).node("n0", cpu=4).pod("low", cpu=4, on="n0")
+    assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == []
+
+
+@pytest.mark.parametrize("switch", [NO_GANGS, NOT_DELAYED], ids=["WorkloadAwarePreemption", "DelayedPreemption"])
+def test_lone_pods_preempt_with_the_switch_off(switch):
+    world = World(profile(**switch)).node("n0", cpu=4).pod("low", cpu=4, on="n0")
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["low"]
+
+
+def whole_gang_on_two_nodes(**switch):
+    world = World(profile(**switch)).node("n0", cpu=4).node("n1", cpu=4)
+    world.runs("low", "n0", "n1", cpu=4, priority=1, disruption="all")
+    return world.pod("high", cpu=4, priority=5)
+
+
+def test_a_lone_pod_evicts_whole_gangs_though_gangs_do_not_preempt():
+    assert evicted(whole_gang_on_two_nodes(**NO_GANGS).decide()) == ["low-0", "low-1"]
+
+
+def test_without_delayed_preemption_a_lone_pod_evicts_single_pods_whatever_their_gang():
+    assert len(evicted(whole_gang_on_two_nodes(**NOT_DELAYED).decide())) == 1
+
+
+# --- whole gangs and parts of them ----------------------------------------------------------------
+
+
+def test_a_gang_of_mode_all_goes_whole():
+    world = cluster(2, cpu=4).runs("low", "n0", "n1", cpu=4, disruption="all")
+    assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == ["low-0", "low-1"]
+
+
+def test_a_gang_of_mode_single_goes_pod_by_pod():
+    world = cluster(2, cpu=4).runs("low", "n0", "n1", cpu=4, disruption="single")
+    assert len(evicted(world.gang("high", members=1, cpu=4, priority=5).decide())) == 1
+
+
+def test_a_group_that_says_nothing_goes_pod_by_pod():
+    world = cluster(2, cpu=4).runs("low", "n0", "n1", cpu=4)
+    assert len(evicted(world.gang("high", members=1, cpu=4, priority=5).decide())) == 1
+
+
+def test_a_gang_that_has_not_started_goes_whole():
+    world = cluster(2, cpu=4).group("low", 3, disruption="single").members("low", 2, cpu=8)
+    world.members("low", 0, cpu=4, on="n0").members("low", 1, cpu=4, on="n1")
+    assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == ["low-0", "low-1"]
+
+
+def test_few_gangs_are_hurt_rather_than_many():
+    # peers C4: ten jobs of ten fill the cluster, and one pod of each was evicted
+    world = cluster(10, cpu=10)
+    for job in range(10):
+        world.runs(f"job{job}", *(f"n{number}" for number in range(10)), cpu=1)
+    gone = evicted(world.gang("high", members=10, cpu=1, priority=5).decide())
+    assert len(gone) == 10
+    assert len({name.partition("-")[0] for name in gone}) == 1
+
+
+def test_few_whole_gangs_are_hurt_rather_than_many():
+    world = cluster(10, cpu=10)
+    for job in range(10):
+        world.runs(f"job{job}", *(f"n{number}" for number in range(10)), cpu=1, disruption="all")
+    gone = evicted(world.gang("high", members=10, cpu=1, priority=5).decide())
+    assert len(gone) == 10
+    assert len({name.partition("-")[0] for name in gone}) == 1
+
+
+def test_a_gang_with_a_low_minimum_loses_no_more_than_is_needed():
+    # peers C5: eleven pods, a minimum of one, and ten were evicted for one
+    world = cluster(1, cpu=11).runs("low", *["n0"] * 11, minimum=1, cpu=1)
+    assert len(evicted(world.gang("high", members=1, cpu=1, priority=5).decide())) == 1
+
+
+# --- nothing is disturbed before success is proven ------------------------------------------------
+
+
+def test_nobody_goes_if_the_gang_would_not_fit_anyway():
+    # peers C6
+    world = cluster(2, cpu=4).pod("a", cpu=4, on="n0").pod("b", cpu=4, on="n1")
+    world.gang("high", members=3, cpu=4, priority=5)
+    assert evicted(world.decide()) == []
+    assert world.attempts("high") == [Outcome.IMPOSSIBLE]
+
+
+def test_nobody_goes_if_the_gang_would_fit_only_without_its_betters():
+    world = cluster(2, cpu=4).pod("a", cpu=4, on="n0").pod("b", cpu=4, on="n1", priority=9)
+    assert evicted(world.gang("high", members=2, cpu=4, priority=5).decide()) == []
+
+
+def test_nobody_goes_for_a_gang_of_mixed_shapes_for_which_no_place_is_found():
+    world = cluster(1, cpu=4).node("n1", cpu=2).pod("a", cpu=4, on="n0").pod("b", cpu=2, on="n1")
+    world.group("high", 3, priority=5).members("high", 0, cpu=4).members("high", 1, 2, cpu=2)
+    assert evicted(world.decide()) == []
+
+
+def test_nobody_goes_from_nodes_that_the_gang_may_not_use():
+    world = cluster(1, cpu=4, taints=["own:NoSchedule"]).pod("low", cpu=4, on="n0")
+    assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == []
+
+
+def test_nobody_goes_for_a_resource_that_no_node_has():
+    assert evicted(full().gang("high", members=1, gpu=1, priority=5).decide()) == []
+
+
+def test_nobody_goes_for_a_gang_that_still_waits_for_members():
+    world = full().group("high", 2, priority=5).members("high", 0, cpu=4)
+    assert evicted(world.decide()) == []
+
+
+def test_nobody_goes_for_a_gang_with_a_gated_member():
+    world = full().group("high", 2, priority=5).members("high", 0, cpu=1).members("high", 1, cpu=1, gates=["wait"])
+    assert evicted(world.decide()) == []
+
+
+def test_a_gang_that_can_never_fit_does_not_keep_a_smaller_one_from_preempting():
+    # peers C11
+    world = cluster(3, cpu=1).pod("low", cpu=1, on="n0")
+    world.gang("four", members=4, cpu=1, priority=5, created=1.0).gang(
+        "three", members=3, cpu=1, priority=5, created=2.0
+    )
+    assert settle(world) == ["low"]
+    assert set(world.where) == {"three-0", "three-1", "three-2"}
+    assert world.attempts("four")[-1] is Outcome.IMPOSSIBLE
+
+
+def six_high_and_two_low_on_each_of_four_nodes():
+    world = cluster(4, gpu=8)
+    for node in range(4):
+        for number in range(8):
+            world.pod(f"r{node}{number}", gpu=1, on=f"n{node}", priority=5 if number < 6 else 1)
+    return world
+
+
+def test_low_priority_pods_stay_where_no_node_gets_room_enough_without_touching_betters():
+    # peers C12
+    world = six_high_and_two_low_on_each_of_four_nodes().pod("whole", gpu=8, priority=5)
+    decisions = world.decide()
+    assert evicted(decisions) == []
+    assert told(decisions) == {"whole": "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."}
+
+
+def test_a_small_pod_behind_one_that_cannot_preempt_is_handled_as_ever():
+    world = six_high_and_two_low_on_each_of_four_nodes().pod("whole", gpu=8, priority=5)
+    gone = evicted(world.pod("one", gpu=1, priority=5, created=1.0).decide())
+    assert len(gone) == 1
+
+
+def test_victims_must_free_what_the_gang_lacks():
+    world = cluster(2, cpu=4, memory="8Gi").pod("cpu", cpu=4, on="n0", priority=1).pod("more", cpu=4, on="n1")
+    world.pod("memory", memory="8Gi", on="n1", priority=2)
+    assert evicted(world.gang("high", members=1, cpu=4, memory="8Gi", priority=5).decide()) == ["cpu"]
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_who_holds_a_host_port_goes_for_it(unit):
+    world = cluster(1).pod("low", cpu=1, ports=[80], on="n0").pod("other", cpu=1, ports=[81], on="n0")
+    assert evicted(high(world, unit, cpu=1, ports=[80]).decide()) == ["low"]
+
+
+def test_the_most_precious_stays_who_holds_no_port_that_is_asked_for():
+    world = cluster(2).pod("a", ports=[80], on="n0", priority=2).pod("b", ports=[80], on="n1", priority=1)
+    assert evicted(world.gang("high", members=1, ports=[80], priority=5).decide()) == ["b"]
+
+
+def test_a_gang_of_mixed_shapes_preempts_for_all_of_them_at_once():
+    world = cluster(1, cpu=8).node("n1", cpu=4).pod("a", cpu=8, on="n0").pod("b", cpu=4, on="n1")
+    world.group("high", 2, priority=5).members("high", 0, cpu=8).members("high", 1, cpu=4)
+    assert evicted(world.decide()) == ["a", "b"]
+
+
+def test_a_gang_preempts_for_its_minimum_and_no_more():
+    world = cluster(1, cpu=4)
+    for number in range(4):
+        world.pod(f"low{number}", cpu=1, on="n0")
+    world.gang("high", members=4, minimum=2, cpu=1, priority=5)
+    assert len(evicted(world.decide())) == 2
+
+
+def test_a_half_bound_gang_preempts_for_what_its_minimum_lacks():
+    world = cluster(2, cpu=4).pod("low", cpu=4, on="n1").group("high", 2, priority=5)
+    world.members("high", 0, cpu=4, on="n0", bound_at=0.0).members("high", 1, cpu=4)
+    assert evicted(world.decide()) == ["low"]
+
+
+# --- members beyond the minimum -------------------------------------------------------------------
+
+
+def started(*low, members):
+    """A gang that has started with one member, `members` more that wait, and lone pods of 4 cpu on the nodes left."""
+    world = cluster(1 + len(low), cpu=4).runs("high", "n0", cpu=4, priority=5)
+    for number, priority in enumerate(low, start=1):
+        world.pod(f"low{number}", cpu=4, on=f"n{number}", priority=priority)
+    return world.members("high", *range(1, 1 + members), cpu=4)
+
+
+def test_a_started_gang_preempts_for_its_further_members_together():
+    decisions = started(1, 1, members=2).decide()
+    assert evicted(decisions) == ["low1", "low2"]
+    assert len(only(Evict, decisions)) == 1
+
+
+def test_a_started_gang_preempts_for_as_many_more_as_can_be_placed():
+    assert evicted(started(1, 9, members=2).decide()) == ["low1"]
+
+
+def test_a_started_gang_that_finds_room_for_some_preempts_for_the_others():
+    world = started(1, members=2).node("free", cpu=4)
+    decisions = world.decide()
+    assert len(placements(decisions)) == 1
+    assert evicted(decisions) == ["low1"]
+
+
+def test_a_started_gang_does_not_preempt_against_its_policy():
+    world = (
+        cluster(2, cpu=4).pod("low", cpu=4, on="n1").group("high", 1, priority=5, preemption="Never", condition=STARTED)
+    )
+    world.members("high", 0, cpu=4, on="n0").members("high", 1, cpu=4)
+    assert evicted(world.decide()) == []
+
+
+def test_a_gang_never_evicts_its_own():
+    world = cluster(1, cpu=4).runs("high", "n0", cpu=4, priority=5).members("high", 1, cpu=4, priority=9)
+    assert evicted(world.decide()) == []
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def test_an_eviction_names_its_victims_and_its_reason():
+    world = cluster(2, cpu=4).pod("b", cpu=4, on="n1").pod("a", cpu=4, on="n0")
+    (evict,) = only(Evict, world.gang("high", members=2, cpu=4, priority=5).decide())
+    assert evict == Evict(
+        unit="team/high",
+        pods=(PodRef("uid-a", "team/a"), PodRef("uid-b", "team/b")),
+        reason="PreemptionByScheduler",
+        message="muster: preempting to accommodate a higher priority podgroup",
+    )
+
+
+def test_an_eviction_for_a_lone_pod_says_so():
+    (evict,) = only(Evict, full().pod("high", cpu=4, priority=5).decide())
+    assert (evict.unit, evict.message) == ("team/high", "muster: preempting to accommodate a higher priority pod")
+
+
+@pytest.mark.parametrize(
+    ("unit", "note"),
+    [("gang", "Preempted by podgroup uid-high on node cluster"), ("pod", "Preempted by pod uid-high on node n0")],
+)
+def test_an_event_tells_the_victims(unit, note):
+    decisions = high(full(), unit, cpu=4).decide()
+    events = [event for event in only(Event, decisions) if event.reason == "Preempted"]
+    assert events == [Event(reason="Preempted", note=note, action="Preempting", pods=(PodRef("uid-low", "team/low"),))]
+
+
+def test_the_group_says_how_many_pods_it_waits_for():
+    world = cluster(2, cpu=4).pod("a", cpu=4, on="n0").pod("b", cpu=4, on="n1")
+    said = told(world.gang("high", members=2, cpu=4, priority=5).decide())["high"]
+    assert said.endswith("has a place when 2 pods have left")
+    assert world.attempts("high") == [Outcome.PREEMPTING]

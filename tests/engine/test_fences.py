@@ -256,7 +256,7 @@ CHANGES = [
     ("a member is being deleted", lambda w: w.members("high", 1, cpu=4, leaving=30.0)),
     ("all of it goes", lambda w: w.pod_gone("high-0", "high-1").group_gone("high")),
     ("it needs more", lambda w: w.group("high", 3, priority=5).members("high", 2, cpu=4)),
-    ("another scheduler binds a member elsewhere", lambda w: w.members("high", 1, cpu=4, on="n1", scheduler="muster")),
+    ("somebody else binds a member", lambda w: w.members("high", 1, cpu=4, on="elsewhere")),
     ("a member is gated", lambda w: w.members("high", 1, cpu=4, gates=["wait"])),
 ]
 
@@ -390,7 +390,7 @@ def test_nobody_is_evicted_for_a_gang_that_could_not_be_bound_where_it_had_a_pla
     for _ in range(2):
         world.decide(after=10.0)
         world.bind_failed("high-0", Failure.REJECTED)
-    world.pod("foreign", cpu=4, on="n0", priority=9, scheduler="other")
+    world.pod("foreign", cpu=4, on="n0", priority=9, scheduler="other").decide()
     assert evicted(world.decide(after=300.0)) == []
     assert "it could not be bound where it had a place" in world.engine.cluster.gangs["team/high"].said[2]
 

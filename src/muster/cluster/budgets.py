@@ -22,6 +22,9 @@ class Budgets:
         namespace, _, name = key.partition("/")
         self._by_namespace.get(namespace, {}).pop(name, None)
 
+    def __bool__(self) -> bool:
+        return any(self._by_namespace.values())
+
     def account(self) -> Account:
         """A fresh account of what may be disrupted."""
         return Account(self._by_namespace)

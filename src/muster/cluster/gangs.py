@@ -164,6 +164,13 @@ class GangState:
         return sum(max(0, s.minimum - self.of(s.name).bound) for s in gang.subsets)
 
     @property
+    def on_its_way(self) -> bool:
+        """The minimum is bound or being bound."""
+        gang = self.declared
+        assert gang is not None
+        return all(self.of(s.name).bound + self.of(s.name).binding >= s.minimum for s in gang.subsets)
+
+    @property
     def started(self) -> bool:
         """It has its minimum bound, or had it and still runs in part."""
         return self.declared is not None and (self.has_started or self.unbound == 0)

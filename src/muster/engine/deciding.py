@@ -268,7 +268,8 @@ class Decider:
     def _no_evictions(self, unit: Unit) -> str:
         """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
         if unit.rounds >= self._preemption.rounds:
-            return f"others were evicted for it {unit.rounds} times in vain"
+            times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
+            return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
         return "it could not be bound where it had a place" if unit.refusals > 1 else ""
 
     def _outgrown(self, unit: Unit, fence: Fence) -> tuple[Loss, str] | None:

@@ -259,7 +259,10 @@ class Engine:
             parked = self._waiting.parked(unit.key)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            if needed >= unit.needed and unit.order == order and not _more_to_choose_from(gang, parked):
+            kept = self._decider.fences.of(unit.key) is not None
+            same = needed == unit.needed if kept else needed >= unit.needed
+            same = same and unit.order == order and unit.had_started == gang.has_started
+            if same and not _more_to_choose_from(gang, parked):
                 return
             self._waiting.leave(unit.key)
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
@@ -466,6 +469,7 @@ class Engine:
         unit.tried_at = self._now
         self._share.spend(tried.work, failing=unit.failures > 1 and tried.outcome is not Outcome.PLACED)
         unit.needed = tried.needed
+        unit.had_started = unit.gang is not None and unit.gang.has_started
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
             self._back_off(unit)

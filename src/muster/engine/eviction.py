@@ -66,14 +66,13 @@ class Eviction:
             return None
         self._cluster.stirred[key] = None
         if fence.evicted:
-            pod = self._cluster.pods.get(key)
-            name = pod.key if pod is not None else key
             message = f"room that others were evicted for is lost: {message}"
-            self._decisions.append(Lost(name, why, message))
-            gone = fence.pods[0].gang is None and pod is None
-            if not gone:
-                refs = (PodRef(pod.uid, pod.key),) if pod is not None else ()
-                gang = "" if pod is not None else key
+            first = fence.pods[0]
+            lone = first.gang is None
+            self._decisions.append(Lost(first.key if lone else key, why, message))
+            refs = (PodRef(first.uid, first.key),) if lone and key in self._cluster.pods else ()
+            gang = "" if lone else key
+            if refs or gang:
                 self._decisions.append(
                     Event(
                         reason="PreemptionLost", note=message, action="Preempting", warning=True, pods=refs, gang=gang

@@ -99,37 +99,47 @@ class Fences:
     # --- whether it still holds what it promises ---
 
     def loss(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
-        """Why the kept places no longer serve the unit, if they do not; nobody has looked at its members yet."""
+        """Why the kept places will not serve the unit, which has no place now; None if they will."""
         if any(not pod.kept or not pod.candidate for pod in fence.pods):
             return Loss.PREEMPTOR, "its members have changed"
         for pod in fence.pods:
             if pod.kept not in self._cluster.nodes.rows:
                 return Loss.NODE, f"node {pod.kept} is gone"
-        for node in dict.fromkeys(pod.kept for pod in fence.pods):
+        nodes = list(dict.fromkeys(pod.kept for pod in fence.pods))
+        for node in nodes:
             if not self._has_room(node, now, patience):
-                return self._who_took(fence, node)
+                return self._who_took(fence, [node], now, patience)
+        if not any(self._leaving(node, now, patience) for node in nodes):
+            # nobody is in the way any more, and still it has no place: ports, say, that others took
+            return self._who_took(fence, nodes, now, patience)
         return None
 
     def _has_room(self, node: str, now: float, patience: float) -> bool:
         """Whether the node holds all that is on it or kept on it, once those have left who are leaving."""
         row = self._cluster.nodes.rows[node]
         free = self._cluster.nodes.usage.free[:, row].copy()
-        for pod in self._cluster.on_node.get(node, {}).values():
-            if pod.leaving and not overdue(pod, now, patience=patience):
-                for resource, amount in pod.pod_class.room:
-                    free[resource] += amount
+        for pod in self._leaving(node, now, patience):
+            for resource, amount in pod.pod_class.room:
+                free[resource] += amount
         asked = {resource for pod in self._cluster.kept_on[node].values() for resource, _ in pod.pod_class.room}
         return all(free[resource] >= 0 for resource in asked)
 
-    def _who_took(self, fence: Fence, node: str) -> tuple[Loss, str]:
-        for pod in self._cluster.on_node.get(node, {}).values():
+    def _leaving(self, node: str, now: float, patience: float) -> list[PodState]:
+        """Pods on the node that can still be expected to leave."""
+        there = self._cluster.on_node.get(node, {}).values()
+        return [pod for pod in there if pod.leaving and not overdue(pod, now, patience=patience)]
+
+    def _who_took(self, fence: Fence, nodes: list[str], now: float, patience: float) -> tuple[Loss, str]:
+        there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
+        for pod in there:
             if pod.uid not in fence.neighbours and not pod.leaving:
                 if pod.ours:
-                    return Loss.PRIORITY, f"{pod.key} took room on node {node}"
-                return Loss.FOREIGN, f"another scheduler put {pod.key} on node {node}"
-        if any(pod.leaving for pod in self._cluster.on_node.get(node, {}).values()):
-            return Loss.VICTIMS, f"pods on node {node} that were to leave are still there"
-        return Loss.NODE, f"node {node} has less room than before"
+                    return Loss.PRIORITY, f"{pod.key} took room on node {pod.node}"
+                return Loss.FOREIGN, f"another scheduler put {pod.key} on node {pod.node}"
+        for pod in there:
+            if pod.leaving and overdue(pod, now, patience=patience):
+                return Loss.VICTIMS, f"{pod.key} was to leave node {pod.node} and is still there"
+        return Loss.NODE, f"node {nodes[0]} has less room than before"
 
 
 def overdue(pod: PodState, now: float, *, patience: float) -> bool:

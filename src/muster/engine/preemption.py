@@ -97,6 +97,9 @@ class Planner:
         declared, settings = gang.declared, self._settings
         if declared is None or not declared.preempts or not (settings.gangs and settings.delayed):
             return False
+        if not gang.has_started and not self._rule.shortfall(gang, {}):
+            # its minimum is on its way: for more than that nobody goes before it has started
+            return False
         return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values())
 
     def _required(self, gang: GangState, trial: Trial) -> list[tuple[PodState, str]]:
@@ -161,7 +164,7 @@ class Planner:
         """Nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
         copies = self._hoped_for(pod.pod_class, pod.priority, ground)
         names = sorted(self._cluster.nodes.names[row] for row in np.flatnonzero(copies).tolist())
-        start = crc32(pod.uid.encode()) % max(1, len(names))
+        start = crc32(pod.key.encode()) % max(1, len(names))
         return names[start:] + names[:start]
 
     def _on_node(self, pod: PodState, node: str, ground: Ground) -> tuple[list[Victim], int] | None:

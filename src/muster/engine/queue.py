@@ -45,6 +45,8 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
     needed: int = 1
     """How many members it needed when it was last tried."""
+    had_started: bool = False
+    """It had started when it was last tried."""
     refusals: int = 0
     """How often in a row binds of it were refused; nobody is evicted for a unit that cannot be bound."""
     tried_at: float = 0.0

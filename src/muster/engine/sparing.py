@@ -26,9 +26,14 @@ class Scale(Protocol):
     enough: bool
     """The unit has a place if all of them go."""
     spared: list[bool]
+    few: int
+    """So many victims are better looked at one by one."""
 
     def spare(self, first: int, end: int) -> bool:
         """Puts these victims back, unless the unit then has no place; whether it did."""
+
+    def spare_each(self, first: int, end: int) -> None:
+        """Puts back each of these victims that it can, one after another."""
 
 
 def spare_whom_it_can(scale: Scale) -> list[int]:
@@ -38,7 +43,10 @@ def spare_whom_it_can(scale: Scale) -> list[int]:
     """
 
     def spare(first: int, end: int) -> None:
-        if first == end or scale.spare(first, end) or end - first == 1:
+        if end - first <= scale.few:
+            scale.spare_each(first, end)
+            return
+        if scale.spare(first, end):
             return
         middle = (first + end) // 2
         spare(first, middle)
@@ -51,6 +59,9 @@ def spare_whom_it_can(scale: Scale) -> list[int]:
 class Counting:
     """For members of one class that depend on resources alone: it is enough to count the copies that nodes take."""
 
+    # so many are put back faster with plain numbers than with arrays
+    few = 64
+
     def __init__(
         self,
         pod_class: PodClass,
@@ -62,14 +73,20 @@ class Counting:
         most: int,
     ) -> None:
         """`needed` members must have a place; None for as many of `most` as can have one if all victims go."""
-        self._pod_class = pod_class
-        self._usable = usable
+        self._need = pod_class.line.need[:, 0]
+        self._usable = usable & (not pod_class.unknown)
+        self._victims = victims
         self._ends = np.cumsum([0, *map(len, victims)])
         self._rows: Rows = np.array([row for occupied in victims for row, _ in occupied], np.intp)
-        self._takes = _takes([kind for occupied in victims for _, kind in occupied], resources=len(free))
-        self._free: Ints = free.copy()
+        resources = pod_class.line.need_rows.tolist()
+        self._kinds = {kind: _amounts(kind, resources) for occupied in victims for _, kind in occupied}
+        """What a pod of each of the victims' classes takes of the resources that count."""
+        kinds = {kind: number for number, kind in enumerate(self._kinds)}
+        amounts = np.array(list(self._kinds.values()), np.int64).reshape(len(kinds), len(resources))
+        self._takes: Ints = amounts[[kinds[kind] for occupied in victims for _, kind in occupied]]
+        self._free: Ints = free[resources]
         np.add.at(self._free.T, self._rows, self._takes)
-        self._copies = count_copies(pod_class, self._free, usable)
+        self._copies = self._count(self._free, self._usable)
         self._total = int(self._copies.sum())
         self._needed = min(most, self._total) if needed is None else needed
         self.enough = 0 < self._needed <= self._total
@@ -80,7 +97,7 @@ class Counting:
         rows, places = np.unique(self._rows[part], return_inverse=True)
         free = self._free[:, rows]
         np.subtract.at(free.T, places, self._takes[part])
-        copies = count_copies(self._pod_class, free, self._usable[rows])
+        copies = self._count(free, self._usable[rows])
         total = self._total - int(self._copies[rows].sum()) + int(copies.sum())
         if total < self._needed:
             return False
@@ -90,9 +107,51 @@ class Counting:
         self.spared[first:end] = [True] * (end - first)
         return True
 
+    def spare_each(self, first: int, end: int) -> None:
+        rows = dict.fromkeys(row for occupied in self._victims[first:end] for row, _ in occupied)
+        columns = list(rows)
+        free = dict(zip(rows, self._free[:, columns].T.tolist(), strict=True))
+        copies = dict(zip(rows, self._copies[columns].tolist(), strict=True))
+        usable = dict(zip(rows, self._usable[columns].tolist(), strict=True))
+        need = self._need[:, 0].tolist()
+        for number in range(first, end):
+            left = {row: free[row] for row, _ in self._victims[number]}
+            for row, kind in self._victims[number]:
+                left[row] = [have - taken for have, taken in zip(left[row], self._kinds[kind], strict=True)]
+            after = {row: _copies(room, need) * usable[row] for row, room in left.items()}
+            total = self._total + sum(after.values()) - sum(copies[row] for row in after)
+            if total >= self._needed:
+                free.update(left)
+                copies.update(after)
+                self._total = total
+                self.spared[number] = True
+        self._free[:, columns] = np.array(list(free.values()), np.int64).reshape(len(columns), len(need)).T
+        self._copies[columns] = list(copies.values())
 
-class OneNode:
+    def _count(self, free: Ints, usable: Bools) -> Ints:
+        copies: Ints = np.minimum.reduce(free // self._need)
+        np.maximum(copies, 0, out=copies)
+        copies *= usable
+        return copies
+
+
+class _OneByOne:
+    """Scales that look at one victim as fast as at many."""
+
+    few = 1
+
+    def spare(self, first: int, end: int) -> bool:
+        raise NotImplementedError
+
+    def spare_each(self, first: int, end: int) -> None:
+        for number in range(first, end):
+            self.spare(number, number + 1)
+
+
+class OneNode(_OneByOne):
     """The same for one pod on one node: a handful of numbers."""
+
+    few = 1_000
 
     def __init__(self, pod_class: PodClass, row: int, free: Ints, victims: Sequence[Occupied]) -> None:
         need = self._need = dict(pod_class.room)
@@ -110,7 +169,7 @@ class OneNode:
         return True
 
 
-class Trying:
+class Trying(_OneByOne):
     """For all others: a search, each time."""
 
     def __init__(self, fits: Callable[[Usage], bool], usage: Usage, victims: Sequence[Occupied]) -> None:
@@ -144,15 +203,13 @@ def count_copies(pod_class: PodClass, free: Ints, usable: Bools) -> Ints:
     return copies
 
 
-def _takes(classes: list[PodClass], *, resources: int) -> Ints:
-    """What a pod of each of the classes takes: (pods × resources)."""
-    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(classes))}
-    amounts = np.zeros((len(kinds), resources), np.int64)
-    for kind, number in kinds.items():
-        for resource, amount in kind.room:
-            amounts[number, resource] = amount
-    found: Ints = amounts[np.array([kinds[kind] for kind in classes], np.intp)]
-    return found
+def _amounts(pod_class: PodClass, resources: list[int]) -> list[int]:
+    asked = dict(pod_class.room)
+    return [asked.get(resource, 0) for resource in resources]
+
+
+def _copies(free: list[int], need: list[int]) -> int:
+    return max(0, min(have // amount for have, amount in zip(free, need, strict=True)))
 
 
 def _part_on(occupied: Occupied, row: int) -> dict[int, int]:

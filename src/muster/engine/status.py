@@ -125,7 +125,8 @@ class Status:
     def gang_refused(self, gang: GangState, trial: Trial, verdict: Verdict) -> None:
         """The group says the summary; members that fit say that the group does not, others upstream's text."""
         message = summary(verdict)
-        self.gang_says(gang, UNSCHEDULABLE, message)
+        if not gang.on_its_way:
+            self.gang_says(gang, UNSCHEDULABLE, message)
         refusals = {
             pod_class: fit_error(verdict.nodes, need.refusals)
             for pod_class, need in zip(trial.wants(), verdict.needs, strict=True)

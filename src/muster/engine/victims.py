@@ -12,6 +12,7 @@ from muster.framework.contract import VictimRule
 from muster.gangs.model import DisruptionMode
 
 _NEVER = float("inf")
+_NOBODYS = (0, 0, 0, 0.0)
 
 
 class Candidates:
@@ -41,55 +42,68 @@ class Candidates:
 
         What budgets allow is given to the least important first, since they are the first to go.
         """
-        ordered = sorted(victims, key=self._rank)
+        ordered = sorted(victims, key=_key)
+        ordered.sort(key=self._importance, reverse=True)
+        if not self._cluster.budgets:
+            return ordered, 0
         account = self._cluster.budgets.account()
         forbidden = {id(v) for v in reversed(ordered) if not v.kept and account.overdraws(v.pods)}
         ordered.sort(key=lambda victim: id(victim) not in forbidden)
         return ordered, len(forbidden)
 
-    def _rank(self, victim: Victim) -> tuple[tuple[float, ...], str]:
-        importance = max((rule.importance(victim) for rule in self._rules), default=(0, 0, 0, 0.0))
-        return tuple(-part for part in importance), victim.key
+    def _importance(self, victim: Victim) -> tuple[int, int, int, float]:
+        """What the first rule says."""
+        return self._rules[0].importance(victim) if self._rules else _NOBODYS
 
     def _of(self, pods: Iterable[PodState], *, unit: str, priority: int) -> list[Victim]:
-        found: dict[str, Victim] = {}
-        gangs: dict[str, GangState | None] = {}
+        found: list[Victim] = []
+        gangs: dict[str, tuple[int, bool] | None] = {unit: None}
+        """The priority of each gang that was met, and whether it goes whole; None if it is done with."""
         for pod in pods:
-            if pod.leaving or pod.gang == unit:
+            gang = pod.gang
+            if pod.leaving:
                 continue
-            key = pod.key
-            gang: GangState | None = None
-            if pod.gang is not None:
-                if pod.gang not in gangs:
-                    gangs[pod.gang] = self._declared(pod.gang)
-                gang = gangs[pod.gang]
-            if gang is None:
-                found[key] = _victim(key, [pod], priority=pod.priority, in_gang=False)
-            elif not self._goes_whole(gang):
+            if gang is None or not self._whole_gangs:
+                found.append(_one(pod.key, pod, priority=pod.priority, in_gang=False))
+                continue
+            if gang not in gangs:
+                state = self._cluster.gangs[gang]
+                gangs[gang] = state.priority, self._goes_whole(state)
+            met = gangs[gang]
+            if met is None:
+                continue
+            if not met[1]:
                 # pods of one gang are told apart last, so that few gangs are hurt rather than many
-                key = f"{gang.key}/{key}"
-                found[key] = _victim(key, [pod], priority=gang.priority, in_gang=True)
-            elif gang.key not in found:
-                members = [p for p in gang.members.values() if p.takes_room and not p.leaving]
-                found[gang.key] = _victim(gang.key, members, priority=gang.priority, in_gang=True)
-        return [v for v in found.values() if self._may_go(v, priority)]
+                found.append(_one(f"{gang}/{pod.key}", pod, priority=met[0], in_gang=True))
+            else:
+                found.append(_whole(self._cluster.gangs[gang], priority=met[0]))
+                gangs[gang] = None
+        return [victim for victim in found if self._may_go(victim, priority)]
 
     def _may_go(self, victim: Victim, priority: int) -> bool:
-        return bool(self._rules) and all(rule.may_evict(victim, priority=priority) for rule in self._rules)
-
-    def _declared(self, key: str) -> GangState | None:
-        gang = self._cluster.gangs.get(key)
-        return gang if gang is not None and gang.declared is not None and self._whole_gangs else None
+        rules = self._rules
+        if len(rules) == 1:
+            return rules[0].may_evict(victim, priority=priority)
+        return bool(rules) and all(rule.may_evict(victim, priority=priority) for rule in rules)
 
     def _goes_whole(self, gang: GangState) -> bool:
         """As it declares; one that has not started is of no use to anybody in parts."""
-        assert gang.declared is not None
+        if gang.declared is None:
+            return False
         return gang.declared.disruption is DisruptionMode.ALL or not gang.started
 
 
-def _victim(key: str, pods: list[PodState], *, priority: int, in_gang: bool) -> Victim:
-    started = min(_started(pod) for pod in pods)
-    return Victim(key=key, pods=pods, priority=priority, in_gang=in_gang, started=started)
+def _one(key: str, pod: PodState, *, priority: int, in_gang: bool) -> Victim:
+    return Victim(key=key, pods=[pod], priority=priority, in_gang=in_gang, started=_started(pod))
+
+
+def _whole(gang: GangState, *, priority: int) -> Victim:
+    pods = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
+    return Victim(key=gang.key, pods=pods, priority=priority, in_gang=True, started=min(map(_started, pods)))
+
+
+def _key(victim: Victim) -> str:
+    return victim.key
 
 
 def _started(pod: PodState) -> float:

@@ -2,51 +2,80 @@
 
 `told` hears every change, `before` sees every batch of decisions before it is carried out, `after` looks
 at the world whenever the engine has nothing more to say, `at_rest` when nothing will change any more.
-A rule that does not hold raises BrokenRuleError.
+A rule that does not hold raises BrokenRuleError.  Families of rules have modules of their own (rules/).
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
-from muster.api.wire import Pod, condition
+from muster.api.wire import Pod
 from muster.engine.changes import Change, NodeSeen
-from muster.engine.decisions import Bind, Decision, Event, GangCondition, Placement, PodCondition, Release
+from muster.engine.decisions import (
+    Bind,
+    Decision,
+    Event,
+    Evict,
+    GangCondition,
+    Lost,
+    Placement,
+    PodCondition,
+    Release,
+)
+from muster.framework.profile import Fairness, Preemption
+from muster.gangs.model import Aspect
 from muster.sim.open_binds import OpenBinds
 from muster.sim.plain import Place, Port, admits, collide, fits, key_of, take, unit_of
 from muster.sim.reading import ENDED, OURS, Gang, Reading, Waiting
+from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.evictions import Evictions
+from muster.sim.rules.fences import Fences, evicted_by
+from muster.sim.rules.life import Life
+from muster.sim.rules.passes import Passes
+from muster.sim.rules.scene import Places, Scene
+from muster.sim.rules.words import Words
 from muster.sim.world import World
+
+__all__ = ["BrokenRuleError", "Invariants"]
 
 # stamps are whole seconds, so what the objects say of a time may be so much too early
 _STAMP_SECONDS = 1.0
 
-_POD_TEXT = re.compile(
-    r"0/(?P<nodes>\d+) nodes are available: \d+ .+\.|no nodes available to schedule pods"
-    r"|pod group is unschedulable, .+"
-)
-
-Places = dict[str, Place]
 Gangs = dict[str, Gang]
 
 
-class BrokenRuleError(AssertionError):
-    """A rule that does not hold."""
-
-    def __init__(self, rule: str, message: str) -> None:
-        super().__init__(f"{rule}: {message}")
-        self.rule = rule
-
-
 class Invariants:
-    """Watches one world."""
+    """Watches one scheduler of one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        scheduler: str = OURS,
+        alone: bool = True,
+        preemption: Preemption | None = None,
+        fairness: Fairness | None = None,
+    ) -> None:
+        """`alone`: nobody else binds pods without knowing what this scheduler has under way."""
+        preemption, fairness = preemption or Preemption(), fairness or Fairness()
         self._world = world
-        self._binds = OpenBinds(world)
-        self._reading = Reading(world, held=self._binds.held)
-        self.seen: Counter[str] = Counter()
-        """What was looked at, and what the fast path missed."""
+        self._scheduler = scheduler
+        self._alone = alone
+        self._patience = preemption.patience_seconds
+        self._binds = OpenBinds(world, scheduler=scheduler)
+        self._life = Life(world)
+        self._reading = Reading(
+            world,
+            scheduler=scheduler,
+            held=self._binds.held,
+            doubtful=self._binds.doubtful,
+            fallen=self._life.fallen,
+        )
+        self._words = Words(world, self._reading)
+        self._fences = Fences(world, self._reading)
+        self._evictions = Evictions(world, self._reading, rounds=preemption.rounds)
+        self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))
+        self._seen: Counter[str] = Counter()
         self._mixed: set[str] = set()
         """Gangs that were of mixed shapes once: not finding a place for them is no proof, so they back off."""
         self._missed: set[str] = set()
@@ -67,61 +96,90 @@ class Invariants:
 
     def restarted(self) -> None:
         self._binds.restarted()
+        self._life.restarted()
+        self._fences.restarted()
+        self._evictions.restarted()
+        self._passes.restarted(self._reading.gangs())
 
     def before(self, decisions: list[Decision]) -> None:
         """Looks at a batch of decisions before any of them is carried out."""
         if all(isinstance(decision, Event) for decision in decisions):
             return
-        gangs = self._reading.gangs()
-        self._binds.review(gangs, shrunk=self._excused)
-        binds = [decision for decision in decisions if isinstance(decision, Bind)]
-        if binds:
-            self._check_binds(binds, gangs)
+        scene = self._scene()
+        evicted = evicted_by(decisions)
+        stood = {d.unit for d in decisions if isinstance(d, Evict) and self._stands(d.unit, scene)}
         for decision in decisions:
-            if isinstance(decision, Release):
-                self._check_release(decision, gangs)
+            if isinstance(decision, Bind):
+                self._check_bind(decision, scene)
+            elif isinstance(decision, Release):
+                self._check_release(decision, scene)
             elif isinstance(decision, PodCondition):
-                self._check_pod_condition(decision)
+                self._words.check_pods(decision)
+                scene.say(decision)
             elif isinstance(decision, GangCondition):
-                self._check_gang_condition(decision, gangs)
+                self._check_gang_condition(decision, scene)
+            elif isinstance(decision, Evict):
+                unit = scene.unit(decision.unit)
+                held = self._passes.held_from(unit, scene) if unit else set()
+                self._evictions.check(decision, scene, stood=decision.unit in stood, blocked=held)
+                scene.leave(decision.pods)
+            elif isinstance(decision, Lost):
+                self._evictions.lost(decision.unit)
+            stood -= self._fences.play(decision, scene, evicted=evicted)
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
-        gangs = self._reading.gangs()
-        self._binds.review(gangs, shrunk=self._excused)
-        places = self._reading.places()
-        left = self.room_left() if self._binds.doubtful else places
-        self._check_room(places, left)
-        for gang in gangs.values():
-            self._check_half_bound(gang)
-        for unit in self._reading.waiting(gangs):
+        scene = self._scene()
+        self._life.review(scene.gangs)
+        self._passes.review(scene.waiting)
+        self._evictions.review(self._candidates(scene))
+        self._check_room(scene)
+        for gang in scene.gangs.values():
+            self._check_half_bound(gang, scene)
+        for unit in scene.waiting:
             if not self._reading.exact(unit):
-                self._look_at_mixed(unit, left)
-            elif not self._may_back_off(unit):
-                self._check_waits(unit, left)
+                self._look_at_mixed(unit, scene.left_for(unit))
+            elif not self._may_back_off(unit.key):
+                self._check_waits(unit, scene)
 
     def at_rest(self) -> None:
         """Looks at the world when nothing will change any more: nobody waits who fits, everybody knows why."""
         if self._world.in_flight or self._binds.held:
             raise BrokenRuleError("rest", f"binds are open: {[*self._world.in_flight, *self._binds.held]}")
-        places, gangs = self._reading.places(), self._reading.gangs()
-        for unit in self._reading.waiting(gangs):
-            self._check_waits(unit, places)
-            self._check_told(unit)
-        for gang in gangs.values():
-            if gang.group is not None:
-                self._check_says(gang)
+        scene = self._scene()
+        for unit in scene.waiting:
+            self._check_waits(unit, scene)
+            self._check_may_not_evict(unit, scene)
+            self._words.check_waits(unit)
+        for gang in scene.gangs.values():
+            self._words.check_says(gang)
+            self._life.at_rest(gang)
+        self._words.check_nominations()
+        self._evictions.at_rest()
+
+    def _scene(self) -> Scene:
+        gangs = self._reading.gangs()
+        self._binds.review(gangs, shrunk=self._excused)
+        scene = Scene(self._world, self._reading, gangs, broken=self._fences.broken, patience=self._patience)
+        for uid, placement in self._binds.doubtful.items():
+            scene.doubt(uid, placement.node)
+        return scene
 
     # --- what others may ask ---
 
     @property
+    def seen(self) -> Counter[str]:
+        """What was looked at, and what the fast path missed."""
+        return self._seen + self._evictions.seen + self._passes.seen + self._life.seen
+
+    @property
     def troubled(self) -> bool:
         """Whether the engine may know more than the objects say: of failed binds, backoff, half-bound gangs."""
-        gangs = self._reading.gangs()
+        scene = self._scene()
         return (
             bool(self._binds.failures)
-            or any(gang.partial for gang in gangs.values())
-            or any(self._may_back_off(unit) for unit in self._reading.waiting(gangs))
+            or any(gang.partial for gang in scene.gangs.values())
+            or any(self._may_back_off(unit.key) for unit in scene.waiting)
         )
 
     def waits(self, pod: Pod) -> bool:
@@ -129,38 +187,46 @@ class Invariants:
         return self._reading.waits(pod)
 
     def room_left(self) -> Places:
-        """The room that nobody takes or keeps."""
+        """The room that nobody takes, or may still take because of a bind that failed."""
         places = self._reading.places()
-        self._take_doubtful(places)
-        return places
-
-    def _take_doubtful(self, places: Places) -> None:
         for uid, placement in self._binds.doubtful.items():
             if placement.node in places:
                 take(self._reading.needs_of(self._world.pods[uid]), places[placement.node])
+        return places
 
-    def _may_back_off(self, unit: Waiting) -> bool:
-        return unit.key in self._mixed or unit.key in self._binds.refused
+    def _may_back_off(self, key: str) -> bool:
+        return key in self._mixed or key in self._binds.refused
+
+    def _candidates(self, scene: Scene) -> set[str]:
+        """Units that still have something to place."""
+        lone = {key_of(pod) for pod in self._world.pods.values() if self._reading.waits(pod)}
+        return lone | {gang.key for gang in scene.gangs.values() if gang.candidates}
 
     # --- binds ---
 
-    def _check_binds(self, binds: list[Bind], gangs: Gangs) -> None:
-        places, left = self._reading.places(), self.room_left()
-        waiting = sorted(self._reading.waiting(gangs), key=lambda unit: unit.order)
-        for decision in binds:
-            uids = {placement.uid for placement in decision.pods}
-            if not uids or len(uids) != len(decision.pods):
-                raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
-            pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
-            if not uids <= self._binds.held.keys():
-                self._check_order(decision.unit, left, waiting)
-            for placement, pod in zip(decision.pods, pods, strict=True):
-                self._check_place(placement, pod, places)
-                if not self._binds.tried_there(placement):
-                    take(self._reading.needs_of(pod), left[placement.node])
-            if pods[0].spec.scheduling_group is not None:
-                self._check_gang_bind(gangs[decision.unit], decision)
-            waiting = [unit for unit in waiting if unit.key != decision.unit]
+    def _check_bind(self, decision: Bind, scene: Scene) -> None:
+        uids = {placement.uid for placement in decision.pods}
+        if not uids or len(uids) != len(decision.pods):
+            raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
+        pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
+        again = {placement.uid for placement in decision.pods if self._binds.tried_there(placement)}
+        unit = scene.unit(decision.unit)
+        if unit is not None and not uids <= self._binds.held.keys():
+            self._check_order(unit, scene)
+        room = scene.places()
+        for placement, pod in zip(decision.pods, pods, strict=True):
+            self._check_place(placement, pod, room)
+        if unit is not None:
+            self._fences.check(decision, unit, scene, again=again)
+        if pods[0].spec.scheduling_group is not None:
+            self._check_gang_bind(scene.gangs[decision.unit], decision)
+        self._fences.bound(decision, scene)
+        scene.bind(decision)
+        if unit is not None and not uids <= again:
+            nodes = {placement.node for placement in decision.pods}
+            self._passes.bound(unit, nodes, scene, unsure=self._mixed | self._binds.refused)
+            self._passes.forget(unit)
+        self._evictions.bound(decision.unit)
 
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:
         pod = self._world.pods.get(placement.uid)
@@ -168,7 +234,7 @@ class Invariants:
             raise BrokenRuleError("bound once", f"{placement.pod} is bound but does not exist")
         if pod.spec.node_name or placement.uid in self._world.in_flight:
             raise BrokenRuleError("bound once", f"{placement.pod} is bound again, to {placement.node}")
-        if pod.spec.scheduler_name != OURS or pod.status.phase in ENDED or unit_of(pod) != unit:
+        if pod.spec.scheduler_name != self._scheduler or pod.status.phase in ENDED or unit_of(pod) != unit:
             raise BrokenRuleError("bound once", f"{placement.pod} is not for {unit} to bind")
         if pod.spec.scheduling_gates:
             raise BrokenRuleError("gates", f"{placement.pod} is bound with gates")
@@ -176,7 +242,7 @@ class Invariants:
             raise BrokenRuleError("leaving", f"{placement.pod} is bound while it is being deleted")
         return pod
 
-    def _check_place(self, placement: Placement, pod: Pod, places: Places) -> None:
+    def _check_place(self, placement: Placement, pod: Pod, room: Places) -> None:
         node = self._world.nodes.get(placement.node)
         if node is None:
             raise BrokenRuleError("no pod lost", f"{placement.pod} is bound to {placement.node}, which is not there")
@@ -189,7 +255,7 @@ class Invariants:
             return  # its room is counted, and its node's facts may have changed since
         if not admits(node, pod) and not self._binds.tried_there(placement):
             raise BrokenRuleError("node rules", f"{placement.node} does not admit {placement.pod}")
-        needs, place = self._reading.needs_of(pod), places[placement.node]
+        needs, place = self._reading.needs_of(pod), room[placement.node]
         if any(collide(port, taken) for port in needs.ports for taken in place.ports):
             raise BrokenRuleError("ports", f"{placement.pod} wants a port that is taken on {placement.node}")
         excused = placement.node in self._excused and self._binds.tried_there(placement)
@@ -201,7 +267,7 @@ class Invariants:
         """All or nothing; but what is half bound already may be tried again as long as its time lasts."""
         if gang.group is None:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
-        if gang.started or gang.group.metadata.uid in self._started:
+        if gang.started or (gang.group.metadata.uid in self._started and not gang.fallen):
             return
         again = all(self._binds.tried_there(placement) for placement in decision.pods)
         if gang.gated and not again:
@@ -214,80 +280,92 @@ class Invariants:
         if have < gang.minimum:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound with {have} of {gang.minimum}: {decision.pods}")
 
-    def _check_order(self, key: str, places: Places, waiting: list[Waiting]) -> None:
+    def _check_order(self, mine: Waiting, scene: Scene) -> None:
         """Nobody goes first while a better one that may be decided fits."""
-        mine = next((unit for unit in waiting if unit.key == key), None)
-        if mine is None:
-            return  # the rest of a gang that was bound in this batch
         if mine.gang is not None and mine.gang.bound and not mine.gang.started:
             return  # half-bound gangs go first
-        for unit in waiting:
+        for unit in scene.waiting:
             if unit.order >= mine.order:
                 return
-            sure = self._reading.exact(unit) and not self._may_back_off(unit)
-            if sure and self._reading.fits(unit, places):
-                raise BrokenRuleError("order", f"{key} {mine.order} goes before {unit.key} {unit.order}, which fits")
+            sure = self._reading.exact(unit) and not self._may_back_off(unit.key)
+            if sure and self._reading.fits(unit, self._surely_left(unit, scene)):
+                raise BrokenRuleError(
+                    "order", f"{mine.key} {mine.order} goes before {unit.key} {unit.order}, which fits"
+                )
+
+    def _surely_left(self, unit: Waiting, scene: Scene) -> Places:
+        """Room that nobody else has, keeps, or holds from the unit."""
+        left = scene.left_for(unit)
+        for node in self._passes.held_from(unit, scene):
+            del left[node]
+        return left
 
     # --- other decisions ---
 
-    def _check_release(self, decision: Release, gangs: Gangs) -> None:
-        gang, now = gangs.get(decision.unit), self._world.now
+    def _stands(self, key: str, scene: Scene) -> bool:
+        """Whether what is kept for the unit serves it, once those have left who are leaving."""
+        unit, mine = scene.unit(key), scene.kept_for(key)
+        if unit is None or len(mine) < unit.need:
+            return False
+        room = scene.places(gone=scene.leaving, doubtful=True, kept=lambda keep: keep.unit != key)
+        for uid, keep in mine.items():
+            place = room[keep.node]
+            if not self._reading.admits(keep.node, keep.needs, self._world.pods[uid]) or not fits(keep.needs, place):
+                return False
+            take(keep.needs, place)
+        return True
+
+    def _check_release(self, decision: Release, scene: Scene) -> None:
+        gang, now = scene.gangs.get(decision.unit), self._world.now
         self._binds.refused.add(decision.unit)
-        if gang is None or gang.group is None or gang.started or not gang.bound:
+        if gang is None or gang.group is None:
             raise BrokenRuleError("release", f"{decision.unit} is released but is not a half-bound gang")
         if not decision.pods:
             raise BrokenRuleError("release", f"nothing of {decision.unit} is released")
-        if gang.deadline is not None and gang.deadline > now:
-            raise BrokenRuleError("release", f"{decision.unit} is released {gang.deadline - now:g} s early")
+        if gang.started:
+            self._life.check_release(decision, gang)
+        elif not self._binds.denied_for_good(gang):
+            if not gang.bound:
+                raise BrokenRuleError("release", f"{decision.unit} is released but is not a half-bound gang")
+            if gang.deadline is not None and gang.deadline > now:
+                raise BrokenRuleError("release", f"{decision.unit} is released {gang.deadline - now:g} s early")
+            if gang.holds_partial:
+                raise BrokenRuleError("release", f"{decision.unit} is released although it asks to be kept")
         for ref in decision.pods:
             pod = self._world.pods.get(ref.uid)
             placed = pod is not None and bool(self._reading.node_of(pod) or ref.uid in self._binds.doubtful)
             if pod is None or not placed or unit_of(pod) != decision.unit:
                 raise BrokenRuleError("no pod lost", f"{ref.pod} is released but has no node")
+        scene.leave(decision.pods)
 
-    def _check_pod_condition(self, decision: PodCondition) -> None:
-        told = _POD_TEXT.fullmatch(decision.message)
-        if told is None or decision.reason != "Unschedulable":
-            raise BrokenRuleError("text", f"not upstream's text: {decision.reason}: {decision.message}")
-        if told["nodes"] is not None and int(told["nodes"]) != len(self._world.nodes):
-            raise BrokenRuleError("text", f"there are {len(self._world.nodes)} nodes: {decision.message}")
-        for ref in decision.pods:
-            pod = self._world.pods.get(ref.uid)
-            if pod is None or pod.spec.node_name or ref.uid in self._world.in_flight:
-                raise BrokenRuleError("text", f"{ref.pod} does not wait: {decision.message}")
-            now = condition(pod.status.conditions, "PodScheduled")
-            if now is not None and (now.reason, now.message) == (decision.reason, decision.message):
-                raise BrokenRuleError("noise", f"{ref.pod} says so already: {decision.message}")
-
-    def _check_gang_condition(self, decision: GangCondition, gangs: Gangs) -> None:
-        gang = gangs.get(decision.gang)
+    def _check_gang_condition(self, decision: GangCondition, scene: Scene) -> None:
+        gang = scene.gangs.get(decision.gang)
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
-        if decision.holds and not reached:
-            raise BrokenRuleError("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")
-        said = gang.said
-        if gang.says_started and not decision.holds:
-            raise BrokenRuleError("gang condition", f"{gang.key} goes back to not started")
-        if said is not None and (said.reason, said.message) == (decision.reason, decision.message):
-            raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")
+        self._words.check_gang(decision, gang, reached=reached)
+        if decision.aspect is Aspect.BELOW_MINIMUM:
+            self._life.check_condition(decision, gang)
 
     # --- the world ---
 
-    def _check_room(self, places: Places, left: Places) -> None:
-        for name, place in places.items():
+    def _check_room(self, scene: Scene) -> None:
+        taken, left = scene.places(), scene.places(doubtful=True)
+        for name, place in taken.items():
             short = {resource: amount for resource, amount in place.room.items() if amount < 0}
             if min(left[name].room.values()) >= 0:
                 self._excused.discard(name)
-            elif short and name not in self._excused:
+            elif short and name not in self._excused and self._alone:
                 raise BrokenRuleError("over-commit", f"{name} lacks {short}")
-            if _collisions(place.ports):
+            if _collisions(place.ports) and self._alone:
                 raise BrokenRuleError("ports", f"{name} has a host port twice: {sorted(place.ports)}")
 
-    def _check_half_bound(self, gang: Gang) -> None:
-        if gang.group is not None and gang.started:
+    def _check_half_bound(self, gang: Gang, scene: Scene) -> None:
+        if gang.group is None:
+            return
+        if gang.started:
             self._started.add(gang.group.metadata.uid)
-        if gang.group is None or not gang.partial or gang.group.metadata.uid in self._started:
+        if not gang.partial or gang.holds_partial or self._waits_for_victims(gang, scene):
             return
         late = 0.0 if gang.deadline is None else self._world.now - gang.deadline
         if late > _STAMP_SECONDS:
@@ -295,35 +373,30 @@ class Invariants:
                 "half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound, {late:g} s too long"
             )
 
-    def _check_waits(self, unit: Waiting, places: Places) -> None:
+    def _waits_for_victims(self, gang: Gang, scene: Scene) -> bool:
+        return bool(scene.kept_for(gang.key))
+
+    def _check_waits(self, unit: Waiting, scene: Scene) -> None:
         if not self._reading.exact(unit):
-            self._look_at_mixed(unit, places)
+            self._look_at_mixed(unit, scene.left_for(unit))
             return
-        self.seen["units that waited, looked at"] += 1
-        if self._reading.fits(unit, places):
+        self._seen["units that waited, looked at"] += 1
+        if self._reading.fits(unit, self._surely_left(unit, scene)):
             raise BrokenRuleError("nobody waits who fits", f"{unit.key} waits, and {unit.need} of it fit")
 
-    def _look_at_mixed(self, unit: Waiting, places: Places) -> None:
+    def _check_may_not_evict(self, unit: Waiting, scene: Scene) -> None:
+        if not self._reading.exact(unit) or self._may_back_off(unit.key):
+            return
+        if self._evictions.could(unit, scene, self._passes.held_from(unit, scene)):
+            raise BrokenRuleError("nobody waits who may evict", f"{unit.key} waits, and would fit if others left")
+
+    def _look_at_mixed(self, unit: Waiting, places: dict[str, Place]) -> None:
         """Breaks no rule: the fast path does not promise to find a place for every mix, so misses are counted."""
-        self.seen["mixed gangs that waited"] += unit.key not in self._mixed
+        self._seen["mixed gangs that waited"] += unit.key not in self._mixed
         self._mixed.add(unit.key)
         if unit.key not in self._missed and self._reading.fits(unit, places):
-            self.seen["mixed gangs that waited although they fit"] += 1
+            self._seen["mixed gangs that waited although they fit"] += 1
             self._missed.add(unit.key)
-
-    def _check_told(self, unit: Waiting) -> None:
-        for pod in unit.pods:
-            if condition(pod.status.conditions, "PodScheduled") is None:
-                raise BrokenRuleError("told", f"{key_of(pod)} waits and nobody says why")
-        if unit.gang is not None and unit.gang.said is None:
-            raise BrokenRuleError("told", f"{unit.key} waits and its group does not say why")
-
-    def _check_says(self, gang: Gang) -> None:
-        if gang.bound >= gang.minimum and not gang.says_started:
-            raise BrokenRuleError("gang condition", f"{gang.key} has its minimum bound but does not say so")
-        held = not gang.started and not gang.basic and (gang.present < gang.minimum or gang.gated)
-        if held and gang.said is None:
-            raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
 
 
 def _collisions(ports: list[Port]) -> bool:

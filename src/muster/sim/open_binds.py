@@ -15,6 +15,8 @@ from muster.sim.world import World
 _PATIENCE = 10
 # the longest wait before a bind is tried again
 _RETRY_SECONDS = 6.0
+# a denial that lasts so long is final
+_DENIED_SECONDS = 5.0
 
 
 class OpenBinds:
@@ -24,8 +26,9 @@ class OpenBinds:
     gang would not be whole: the engine may keep its room until it would have tried again, or give it up at once.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, scheduler: str) -> None:
         self._world = world
+        self._scheduler = scheduler
         self.held: dict[str, Placement] = {}
         """By pod."""
         self.doubtful: dict[str, Placement] = {}
@@ -35,18 +38,21 @@ class OpenBinds:
         """By pod, as far as this scheduler has seen them."""
         self.refused: set[str] = set()
         """Units that may be in backoff, since binds of theirs were refused for good or given up."""
+        self._denied: dict[str, tuple[float, set[str]]] = {}
+        """By pod: when it was first denied, and where it was tried again since."""
 
     def told(self, change: Change) -> None:
         if isinstance(change, BindFailed):
             self._failed(change)
         elif isinstance(change, PodGone):
             self._settled(change.uid)
+            self._denied.pop(change.uid, None)
         elif isinstance(change, PodSeen) and change.pod.spec.node_name:
             self._settled(change.pod.metadata.uid)
 
     def restarted(self) -> None:
         """A new scheduler knows nothing of all this."""
-        for forgotten in (self.held, self.doubtful, self.failures, self.refused):
+        for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied):
             forgotten.clear()
 
     def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> None:
@@ -77,10 +83,26 @@ class OpenBinds:
         self.failures[change.uid] += 1
         if pod is None or pod.spec.node_name:
             return
-        if change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE:
+        transient = change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE
+        if transient or (change.failure is Failure.DENIED and self._tried_again_there(change)):
             self.held[change.uid] = Placement(change.uid, key_of(pod), change.node)
         else:
             self.refused.add(unit_of(pod))
+
+    def _tried_again_there(self, change: BindFailed) -> bool:
+        """A denial is tried again once on each node, until it is final."""
+        first, nodes = self._denied.setdefault(change.uid, (self._world.now, set()))
+        again = self._world.now - first < _DENIED_SECONDS and change.node not in nodes
+        nodes.add(change.node)
+        return again
+
+    def denied_for_good(self, gang: Gang) -> bool:
+        """Whether too many members were denied for too long for the gang to reach its minimum."""
+        denied = [pod for pod in gang.candidates if self._final(pod.metadata.uid)]
+        return bool(denied) and gang.present - len(denied) < gang.minimum
+
+    def _final(self, uid: str) -> bool:
+        return uid in self._denied and self._world.now - self._denied[uid][0] >= _DENIED_SECONDS
 
     def _settled(self, uid: str) -> None:
         self.held.pop(uid, None)

@@ -203,11 +203,14 @@ class Reading:
         self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
 
+    def empty(self) -> dict[str, Place]:
+        """Every node with nothing on it."""
+        return {name: Place(dict(self._room_of(node)), []) for name, node in self._world.nodes.items()}
+
     def places(self) -> dict[str, Place]:
         """The room on every node, without what is bound, on its way, or to be tried again."""
-        world = self._world
-        places = {name: Place(dict(self._room_of(node)), []) for name, node in world.nodes.items()}
-        for pod in world.pods.values():
+        places = self.empty()
+        for pod in self._world.pods.values():
             place = places.get(self.node_of(pod))
             if place is not None and pod.status.phase not in ENDED:
                 take(self.needs_of(pod), place)
@@ -283,16 +286,27 @@ class Reading:
         """Whether trying class by class is a proof."""
         return unit.need == 1 or len(self.wanted(unit)) == 1
 
-    def fits(self, unit: Waiting, places: dict[str, Place]) -> bool:
+    def fits(self, unit: Waiting, places: dict[str, Place], *, need: int | None = None) -> bool:
+        """Whether what the unit needs, or so many of its members, surely go on the places together."""
+        need = unit.need if need is None else need
         one_of = {self.needs_of(pod): pod for pod in unit.pods}
         offered = [
-            (place, [needs for needs, pod in one_of.items() if self._admits(name, needs, pod)])
+            (place, [needs for needs, pod in one_of.items() if self.admits(name, needs, pod)])
             for name, place in places.items()
         ]
-        if unit.need == 1:
+        if need == 1:
             return any(fits(needs, place) for place, admitted in offered for needs in admitted)
         most = most_placed(self.wanted(unit), offered)
-        return most is not None and most >= unit.need
+        return most is not None and most >= need
+
+    def usable(self, unit: Waiting, places: dict[str, Place]) -> set[str]:
+        """Nodes where at least one of the unit's members goes."""
+        kinds = {self.needs_of(pod): pod for pod in unit.pods}.items()
+        return {
+            name
+            for name, place in places.items()
+            if any(fits(needs, place) and self.admits(name, needs, pod) for needs, pod in kinds)
+        }
 
     # --- what stays the same, kept ---
 
@@ -307,7 +321,8 @@ class Reading:
     def _room_of(self, node: Node) -> Room:
         return self._facts_of(node)[1]
 
-    def _admits(self, name: str, needs: Needs, pod: Pod) -> bool:
+    def admits(self, name: str, needs: Needs, pod: Pod) -> bool:
+        """Whether the node's own facts let the pod, which has these needs, on."""
         node, _, answers = self._facts_of(self._world.nodes[name])
         found = answers.get(needs.rules)
         if found is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 
 from muster.api.wire import Pod
@@ -11,7 +13,7 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.usage import Ints
 from muster.framework.views import Views
-from muster.sim.invariants import BrokenRuleError
+from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.world import World
 
 
@@ -21,21 +23,26 @@ def recount(world: World) -> None:
     _compare("nodes known", "", set(cluster.nodes.rows), set(world.nodes))
     _compare("pods known", "", set(cluster.pods), set(world.pods))
     for uid, pod in world.pods.items():
-        _compare_pod(cluster.pods[uid], pod)
+        _compare_pod(cluster.pods[uid], pod, world.nodes)
     _compare_rows(cluster)
     _compare_gangs(cluster)
 
 
-def _compare_pod(state: PodState, pod: Pod) -> None:
+def _compare_pod(state: PodState, pod: Pod, nodes: Container[str]) -> None:
     ended = {"Succeeded": Stage.SUCCEEDED, "Failed": Stage.FAILED}.get(pod.status.phase)
     stage = ended or (Stage.BOUND if pod.spec.node_name else None)
     if stage is None and state.stage not in (Stage.PENDING, Stage.BINDING):
         raise BrokenRuleError("recount", f"{state.key} is {state.stage.name}, the object knows nothing of it")
     if stage is not None and stage is not state.stage:
         raise BrokenRuleError("recount", f"{state.key} is {state.stage.name}, by its object {stage.name}")
+    stranded = state.takes_room and state.node not in nodes
+    _compare("lost node of", state.key, state.stranded, stranded)
     if stage is Stage.BOUND:
         _compare("node of", state.key, state.node, pod.spec.node_name)
     _compare("gates of", state.key, len(state.gates), len(pod.spec.scheduling_gates))
+    if state.kept:
+        # or a scheduler that comes after this one would not keep it
+        _compare("room kept for", state.key, state.kept, pod.status.nominated_node_name)
 
 
 def _compare_rows(cluster: Cluster) -> None:
@@ -44,12 +51,19 @@ def _compare_rows(cluster: Cluster) -> None:
         if pod.takes_room:
             there.setdefault(pod.node, {})[pod.uid] = pod
     _compare("pods by node", "", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()})
+    kept: dict[str, dict[str, PodState]] = {}
+    for pod in cluster.pods.values():
+        if pod.kept:
+            kept.setdefault(pod.kept, {})[pod.uid] = pod
+    _compare("room kept", "", {n: set(p) for n, p in cluster.kept_on.items()}, {n: set(p) for n, p in kept.items()})
+    leaving = {pod.uid for pod in cluster.pods.values() if pod.takes_room and pod.leaving}
+    _compare("pods that leave", "", set(cluster.leaving), leaving)
     usage = cluster.nodes.usage
     fresh = {name: type(state)() for name, state in usage.states.items()}
     for name, row in cluster.nodes.rows.items():
         free = cluster.nodes.allocatable[:, row].tolist()
         scored = list(free)
-        for pod in there.get(name, {}).values():
+        for pod in [*there.get(name, {}).values(), *kept.get(name, {}).values()]:
             for resource, count in pod.pod_class.room:
                 free[resource] -= count
                 scored[resource] -= count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from muster.api.times import seconds
@@ -39,7 +39,7 @@ class Scene:
         self,
         world: World,
         reading: Reading,
-        gangs: Mapping[str, Gang],
+        gangs: dict[str, Gang],
         *,
         broken: Container[str],
         patience: float,
@@ -48,7 +48,7 @@ class Scene:
         self._world = world
         self._reading = reading
         self.gangs = gangs
-        self.waiting: list[Waiting] = sorted(reading.waiting(dict(gangs)), key=lambda unit: unit.order)
+        self.waiting: list[Waiting] = sorted(reading.waiting(gangs), key=lambda unit: unit.order)
         """Units that may be decided, best first; those that were are taken out."""
         self.takers: dict[str, Taker] = {}
         """By UID: on nodes that are there."""

@@ -1,0 +1,182 @@
+"""Nobody is evicted in vain: who may be evicted for whom, what must be known before, and what must come of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from muster.api.wire import Pod
+from muster.engine.decisions import Evict
+from muster.sim.plain import fits, key_of, take, unit_of
+from muster.sim.reading import Reading, Waiting
+from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.scene import Places, Scene
+from muster.sim.world import World
+
+_RULE = "eviction"
+
+
+class Evictions:
+    """Watches who is evicted, and keeps what is owed: a start, or a word why not."""
+
+    def __init__(self, world: World, reading: Reading, *, rounds: int) -> None:
+        self._world = world
+        self._reading = reading
+        self._most_rounds = rounds
+        self._owed: dict[str, set[str]] = {}
+        """By unit: the pods that were evicted for it, and it has not started since."""
+        self._rounds: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
+
+    # --- what comes of it ---
+
+    def bound(self, unit: str) -> None:
+        self._owed.pop(unit, None)
+        self._rounds.pop(unit, None)
+
+    def lost(self, unit: str) -> None:
+        if unit not in self._owed:
+            # a scheduler that came later cannot know whether pods leave for the unit or for themselves
+            self.seen["room that was lost without an eviction"] += 1
+        self._owed.pop(unit, None)
+
+    def restarted(self) -> None:
+        """A new scheduler does not know of victims that are gone, nor how often there were any."""
+        self._rounds.clear()
+        for unit, pods in list(self._owed.items()):
+            if not pods & self._world.pods.keys():
+                del self._owed[unit]
+
+    def review(self, waiting: Iterable[str]) -> None:
+        """Units that went, or have nothing to place any more, owe nothing; `waiting` have candidates."""
+        there = set(waiting)
+        for unit in [unit for unit in self._owed if unit not in there]:
+            del self._owed[unit]
+        for unit in [unit for unit in self._rounds if unit not in there]:
+            del self._rounds[unit]
+
+    def at_rest(self) -> None:
+        for unit, pods in self._owed.items():
+            raise BrokenRuleError(
+                "evicted in vain", f"{len(pods)} pods were evicted for {unit}, which did not start, and nobody says why"
+            )
+
+    # --- what must be known before ---
+
+    def check(self, decision: Evict, scene: Scene, *, stood: bool, blocked: set[str]) -> None:
+        """Looks at an eviction, with the unit's nominations played.
+
+        `stood`: what was kept for the unit before still served it.  `blocked` nodes perhaps could not be used.
+        """
+        unit = scene.unit(decision.unit)
+        if unit is None:
+            raise BrokenRuleError(_RULE, f"pods are evicted for {decision.unit}, which does not wait")
+        self.seen["evictions looked at"] += 1
+        if stood:
+            raise BrokenRuleError("new victims", f"{unit.key} evicts although what is kept for it still serves it")
+        if unit.key in self._owed:
+            raise BrokenRuleError("new victims", f"{unit.key} evicts again, and nobody says what became of the last")
+        self._rounds[unit.key] += 1
+        if self._rounds[unit.key] > self._most_rounds:
+            raise BrokenRuleError(_RULE, f"{unit.key} evicts for the {self._rounds[unit.key]}th time without a start")
+        victims = self._victims(decision, unit, scene)
+        self._owed[unit.key] = {ref.uid for ref in decision.pods}
+        gone = scene.leaving | self._owed[unit.key]
+        self._check_proof(unit, scene, gone)
+        self._check_minimal(unit, scene, victims, blocked)
+
+    def _victims(self, decision: Evict, unit: Waiting, scene: Scene) -> dict[str, set[str]]:
+        """UIDs by what is evicted as one; all of them may be."""
+        found: dict[str, set[str]] = {}
+        for ref in decision.pods:
+            taker = scene.takers.get(ref.uid)
+            pod = self._world.pods.get(ref.uid)
+            if pod is None or (taker is None and not self._stranded(pod)):
+                raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and takes no room")
+            if ref.uid in scene.leaving:
+                raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and is leaving already")
+            priority = scene.priority_of(pod)
+            if priority >= unit.priority:
+                raise BrokenRuleError(
+                    "priority", f"{ref.pod} (priority {priority}) is evicted for {unit.key} ({unit.priority})"
+                )
+            gang = scene.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
+            whole = gang is not None and gang.goes_whole
+            found.setdefault(unit_of(pod) if whole else key_of(pod), set()).add(ref.uid)
+            if gang is not None and whole:
+                left = [p for p in gang.members if self._stays(p, scene, decision)]
+                if left:
+                    raise BrokenRuleError(
+                        "gang in part", f"{key_of(left[0])} stays, {ref.pod} of the same gang is evicted"
+                    )
+        return found
+
+    def _stranded(self, pod: Pod) -> bool:
+        """Where its gang goes whole, even a pod on a lost node goes."""
+        return pod.spec.scheduling_group is not None and bool(self._reading.node_of(pod))
+
+    def _stays(self, pod: Pod, scene: Scene, decision: Evict) -> bool:
+        uid = pod.metadata.uid
+        return uid in scene.takers and uid not in scene.leaving and all(ref.uid != uid for ref in decision.pods)
+
+    def _check_proof(self, unit: Waiting, scene: Scene, gone: set[str]) -> None:
+        """The members have places, which hold once all have left who leave; and they are as many as are needed."""
+        mine = scene.kept_for(unit.key)
+        if len(mine) < unit.need:
+            raise BrokenRuleError("proof", f"{unit.key} evicts, has places for {len(mine)} and needs {unit.need}")
+        room = scene.places(gone=gone, kept=lambda keep: keep.unit != unit.key and keep.priority >= unit.priority)
+        for uid, keep in mine.items():
+            pod = self._world.pods[uid]
+            if not self._reading.admits(keep.node, keep.needs, pod) or not fits(keep.needs, room[keep.node]):
+                raise BrokenRuleError("proof", f"{key_of(pod)} has no room on {keep.node} even with the victims gone")
+            take(keep.needs, room[keep.node])
+
+    def _check_minimal(self, unit: Waiting, scene: Scene, victims: dict[str, set[str]], blocked: set[str]) -> None:
+        """Nobody could be spared, and nobody more precious was taken than needed.  All else counts as it was."""
+        if not self._reading.exact(unit) and len(self._reading.wanted(unit)) > 1:
+            return
+        need = len(scene.kept_for(unit.key))
+        all_victims = set().union(*victims.values())
+        for name, uids in victims.items():
+            room = self._hoped(unit, scene, scene.leaving | (all_victims - uids))
+            if self._holds(unit, need, room, blocked):
+                raise BrokenRuleError("one victim too many", f"{name} could have been spared by {unit.key}")
+        if self._world.budgets:
+            return
+        highest = max(scene.priority_of(self._world.pods[uid]) for uid in all_victims)
+        lower = self._below(highest, unit, scene)
+        if self._holds(unit, need, self._hoped(unit, scene, scene.leaving | lower), blocked):
+            raise BrokenRuleError(
+                "precious victim", f"{unit.key} evicts pods of priority {highest}; lower ones would have done"
+            )
+
+    def _below(self, priority: int, unit: Waiting, scene: Scene) -> set[str]:
+        """Everybody of lower priority, the unit's own members apart."""
+        return {
+            uid
+            for uid, taker in scene.takers.items()
+            if scene.priority_of(taker.pod) < priority and unit_of(taker.pod) != unit.key
+        }
+
+    def _hoped(self, unit: Waiting, scene: Scene, gone: set[str]) -> Places:
+        return scene.places(gone=gone, doubtful=True, kept=lambda keep: keep.unit != unit.key)
+
+    def _holds(self, unit: Waiting, need: int, places: Places, blocked: set[str]) -> bool:
+        """Whether so many of the unit's members go on places that it may surely use."""
+        usable = {name: place for name, place in places.items() if name not in blocked}
+        return self._reading.fits(unit, usable, need=need)
+
+    # --- who could have ---
+
+    def could(self, unit: Waiting, scene: Scene, blocked: set[str]) -> bool:
+        """Whether the unit would surely fit if all left who may be evicted for it."""
+        if self._rounds[unit.key] >= self._most_rounds or not self._may_evict(unit):
+            return False
+        lower = self._below(unit.priority, unit, scene)
+        return bool(lower) and self._holds(unit, unit.need, self._hoped(unit, scene, scene.leaving | lower), blocked)
+
+    def _may_evict(self, unit: Waiting) -> bool:
+        policies = [pod.spec.preemption_policy for pod in unit.pods]
+        if unit.gang is not None and unit.gang.group is not None:
+            policies.append(unit.gang.group.spec.preemption_policy)
+        return "Never" not in policies

@@ -1,0 +1,84 @@
+"""Room that is kept for units, as nominations and decisions tell.
+
+A nomination on a pod means that room is kept for it, until its unit is bound, loses it, or somebody of higher
+priority takes it.  Nobody of equal or lower priority may be bound into it.
+"""
+
+from __future__ import annotations
+
+from muster.engine.decisions import Bind, Decision, Evict, Lost, Placement, PodCondition
+from muster.sim.plain import fits, take
+from muster.sim.reading import Reading, Waiting
+from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.scene import Scene
+from muster.sim.world import World
+
+_LOWEST = -(2**31)
+
+
+class Fences:
+    """Knows which nominations still count."""
+
+    def __init__(self, world: World, reading: Reading) -> None:
+        self._world = world
+        self._reading = reading
+        self.broken: set[str] = set()
+        """Pods that are nominated, and nothing is kept for them."""
+
+    def restarted(self) -> None:
+        """A new scheduler keeps what nominations say."""
+        self.broken.clear()
+
+    def check(self, decision: Bind, unit: Waiting, scene: Scene, *, again: set[str]) -> None:
+        """Looks at a bind before it is played; pods in `again` are tried once more where they were."""
+        stands = scene.places(kept=lambda keep: keep.unit != unit.key and keep.priority >= unit.priority)
+        for placement in decision.pods:
+            if placement.uid in again:
+                continue
+            needs, place = self._reading.needs_of(self._world.pods[placement.uid]), stands[placement.node]
+            if not fits(needs, place):
+                raise BrokenRuleError("fence", self._tell(placement, unit, scene))
+            take(needs, place)
+
+    def _tell(self, placement: Placement, unit: Waiting, scene: Scene) -> str:
+        whose = {keep.unit for keep in scene.kept.values() if keep.node == placement.node}
+        return (
+            f"{placement.pod} of {unit.key} (priority {unit.priority}) is bound to {placement.node}, where room is "
+            f"kept for {', '.join(sorted(whose - {unit.key}))}"
+        )
+
+    def play(self, decision: Decision, scene: Scene, *, evicted: set[str]) -> set[str]:
+        """Hears a decision after it was played; returns the units that lost what was kept for them.
+
+        `evicted` are leaving too, as decisions further on say.
+        """
+        if isinstance(decision, Lost):
+            self.broken.update(scene.drop(decision.unit))
+            return {decision.unit}
+        if isinstance(decision, PodCondition):
+            self.broken.difference_update(ref.uid for ref in decision.pods)
+            return self._overflow(scene, evicted) if decision.nominated else set()
+        if isinstance(decision, Bind):
+            who = self._world.pods[decision.pods[0].uid]
+            return self._overflow(scene, evicted, by=scene.priority_of(who))
+        return set()
+
+    def bound(self, decision: Bind, scene: Scene) -> None:
+        """A unit is bound: members without a place keep nothing."""
+        self.broken.update(scene.kept_for(decision.unit).keys() - {placement.uid for placement in decision.pods})
+
+    def _overflow(self, scene: Scene, evicted: set[str], by: int = _LOWEST) -> set[str]:
+        """Where more is kept than there will be, those of lower priority have lost: they learn it in their turn."""
+        lost: set[str] = set()
+        places = scene.places(gone=scene.leaving | evicted, kept=lambda keep: True)
+        for node in [node for node, place in places.items() if min(place.room.values()) < 0]:
+            here = [keep for keep in scene.kept.values() if keep.node == node]
+            highest = max([by, *(keep.priority for keep in here)])
+            lost.update(keep.unit for keep in here if keep.priority < highest)
+        for unit in lost:
+            self.broken.update(scene.drop(unit))
+        return lost
+
+
+def evicted_by(decisions: list[Decision]) -> set[str]:
+    return {ref.uid for decision in decisions if isinstance(decision, Evict) for ref in decision.pods}

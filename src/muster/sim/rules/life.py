@@ -1,0 +1,82 @@
+"""What becomes of a gang after its start: it says when it is below its minimum, and is taken down if it asks for that."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from muster.api.times import seconds
+from muster.engine.decisions import GangCondition, Release
+from muster.sim.reading import Gang
+from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.world import World
+
+_RULE = "after the start"
+# stamps are whole seconds, and a scheduler says only after two that a gang is below its minimum: the next one
+# counts from there
+_SLACK_SECONDS = 3.0
+
+
+class Life:
+    """Remembers which gangs fell below their minimum, and when."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.fallen: set[str] = set()
+        """UIDs of groups of which nothing was left after their start; they must start whole again."""
+        self._since: dict[str, float] = {}
+        """By UID: since when it is below its minimum."""
+        self.seen: Counter[str] = Counter()
+
+    def restarted(self) -> None:
+        """A new scheduler knows what the objects say."""
+        self.fallen.clear()
+        self._since.clear()
+
+    def review(self, gangs: dict[str, Gang]) -> None:
+        """Looks at gangs when the scheduler has looked at them too."""
+        for gang in gangs.values():
+            if gang.group is None:
+                continue
+            uid = gang.group.metadata.uid
+            if not gang.below_minimum:
+                self.fallen.discard(uid)
+                self._since.pop(uid, None)
+                continue
+            self.seen["gangs below their minimum, looked at"] += 1
+            if gang.fallen:
+                self.fallen.add(uid)
+            if uid not in self._since:
+                self._since[uid] = self._world.now
+            self._check_taken_down(gang, self._since[uid])
+
+    def _check_taken_down(self, gang: Gang, since: float) -> None:
+        grace = gang.grace_seconds
+        if grace is None or not gang.running or gang.fallen:
+            return
+        late = self._world.now - since - grace
+        if late > _SLACK_SECONDS:
+            raise BrokenRuleError(_RULE, f"{gang.key} has been below its minimum {late:g} s too long and still runs")
+
+    def check_release(self, decision: Release, gang: Gang) -> None:
+        """A gang that has started is released only if it asks for that, and when its grace is over."""
+        assert gang.group is not None
+        grace = gang.grace_seconds
+        since = self._since.get(gang.group.metadata.uid, self._world.now)
+        if gang.says_below and gang.below is not None and gang.below.last_transition_time:
+            since = min(since, seconds(gang.below.last_transition_time))
+        if grace is None or not gang.below_minimum or self._world.now < since + grace:
+            raise BrokenRuleError("release", f"{decision.unit} is released although it has started")
+
+    def check_condition(self, decision: GangCondition, gang: Gang) -> None:
+        """It says so if it has started and is below its minimum, and takes it back if it is not."""
+        if decision.holds and not gang.below_minimum:
+            raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
+        if not decision.holds and (gang.bound < gang.minimum or not gang.says_below):
+            raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
+
+    def at_rest(self, gang: Gang) -> None:
+        lives = gang.running or gang.binding or gang.candidates
+        if gang.below_minimum and lives and not gang.says_below:
+            raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and does not say so")
+        if gang.says_below and not gang.below_minimum:
+            raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and says it is below")

@@ -1,0 +1,156 @@
+"""Small work does not pass a big gang for ever.
+
+A gang that waits, and would fit if running pods ended, is passed by so many units behind it that take nodes it could
+use, and no more; then these nodes are held for it.  What exactly a scheduler has counted is its own affair (it may
+have forgotten some at a restart, or counted while the gang was in backoff), so there are two counts: those who surely
+passed, of whom there may not be too many; and those who perhaps did, enough of whom excuse that somebody waits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+
+from muster.api.times import seconds
+from muster.api.wire import Pod, condition
+from muster.sim.plain import unit_of
+from muster.sim.reading import Gang, Order, Reading, Waiting
+from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.scene import Places, Scene
+from muster.sim.world import World
+
+_BELONGS = ("DaemonSet", "Node")
+
+
+class _Runner(NamedTuple):
+    """A unit that ran when a scheduler came."""
+
+    order: Order
+    at: float
+    nodes: set[str]
+
+
+class _Count:
+    """How often one gang was passed since it waits."""
+
+    def __init__(self, present: int) -> None:
+        self.sure = 0
+        self.perhaps = 0
+        self.fewest = self.most = present
+        """Members that it had meanwhile."""
+
+
+class Passes:
+    def __init__(self, world: World, reading: Reading, *, per_member: float) -> None:
+        self._world = world
+        self._reading = reading
+        self._per_member = per_member
+        self._counts: dict[str, _Count] = {}
+        """By the group's UID."""
+        self._ran: list[_Runner] = []
+        self.seen: Counter[str] = Counter()
+
+    def restarted(self, gangs: dict[str, Gang]) -> None:
+        """A new scheduler counts those who run and were bound after the gang was created."""
+        self._counts.clear()
+        self._ran = list(self._running(gangs))
+
+    def review(self, waiting: Iterable[Waiting]) -> None:
+        """Gangs that no longer wait are not passed; numbers of members are noted."""
+        there = {unit.gang.group.metadata.uid: unit for unit in waiting if unit.gang and unit.gang.group}
+        for uid in [uid for uid in self._counts if uid not in there]:
+            del self._counts[uid]
+        for unit in there.values():
+            count, gang = self._count(unit), unit.gang
+            assert gang is not None
+            count.fewest, count.most = min(count.fewest, gang.present), max(count.most, gang.present)
+
+    # --- those who pass ---
+
+    def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str]) -> None:
+        """A unit is being bound to nodes; gangs in `unsure` may be in backoff, or not have been looked at."""
+        lasting = self._lasting(scene)
+        for passed in scene.waiting:
+            if passed.order >= unit.order:
+                return
+            if passed.gang is None or not nodes & self._reading.usable(passed, lasting):
+                continue
+            count = self._count(passed)
+            count.perhaps += 1
+            if passed.key in unsure or not self._reading.fits(passed, lasting):
+                continue
+            count.sure += 1
+            self.seen["gangs that were passed"] += 1
+            if count.sure > self._limit(count.most):
+                raise BrokenRuleError(
+                    "passed too often",
+                    f"{unit.key} is the {count.sure}th to pass {passed.key}, which has {count.most} members",
+                )
+
+    def forget(self, unit: Waiting) -> None:
+        """The unit is bound."""
+        if unit.gang is not None and unit.gang.group is not None:
+            self._counts.pop(unit.gang.group.metadata.uid, None)
+
+    def held_from(self, unit: Waiting, scene: Scene) -> set[str]:
+        """Nodes that the unit perhaps may not use, since they are held for gangs before it."""
+        lasting: Places | None = None
+        held: set[str] = set()
+        for before in scene.waiting:
+            if before.order >= unit.order:
+                break
+            if before.gang is None:
+                continue
+            count = self._count(before)
+            if count.perhaps >= self._limit(count.fewest):
+                lasting = lasting or self._lasting(scene)
+                held |= self._reading.usable(before, lasting)
+                self.seen["units for which nodes were perhaps held from others"] += 1
+        return held
+
+    def _limit(self, present: int) -> int:
+        return max(1, int(self._per_member * present))
+
+    def _count(self, unit: Waiting) -> _Count:
+        assert unit.gang is not None
+        assert unit.gang.group is not None
+        meta = unit.gang.group.metadata
+        found = self._counts.get(meta.uid)
+        if found is None:
+            found = self._counts[meta.uid] = _Count(unit.gang.present)
+            created = seconds(meta.creation_timestamp)
+            passers = [ran for ran in self._ran if ran.order > unit.order and ran.at > created]
+            found.perhaps = found.sure = len(passers)
+        return found
+
+    # --- what runs ---
+
+    def _lasting(self, scene: Scene) -> Places:
+        """The room there is if all pods ended that can."""
+        return scene.places(gone={uid for uid, taker in scene.takers.items() if not _belongs_to_node(taker.pod)})
+
+    def _running(self, gangs: dict[str, Gang]) -> Iterable[_Runner]:
+        units: dict[str, list[Pod]] = {}
+        for pod in self._world.pods.values():
+            bound = pod.spec.node_name in self._world.nodes and pod.status.phase not in ("Succeeded", "Failed")
+            if bound and pod.spec.scheduler_name == self._reading.scheduler:
+                units.setdefault(unit_of(pod), []).append(pod)
+        for key, pods in units.items():
+            gang = gangs.get(key)
+            if gang is not None and gang.group is not None:
+                meta, priority = gang.group.metadata, gang.priority
+            else:
+                meta, priority = pods[0].metadata, pods[0].spec.priority or 0
+            order = (1, -priority, seconds(meta.creation_timestamp), meta.uid)
+            yield _Runner(order, min(map(_bound_at, pods)), {pod.spec.node_name for pod in pods})
+
+
+def _belongs_to_node(pod: Pod) -> bool:
+    return any(owner.kind in _BELONGS for owner in pod.metadata.owner_references)
+
+
+def _bound_at(pod: Pod) -> float:
+    scheduled = condition(pod.status.conditions, "PodScheduled")
+    at = scheduled.last_transition_time if scheduled is not None and scheduled.status == "True" else ""
+    return seconds(at) if at else 0.0

@@ -1,0 +1,98 @@
+"""What is said on pods and groups: upstream's words, nothing twice, and nothing that is not so."""
+
+from __future__ import annotations
+
+import re
+
+from muster.api.wire import condition
+from muster.engine.decisions import GangCondition, PodCondition
+from muster.gangs.model import Aspect
+from muster.sim.plain import key_of
+from muster.sim.reading import Gang, Reading, Waiting
+from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.world import World
+
+UNSCHEDULABLE = "Unschedulable"
+NOT_READY = "PodGroupNotReady"
+
+_TEXTS = {
+    UNSCHEDULABLE: re.compile(
+        r"0/(?P<nodes>\d+) nodes are available: \d+ .+\.|no nodes available to schedule pods"
+        r"|pod group is unschedulable, .+"
+    ),
+    NOT_READY: re.compile(r"waiting for its pod group: .+"),
+}
+
+
+class Words:
+    def __init__(self, world: World, reading: Reading) -> None:
+        self._world = world
+        self._reading = reading
+
+    def check_pods(self, decision: PodCondition) -> None:
+        text = _TEXTS.get(decision.reason)
+        told = text.fullmatch(decision.message) if text else None
+        if told is None:
+            raise BrokenRuleError("text", f"not upstream's text: {decision.reason}: {decision.message}")
+        nodes = told.groupdict().get("nodes")
+        if nodes is not None and int(nodes) != len(self._world.nodes):
+            raise BrokenRuleError("text", f"there are {len(self._world.nodes)} nodes: {decision.message}")
+        nominated = decision.nominated or ("",) * len(decision.pods)
+        for ref, node in zip(decision.pods, nominated, strict=True):
+            pod = self._world.pods.get(ref.uid)
+            if pod is None or pod.spec.node_name or ref.uid in self._world.in_flight:
+                raise BrokenRuleError("text", f"{ref.pod} does not wait: {decision.message}")
+            if node and node not in self._world.nodes:
+                raise BrokenRuleError("text", f"{ref.pod} is nominated to {node}, which is not there")
+            now = condition(pod.status.conditions, "PodScheduled")
+            same = now is not None and (now.reason, now.message) == (decision.reason, decision.message)
+            if same and node == pod.status.nominated_node_name:
+                raise BrokenRuleError("noise", f"{ref.pod} says so already: {decision.message}")
+
+    def check_gang(self, decision: GangCondition, gang: Gang, *, reached: bool) -> None:
+        """`reached`: it had its minimum bound, now or before."""
+        said = gang.said if decision.aspect is Aspect.STARTED else gang.below
+        if decision.aspect is Aspect.STARTED:
+            if decision.holds and not reached:
+                raise BrokenRuleError("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")
+            if gang.says_started and not decision.holds:
+                raise BrokenRuleError("gang condition", f"{gang.key} goes back to not started")
+        new = ("True" if decision.holds else "False", decision.reason, decision.message)
+        if said is not None and (said.status, said.reason, said.message) == new:
+            raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")
+
+    # --- at rest ---
+
+    def check_waits(self, unit: Waiting) -> None:
+        """Somebody says why it waits."""
+        for pod in unit.pods:
+            if condition(pod.status.conditions, "PodScheduled") is None:
+                raise BrokenRuleError("told", f"{key_of(pod)} waits and nobody says why")
+        if unit.gang is not None and unit.gang.said is None:
+            raise BrokenRuleError("told", f"{unit.key} waits and its group does not say why")
+
+    def check_says(self, gang: Gang) -> None:
+        """The group says what is so; pods that no node can help do not ask for one."""
+        if gang.group is None:
+            self._check_asks_for_none(gang, "its group is not there")
+            return
+        if gang.bound >= gang.minimum and not gang.says_started:
+            raise BrokenRuleError("gang condition", f"{gang.key} has its minimum bound but does not say so")
+        lacks = not gang.basic and gang.present < gang.minimum
+        if gang.started or not (lacks or gang.gated):
+            return
+        if gang.said is None and not gang.basic:
+            raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
+        self._check_asks_for_none(gang, "it waits for members" if lacks else "members have gates")
+
+    def _check_asks_for_none(self, gang: Gang, why: str) -> None:
+        for pod in gang.candidates:
+            said = condition(pod.status.conditions, "PodScheduled")
+            if said is not None and said.reason == UNSCHEDULABLE:
+                raise BrokenRuleError("asks for nodes", f"{key_of(pod)} says {said.message!r}, but {why}")
+
+    def check_nominations(self) -> None:
+        """When nobody is leaving, nothing is kept."""
+        for pod in self._world.pods.values():
+            if self._reading.waits(pod) and pod.status.nominated_node_name:
+                raise BrokenRuleError("nomination", f"{key_of(pod)} is still nominated to a node, and waits for nobody")

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import evicted, nominations, placements, without_preemption
 from tests.engine.victim_worlds import UNIT, Crowded
 
-SEEDS = range(300)
+SEEDS = range(150)
 
 
 @cache
@@ -38,9 +38,8 @@ def all_but(units, one):
 def test_nobody_is_evicted_for_a_unit_that_has_a_place(unit):
     worlds = [decided(seed, unit) for seed in SEEDS]
     fits = [(crowded, decisions) for crowded, decisions in worlds if crowded.has_place([])]
-    placed = [len(placements(decisions)) >= crowded.minimum for crowded, decisions in fits]
-    assert fits
-    assert all(placed)
+    assert all(len(placements(decisions)) >= crowded.minimum for crowded, decisions in fits)
+    assert not any(evicted(decisions) for _, decisions in fits)
 
 
 # --- gangs of one class ---------------------------------------------------------------------------
@@ -123,7 +122,7 @@ def choices(crowded):
     for node in crowded.nodes:
         name = node.metadata.name
         there = [u for u in crowded.lower if any(p.spec.node_name == name for p in u.pods.values())]
-        choice = crowded.must_go(there, name)
+        choice = crowded.must_go(there, name, as_upstream=True)
         if choice is not None:
             found[name] = choice[0], cost(*choice)
     return found
@@ -150,7 +149,7 @@ def test_a_lone_pod_preempts_as_the_default_scheduler_does():
 @pytest.mark.parametrize("unit", ["gang", "more", "mixed", "pod"])
 def test_the_worlds_are_worth_trying(unit):
     seen = Counter("preempts" if gone else "waits" for _, _, gone in crowds(unit))
-    assert min(seen["preempts"], seen["waits"]) > len(SEEDS) // 10
+    assert min(seen["preempts"], seen["waits"], len(SEEDS) - seen.total()) > len(SEEDS) // 10
 
 
 def test_brute_force_sees_a_victim_too_many():

@@ -164,15 +164,18 @@ class Crowded:
         lower = self.lower
         return any(self.has_place(list(some)) for size in range(len(lower) + 1) for some in combinations(lower, size))
 
-    def must_go(self, candidates: list[Running], only: str | None = None) -> tuple[list[Running], int] | None:
+    def must_go(
+        self, candidates: list[Running], only: str | None = None, *, as_upstream: bool = False
+    ) -> tuple[list[Running], int] | None:
         """All who may go go; then the most precious come back first, as long as the unit keeps a place.
 
         Who is left, and how many of them a budget protects; None if there is no place even with all of them gone.
+        What a budget allows is spent on the least precious; upstream spends it on the most precious.
         """
         if not self.has_place(candidates, only):
             return None
         ordered = sorted(candidates, key=lambda unit: unit.precious)
-        protected = self._protected(ordered)
+        protected = self._protected(ordered if as_upstream else ordered[::-1])
         gone = sorted(ordered, key=lambda unit: unit not in protected)
         for unit in list(gone):
             rest = [other for other in gone if other is not unit]
@@ -180,17 +183,14 @@ class Crowded:
                 gone = rest
         return gone, sum(unit in protected for unit in gone)
 
-    def _protected(self, ordered: list[Running]) -> list[Running]:
-        """Whose going a budget forbids; what it allows is spent on the least precious.
-
-        Upstream spends it on the most precious, and may so evict the better of two.
-        """
+    def _protected(self, in_turn: list[Running]) -> list[Running]:
+        """Whose going a budget forbids if they go in turn."""
         protected = []
-        left = {found.metadata.name: found.status.disruptions_allowed for found in self.budgets}
-        for unit in reversed(ordered):
-            for found in self.budgets:
-                name = found.metadata.name
-                left[name] -= sum(found.spec.selector.matches(p.metadata.labels) for p in unit.pods.values())
-                if left[name] < 0 and any(found.spec.selector.matches(p.metadata.labels) for p in unit.pods.values()):
+        for found in self.budgets:
+            left = found.status.disruptions_allowed
+            for unit in in_turn:
+                counted = sum(found.spec.selector.matches(pod.metadata.labels) for pod in unit.pods.values())
+                left -= counted
+                if counted and left < 0:
                     protected.append(unit)
         return protected

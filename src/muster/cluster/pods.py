@@ -61,6 +61,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Its nominatedNodeName, as last written."""
     kept: str = ""
     """Where room is kept for it while it waits for others to leave; "" for nowhere."""
+    evicted: bool = False
+    """It leaves to make room for others."""
     leaving_until: float | None = None
     """When its grace is over, if somebody deleted it."""
     lasting: bool = False

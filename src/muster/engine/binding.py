@@ -16,8 +16,8 @@ from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
 from muster.engine.intake import MEMBERS_LOST, Intake
 from muster.engine.queue import Timers
-from muster.engine.status import SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
-from muster.engine.verdicts import left_of, taken_down, timed_out
+from muster.engine.status import PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
+from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import BelowMinimum
 
 RETRY = "retry bind"
@@ -127,6 +127,9 @@ class Binding:
                 self._timers.set(at, DEADLINE, key=gang.key)
         else:
             self._deadlines.pop(gang.key, None)
+            if gang.lost_to and not gang.binding:
+                self._status.gang_says(gang, PREEMPTED, evicted_for(gang.lost_to))
+                gang.lost_to = ""
 
     # --- after the start ---
 
@@ -143,8 +146,10 @@ class Binding:
             self._timers.set(max(now, since + _QUIET_SECONDS), BELOW, key=gang.key)
             if grace is not None:
                 self._timers.set(max(now, since + grace), TAKE_DOWN, key=gang.key)
-        if not gang.fallen and not gang.running and not gang.binding and gang.candidates:
+        if not gang.fallen and not gang.running and not gang.binding and (gang.candidates or gang.lost_to):
             gang.fallen = True
+            if gang.lost_to:
+                self._status.gang_is_below(gang, PREEMPTED, evicted_for(gang.lost_to))
 
     def still_below(self, gang: GangState, now: float) -> None:
         """People are told of a gang that has been below its minimum for a while."""

@@ -195,6 +195,8 @@ class Bypass:
         nodes = self._cluster.nodes
         states = {plugin.name: plugin.new_state() for plugin in self._profile.stateful}
         usage = Usage.of_empty_nodes(nodes.allocatable, states=states).copy()
+        # it differs from the cluster's everywhere
+        usage.log.mark_all(list(nodes.rows.values()))
         for pod in self._cluster.lasting.values():
             row = nodes.rows.get(pod.node)
             if row is not None:

@@ -253,7 +253,11 @@ class Decider:
         """Sees to it that the unit gets a place if others leave; whether anything changed that may help it at once."""
         fence, patience = self.fences.of(unit.key), self._preemption.patience_seconds
         if fence is not None:
-            loss = self.fences.loss(fence, self._now, patience=patience) or self._outgrown(unit, fence)
+            loss = (
+                self.fences.loss(fence, self._now, patience=patience)
+                or self._outgrown(unit, fence)
+                or self.fences.waited_in_vain(fence, self._now, patience=patience)
+            )
             if loss is None:
                 return False
             self.eviction.lose(unit.key, *loss)

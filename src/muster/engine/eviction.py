@@ -6,12 +6,10 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState
 from muster.engine.decisions import Decision, Event, Evict, Loss, Lost, PodRef
 from muster.engine.fences import Fence, Fences
-from muster.engine.intake import Intake
+from muster.engine.intake import PREEMPTED, Intake
 from muster.engine.preemption import Plan
 from muster.engine.queue import Unit
 from muster.framework.profile import Profile
-
-PREEMPTED = "PreemptionByScheduler"
 
 
 class Eviction:
@@ -42,13 +40,14 @@ class Eviction:
         if pods:
             unit.evicts()
             self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
-        self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods))
+        if pods or self._fences.makes_way(plan.places):
+            self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods))
 
     def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
         kind = "pod" if unit.pod else "podgroup"
         for pod in pods:
             # until its object says how much grace it has
-            pod.leaving_until = now
+            pod.leaving_until, pod.evicted = now, True
             self._intake.move(pod, pod.stage, leaving=True)
             gang = self._cluster.gangs.get(pod.gang) if pod.gang else None
             if gang is not None:

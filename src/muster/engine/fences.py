@@ -73,6 +73,11 @@ class Fences:
                 self._cluster.give_up(pod)
         return fence
 
+    def makes_way(self, places: Iterable[tuple[PodState, str]]) -> bool:
+        """Whether somebody was evicted who still leaves these nodes; else nobody went for these places."""
+        nodes = dict.fromkeys(node for _, node in places)
+        return any(pod.evicted for node in nodes for pod in self._cluster.on_node.get(node, {}).values())
+
     def lift(self, unit: str, usage: Usage) -> None:
         """Gives a trial the room that is kept for the unit."""
         fence = self._fences.get(unit)
@@ -99,7 +104,7 @@ class Fences:
     # --- whether it still holds what it promises ---
 
     def loss(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
-        """Why the kept places will not serve the unit, which has no place now; None if they will."""
+        """Why the kept places will not serve the unit; None if they will."""
         if any(not pod.kept or not pod.candidate for pod in fence.pods):
             return Loss.PREEMPTOR, "its members have changed"
         for pod in fence.pods:
@@ -109,10 +114,14 @@ class Fences:
         for node in nodes:
             if not self._has_room(node, now, patience):
                 return self._who_took(fence, [node], now, patience)
-        if not any(self._leaving(node, now, patience) for node in nodes):
-            # nobody is in the way any more, and still it has no place: ports, say, that others took
-            return self._who_took(fence, nodes, now, patience)
         return None
+
+    def waited_in_vain(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
+        """Why a unit has no place although nobody is in its way any more: others took ports, say."""
+        nodes = list(dict.fromkeys(pod.kept for pod in fence.pods))
+        if any(self._leaving(node, now, patience) for node in nodes):
+            return None
+        return self._who_took(fence, nodes, now, patience)
 
     def _has_room(self, node: str, now: float, patience: float) -> bool:
         """Whether the node holds all that is on it or kept on it, once those have left who are leaving."""

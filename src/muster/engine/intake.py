@@ -32,6 +32,9 @@ from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
 
 POD_SCHEDULED = "PodScheduled"
+DISRUPTION_TARGET = "DisruptionTarget"
+PREEMPTED = "PreemptionByScheduler"
+"""Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
 MEMBERS_LOST = "MembersLost"
 """Why a gang is below its minimum that still runs in part."""
 
@@ -193,6 +196,7 @@ class Intake:
             labels=meta.labels,
             lasting=any(owner.kind in ("DaemonSet", "Node") for owner in meta.owner_references),
             leaving_until=seconds(meta.deletion_timestamp) if meta.deletion_timestamp else None,
+            evicted=meta.deletion_timestamp is not None and _evicted(pod),
             preempts=spec.preemption_policy != "Never",
             started_at=_started_at(pod),
             nominated=status.nominated_node_name,
@@ -236,6 +240,7 @@ class Intake:
         state.gates = tuple(gate.name for gate in spec.scheduling_gates)
         if deleted is not None:
             state.leaving_until = seconds(deleted)
+            state.evicted = state.evicted or _evicted(pod)
             self._cluster.leave(state)
         state.priority = spec.priority or 0
         state.labels = pod.metadata.labels
@@ -342,6 +347,11 @@ def _bound_at(pod: Pod) -> float | None:
     if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
         return None
     return seconds(scheduled.last_transition_time)
+
+
+def _evicted(pod: Pod) -> bool:
+    target = condition(pod.status.conditions, DISRUPTION_TARGET)
+    return target is not None and target.status == "True" and target.reason == PREEMPTED
 
 
 def _started_at(pod: Pod) -> float | None:

@@ -173,7 +173,7 @@ class Planner:
         victims = [v for v in self._fences.lower_than(pod.priority) if any(p.kept == node for p in v.pods)]
         if pod.preempts:
             victims += self._candidates.on(node, unit=pod.uid, priority=pod.priority)
-        ordered, forbidden = self._candidates.spared_first(victims)
+        ordered, forbidden = self._candidates.spared_first(victims, as_upstream=True)
         occupied = [self._occupied(victim) for victim in ordered]
         if self._views.needs_resources_only(pod.pod_class):
             scale: Scale = OneNode(pod.pod_class, row, ground.usage.free, occupied)

@@ -156,6 +156,11 @@ def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
 
 
+def evicted_for(unit: str) -> str:
+    """Why nothing of a gang is left."""
+    return f"its members were evicted for {unit}, of higher priority"
+
+
 def left_of(bound: int, minimum: int, lost_to: str) -> str:
     """What is left of a gang that has started."""
     left = f"{bound} of {minimum} members are bound"

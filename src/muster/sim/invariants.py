@@ -131,7 +131,7 @@ class Invariants:
         """Looks at the world when the engine has nothing more to say."""
         scene = self._scene()
         self._life.review(scene.gangs)
-        self._passes.review(scene.waiting)
+        self._passes.review(scene)
         self._evictions.review(self._candidates(scene))
         self._check_room(scene)
         for gang in scene.gangs.values():

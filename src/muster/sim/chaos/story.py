@@ -18,8 +18,13 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
-from muster.engine.decisions import Bind, Decision, GangCondition, PodCondition, PodRef, Release
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
+from muster.engine.decisions import Bind, Decision, Evict, GangCondition, Lost, PodCondition, PodRef, Release
+from muster.gangs.dialects.v1beta1 import (
+    BELOW_MINIMUM_ANNOTATION,
+    GRACE_ANNOTATION,
+    ON_PARTIAL_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+)
 from muster.sim.chaos.recipe import recipe
 from muster.sim.chaos.run import Outcome
 from muster.sim.chaos.world import START
@@ -60,10 +65,16 @@ class _Story:
             yield f"  => bind {what.unit}: " + ", ".join(f"{_name(p.pod)} to {p.node}" for p in what.pods)
         elif isinstance(what, Release):
             yield f"  => release {what.unit}: {_refs(what.pods)} ({what.message})"
+        elif isinstance(what, Evict):
+            yield f"  => evict for {what.unit}: {_refs(what.pods)}"
+        elif isinstance(what, Lost):
+            yield f"  => lost by {what.unit}: {what.message}"
         elif isinstance(what, PodCondition):
-            yield f"  => say of {_refs(what.pods)}: {what.message}"
+            kept = f", kept on {', '.join(what.nominated)}" if what.nominated else ""
+            yield f"  => say of {_refs(what.pods)}{kept}: {what.message}"
         elif isinstance(what, GangCondition):
-            yield f"  => say of {what.gang}: {'started' if what.holds else what.message}"
+            aspect = what.aspect if what.holds else f"not {what.aspect}"
+            yield f"  => say of {what.gang}: {aspect} {what.reason} {what.message}"
         elif isinstance(what, PodSeen):
             yield from self._pod(what.pod)
         elif isinstance(what, GroupSeen):
@@ -93,7 +104,7 @@ class _Story:
         said = " ".join(fact for fact in facts if fact)
         if uid not in self._names:
             self._names[uid] = pod.metadata.name
-            yield f"pod {pod.metadata.name} ({uid[:4]}): {said}, {self._shape(pod)}"
+            yield f"pod {pod.metadata.name} ({uid[:4]}): {said}, priority {spec.priority}, {self._shape(pod)}"
         elif self._pods[uid] != said:
             yield f"{pod.metadata.name}: {said}"
         self._pods[uid] = said
@@ -117,7 +128,13 @@ class _Story:
     def _group(self, group: PodGroup) -> Iterator[str]:
         gang = group.spec.scheduling_policy.gang
         said = f"minimum {gang.min_count}" if gang else "basic"
-        said += f", times out after {group.metadata.annotations.get(TIMEOUT_ANNOTATION, 'the default')}"
+        mode = group.spec.disruption_mode
+        said += f", priority {group.spec.priority}, times out after "
+        said += group.metadata.annotations.get(TIMEOUT_ANNOTATION, "the default")
+        said += ", goes whole" if mode and mode.all else ""
+        said += ", never evicts" if group.spec.preemption_policy == "Never" else ""
+        wishes = {ON_PARTIAL_ANNOTATION, BELOW_MINIMUM_ANNOTATION, GRACE_ANNOTATION}
+        said += "".join(f", {k}={v}" for k, v in group.metadata.annotations.items() if k in wishes)
         if self._groups.get(group.metadata.uid) != said:
             yield f"group {group.metadata.name}: {said}"
         self._groups[group.metadata.uid] = said

@@ -64,8 +64,8 @@ class Fences:
         return set()
 
     def bound(self, decision: Bind, scene: Scene) -> None:
-        """A unit is bound: members without a place keep nothing."""
-        self.broken.update(scene.kept_for(decision.unit).keys() - {placement.uid for placement in decision.pods})
+        """A unit is bound: nothing is kept for it any more, even if some of the binds will fail."""
+        self.broken.update(scene.kept_for(decision.unit))
 
     def _overflow(self, scene: Scene, evicted: set[str], by: int = _LOWEST) -> set[str]:
         """Where more is kept than there will be, those of lower priority have lost: they learn it in their turn."""

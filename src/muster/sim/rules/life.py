@@ -1,4 +1,4 @@
-"""What becomes of a gang after its start: it says when it is below its minimum, and is taken down if it asks for that."""
+"""What becomes of a gang after its start: it says when it is below its minimum, and is taken down if it wants to be."""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ class Passes:
         self._counts.clear()
         self._ran = list(self._running(gangs))
 
-    def review(self, waiting: Iterable[Waiting]) -> None:
+    def review(self, scene: Scene) -> None:
         """Gangs that no longer wait are not passed; numbers of members are noted."""
-        there = {unit.gang.group.metadata.uid: unit for unit in waiting if unit.gang and unit.gang.group}
+        there = {unit.gang.group.metadata.uid: unit for unit in scene.waiting if unit.gang and unit.gang.group}
         for uid in [uid for uid in self._counts if uid not in there]:
             del self._counts[uid]
         for unit in there.values():
-            count, gang = self._count(unit), unit.gang
+            count, gang = self._count(unit, scene), unit.gang
             assert gang is not None
             count.fewest, count.most = min(count.fewest, gang.present), max(count.most, gang.present)
 
@@ -76,7 +76,7 @@ class Passes:
                 return
             if passed.gang is None or not nodes & self._reading.usable(passed, lasting):
                 continue
-            count = self._count(passed)
+            count = self._count(passed, scene)
             count.perhaps += 1
             if passed.key in unsure or not self._reading.fits(passed, lasting):
                 continue
@@ -102,7 +102,7 @@ class Passes:
                 break
             if before.gang is None:
                 continue
-            count = self._count(before)
+            count = self._count(before, scene)
             if count.perhaps >= self._limit(count.fewest):
                 lasting = lasting or self._lasting(scene)
                 held |= self._reading.usable(before, lasting)
@@ -112,7 +112,7 @@ class Passes:
     def _limit(self, present: int) -> int:
         return max(1, int(self._per_member * present))
 
-    def _count(self, unit: Waiting) -> _Count:
+    def _count(self, unit: Waiting, scene: Scene) -> _Count:
         assert unit.gang is not None
         assert unit.gang.group is not None
         meta = unit.gang.group.metadata
@@ -121,7 +121,9 @@ class Passes:
             found = self._counts[meta.uid] = _Count(unit.gang.present)
             created = seconds(meta.creation_timestamp)
             passers = [ran for ran in self._ran if ran.order > unit.order and ran.at > created]
-            found.perhaps = found.sure = len(passers)
+            if passers:
+                usable = self._reading.usable(unit, self._lasting(scene))
+                found.perhaps, found.sure = len(passers), sum(bool(ran.nodes & usable) for ran in passers)
         return found
 
     # --- what runs ---

@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.engine import BENCHMARKS
+from benchmarks import engine, preemption
 from benchmarks.report import machine
+
+BENCHMARKS = {**engine.BENCHMARKS, **preemption.BENCHMARKS}
 
 
 def main() -> None:

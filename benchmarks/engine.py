@@ -7,10 +7,11 @@ import random
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
+from benchmarks.calls import Calls, placements
 from benchmarks.report import line, title
 from benchmarks.shapes import foreign, full_cluster, group, partly_filled, pod
 from muster.engine.changes import Change, GroupGone, PodGone, PodSeen
-from muster.engine.decisions import Bind, Placement
+from muster.engine.decisions import Bind
 from muster.engine.engine import Engine
 
 _REPEATS = 5
@@ -90,32 +91,30 @@ def deep_queue() -> None:
         changes += [
             pod(f"w-{g:05d}-{i}", cpu_milli=4_000 + g, memory_gib=1, index=i, gang=f"w-{g:05d}") for i in range(2)
         ]
-    calls: list[float] = []
-    start = perf_counter()
-    engine.apply(changes)
+    first = Calls(engine)
+    first.apply(changes)
     gc.freeze()  # as a driver does once it has read the cluster: what is there now is there to stay
-    _decide_all(engine, 1.0, calls)
-    seconds, longest = perf_counter() - start, max(calls)
-    line("first refusal of all of them", f"{seconds:.2f} s", f"longest decide {longest * 1000:.1f} ms")
+    first.decide(1.0)
+    line("first refusal of all of them", f"{first.spent:.2f} s", f"longest decide {first.longest * 1000:.1f} ms")
     assert len(engine.audit.story("bench/w-00000")) == 1
-    calls.clear()
     gc.freeze()
+    calls = Calls(engine)
     waits: list[float] = []
     now = 1.0
     for number in range(rounds):
         name = f"fits-{number}"
         engine.apply([group(name, 4, created=now)])
         engine.apply([pod(f"{name}-{i}", cpu_milli=900, memory_gib=1, index=i, gang=name) for i in range(4)])
-        assert not _decide_all(engine, now, calls)
+        assert not placements(calls.decide(now))
         for tenth in range(10):
             now += 0.1
             nodes = rng.sample(sorted(running), 10)
             engine.apply([PodGone(running[node].pop()) for node in nodes])
             start = perf_counter()
-            bound = _decide_all(engine, now, calls)
-            if bound:
+            starts = placements(calls.decide(now))
+            if starts:
                 waits.append(perf_counter() - start)
-                engine.apply([PodGone(placed.uid) for placed in bound])
+                engine.apply([PodGone(placed.uid) for placed in starts])
                 engine.apply([GroupGone(f"bench/{name}")])
             refill = [foreign(f"r-{number}-{tenth}-{node}", node, cpu_milli=1_000, memory_gib=1) for node in nodes]
             for node, change in zip(nodes, refill, strict=True):
@@ -123,26 +122,13 @@ def deep_queue() -> None:
             engine.apply(refill)
     assert len(waits) == rounds, len(waits)
     waits.sort()
-    calls.sort()
+    seconds = sorted(calls.seconds)
     line(
         "the one that fits starts, after the room is there, within",
         f"median {waits[len(waits) // 2] * 1000:.1f} ms",
         f"99 % {waits[len(waits) * 99 // 100] * 1000:.1f} ms",
     )
-    line("decide calls", f"median {calls[len(calls) // 2] * 1000:.2f} ms", f"longest {calls[-1] * 1000:.1f} ms")
-
-
-def _decide_all(engine: Engine, now: float, calls: list[float]) -> list[Placement]:
-    """Calls `decide` until nothing is left to do, and notes how long each call took."""
-    bound: list[Placement] = []
-    while True:
-        start = perf_counter()
-        decisions = engine.decide(now)
-        calls.append(perf_counter() - start)
-        bound += [placed for decision in decisions if isinstance(decision, Bind) for placed in decision.pods]
-        due = engine.next_decide_at
-        if due is None or due > now:
-            return bound
+    line("decide calls", f"median {seconds[len(seconds) // 2] * 1000:.2f} ms", f"longest {seconds[-1] * 1000:.1f} ms")
 
 
 def cluster_size() -> None:

@@ -10,6 +10,8 @@ from muster.api.times import stamp
 from muster.api.wire import (
     Amount,
     Container,
+    DisruptionMode,
+    Empty,
     GangPolicy,
     Metadata,
     Node,
@@ -18,6 +20,7 @@ from muster.api.wire import (
     PodGroup,
     PodGroupSpec,
     PodSpec,
+    PodStatus,
     Resources,
     SchedulingGroup,
     SchedulingPolicy,
@@ -96,18 +99,43 @@ def foreign(name: str, node: str, *, cpu_milli: int, memory_gib: float) -> PodSe
     return PodSeen(Pod(metadata=_meta(name, index=0), spec=replace(spec, node_name=node)))
 
 
-def group(name: str, minimum: int, *, created: float = 0.0) -> GroupSeen:
+def group(name: str, minimum: int, *, created: float = 0.0, priority: int = 0, whole: bool = False) -> GroupSeen:
+    """`whole`: it can be evicted only as one."""
     return GroupSeen(
         PodGroup(
             metadata=Metadata(name=name, namespace="bench", uid=f"group-{name}", creation_timestamp=stamp(created)),
-            spec=PodGroupSpec(scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=minimum)), priority=0),
+            spec=PodGroupSpec(
+                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=minimum)),
+                disruption_mode=DisruptionMode(all=Empty()) if whole else None,
+                priority=priority,
+            ),
         )
     )
 
 
-def pod(name: str, *, cpu_milli: int, memory_gib: float, index: int, gang: str | None = None) -> PodSeen:
-    spec = _spec(cpu_milli, memory_gib, scheduler="muster", gang=gang)
+def pod(
+    name: str, *, cpu_milli: int, memory_gib: float, index: int, gang: str | None = None, priority: int = 0
+) -> PodSeen:
+    spec = _spec(cpu_milli, memory_gib, scheduler="muster", gang=gang, priority=priority)
     return PodSeen(Pod(metadata=_meta(name, index=index), spec=spec))
+
+
+def running(seen: PodSeen, node: str, *, started: float, app: str = "bench") -> PodSeen:
+    """The pod as it is on its node."""
+    pod = seen.pod
+    labels = {**pod.metadata.labels, "app": app}
+    return PodSeen(
+        Pod(
+            metadata=replace(pod.metadata, labels=labels),
+            spec=replace(pod.spec, node_name=node),
+            status=PodStatus(phase="Running", start_time=stamp(started)),
+        )
+    )
+
+
+def leaving(seen: PodSeen, until: float) -> PodSeen:
+    """The pod as it is once somebody has deleted it."""
+    return PodSeen(replace(seen.pod, metadata=replace(seen.pod.metadata, deletion_timestamp=stamp(until))))
 
 
 def _meta(name: str, *, index: int) -> Metadata:
@@ -120,11 +148,11 @@ def _meta(name: str, *, index: int) -> Metadata:
     )
 
 
-def _spec(cpu_milli: int, memory_gib: float, *, scheduler: str, gang: str | None = None) -> PodSpec:
+def _spec(cpu_milli: int, memory_gib: float, *, scheduler: str, gang: str | None = None, priority: int = 0) -> PodSpec:
     requests = {"cpu": f"{cpu_milli}m", "memory": str(int(memory_gib * GIB))}
     return PodSpec(
         containers=(Container(resources=Resources(requests=dict(requests), limits=dict(requests))),),
         scheduler_name=scheduler,
-        priority=0,
+        priority=priority,
         scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
     )

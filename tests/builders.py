@@ -59,7 +59,7 @@ from muster.engine.changes import (
 from muster.engine.decisions import Bind, Decision, Evict, GangCondition, PodCondition
 from muster.engine.engine import Engine
 from muster.engine.verdicts import Outcome, Verdict
-from muster.framework.profile import Profile
+from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_profile
 from muster.plugins.registry import ProfileParts, default_parts, make_profile
 
@@ -242,9 +242,9 @@ STARTED = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Sc
 
 
 def without_preemption() -> Profile:
-    """The default profile, in which nobody is evicted for anybody."""
+    """The default profile, in which nobody is evicted for anybody and nothing is held for anybody."""
     parts = tuple(part for part in default_parts() if part.name != "DefaultPreemption")
-    return make_profile(ProfileParts(plugins=parts))
+    return make_profile(ProfileParts(plugins=parts, fairness=Fairness(passes_per_member=None)))
 
 
 class World:

@@ -114,7 +114,7 @@ def test_more_classes_than_views_are_kept_go_where_they_would_go_one_by_one(monk
 
 def test_small_gangs_in_turns_go_where_they_would_go_one_by_one():
     nodes = [node(f"n{number:02}", cpu=8, memory="16Gi") for number in range(30)]
-    world, plain, expected = World().see(*nodes), Plain(nodes), {}
+    world, plain, expected = World(without_preemption()).see(*nodes), Plain(nodes), {}
     for number in range(60):
         members = [pod(f"g{number:02}-{n}", gang=f"g{number:02}", cpu=1 + number % 3) for n in range(3)]
         world.see(group(f"g{number:02}", 3), *members)

@@ -329,7 +329,7 @@ def test_a_pod_says_how_long_it_takes_to_stop_and_how_much_grace_it_has():
 def test_who_never_preempts_has_a_priority_class_that_says_so():
     found = created(
         "priorityClasses: {meek: {value: 9, preemption: never}}\n"
-        "gangs: [{name: a, members: 1, priority: 7, preemption: never}]\n"
+        "gangs: [{name: a, members: 1, priority: 7, preemption: never}, {name: c, members: 1, priorityClass: meek}]\n"
         "pods: [{name: p, preemption: never}, {name: q, priority: 7}]"
     )
     policies = {name: found[name].get("preemptionPolicy") for name in found if name.startswith("PriorityClass/")}
@@ -339,7 +339,9 @@ def test_who_never_preempts_has_a_priority_class_that_says_so():
         "PriorityClass/priority-0-never": "Never",
         "PriorityClass/priority-7": None,
     }
-    assert found["PodGroup/a"]["spec"]["priorityClassName"] == "priority-7-never"
+    group = found["PodGroup/a"]["spec"]
+    assert (group["priorityClassName"], group["preemptionPolicy"]) == ("priority-7-never", "Never")
+    assert found["PodGroup/c"]["spec"]["preemptionPolicy"] == "Never"
     assert found["Pod/p"]["spec"]["priorityClassName"] == "priority-0-never"
 
 

@@ -39,6 +39,8 @@ class Cluster:
         self.stirred: dict[str, None] = {}
         """Units (gang or pod UID) for which room is kept on nodes where something changed; to be emptied."""
         self.budgets = Budgets()
+        self.version = 0
+        """Changes with every pod that comes to a node, leaves one or begins to, and with every node."""
 
     def class_of(self, pod: Pod) -> PodClass:
         return self.classes.of(pod)
@@ -49,6 +51,7 @@ class Cluster:
             # kubelets report every few minutes, mostly nothing that we read
             return
         row = self.nodes.put(node)
+        self.version += 1
         for pod in self.on_node.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)
             if known is None:
@@ -62,6 +65,7 @@ class Cluster:
             for pod in self.on_node.get(name, {}).values():
                 self.levels.add(pod, self.nodes.rows[name], -1)
             self.nodes.remove(name)
+            self.version += 1
             self._stir(name)
 
     def occupy(self, pod: PodState, node: str) -> None:
@@ -73,17 +77,20 @@ class Cluster:
 
     def note(self, pod: PodState, node: str) -> None:
         """The pod is on the node; whoever calls has counted, or counts, its room."""
+        self.version += 1
         row = self.nodes.rows.get(node)
         pod.node, pod.stranded = node, row is None
-        gang = self.gangs.get(pod.gang) if pod.gang else None
-        pod.level = pod.priority if gang is None else gang.priority
+        pod.level = pod.priority
+        if pod.gang is not None and (gang := self.gangs.get(pod.gang)) is not None:
+            pod.level = gang.priority
         if row is not None:
             self.levels.add(pod, row, 1)
         if pod.leaving:
             self.leaving[pod.uid] = pod
         if pod.lasting:
             self.lasting[pod.uid] = pod
-        self._stir(node)
+        if self.kept_on:
+            self._stir(node)
         there = self.on_node.get(node)
         if there is None:
             there = self.on_node[node] = {}
@@ -91,9 +98,11 @@ class Cluster:
 
     def vacate(self, pod: PodState) -> None:
         """The pod gives its room back."""
+        self.version += 1
         self.leaving.pop(pod.uid, None)
         self.lasting.pop(pod.uid, None)
-        self._stir(pod.node)
+        if self.kept_on:
+            self._stir(pod.node)
         there = self.on_node[pod.node]
         del there[pod.uid]
         if not there:
@@ -118,6 +127,7 @@ class Cluster:
 
     def leave(self, pod: PodState) -> None:
         """The pod is on its way out; it takes its room until it is gone."""
+        self.version += 1
         pod.leaving = True
         if pod.takes_room:
             self.leaving[pod.uid] = pod
@@ -126,6 +136,7 @@ class Cluster:
 
     def keep(self, pod: PodState, node: str) -> None:
         """Room on the node is kept for the pod: for all others it counts as taken, even if there is none yet."""
+        self.version += 1
         pod.kept = node
         self.kept_on.setdefault(node, {})[pod.uid] = pod
         row = self.nodes.rows.get(node)
@@ -136,6 +147,7 @@ class Cluster:
         """No room is kept for the pod any more."""
         if not pod.kept:
             return
+        self.version += 1
         there = self.kept_on[pod.kept]
         del there[pod.uid]
         if not there:

@@ -44,6 +44,7 @@ class GangState:
         "key",
         "lost_to",
         "members",
+        "ours",
         "rounds",
         "said",
         "strangers",
@@ -57,6 +58,8 @@ class GangState:
         self.classes: Counter[PodClass] = Counter()
         """How many ungated candidates there are of each class."""
         self.gated = 0
+        self.ours = 0
+        """Members, in any stage, that name this scheduler."""
         self.strangers = 0
         """Pods that name the gang but another scheduler, and are not bound."""
         self.said: tuple[bool, str, str] | None = None
@@ -77,10 +80,12 @@ class GangState:
 
     def add(self, pod: PodState) -> None:
         self.members[pod.uid] = pod
+        self.ours += pod.ours
         self.count(pod)
 
     def remove(self, pod: PodState) -> None:
         del self.members[pod.uid]
+        self.ours -= pod.ours
         self.uncount(pod)
 
     def count(self, pod: PodState) -> None:
@@ -220,6 +225,11 @@ class GangState:
         if self.declared is not None and self.declared.priority is not None:
             return self.declared.priority
         return min((priority for priority, count in self._priorities.items() if count), default=0)
+
+    @property
+    def foreign(self) -> bool:
+        """All its members are other schedulers': it is theirs to start, to undo and to speak of."""
+        return bool(self.members) and not self.ours
 
     @property
     def empty(self) -> bool:

@@ -16,7 +16,7 @@ from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
 from muster.engine.intake import MEMBERS_LOST, Intake
 from muster.engine.queue import Timers
-from muster.engine.status import PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
+from muster.engine.status import FELL, PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import BelowMinimum
 
@@ -26,8 +26,6 @@ DEADLINE = "gang deadline"
 BELOW = "below minimum"
 TAKE_DOWN = "below minimum for too long"
 
-FELL = "PodGroupBelowMinimum"
-"""Why a gang was taken down that has started."""
 
 # a member that is replaced at once is nobody's concern
 _QUIET_SECONDS = 2.0
@@ -68,7 +66,6 @@ class Binding:
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
             return False
-        self._status.bind_refused(pod, change.node)
         self._intake.move(pod, Stage.PENDING)
         return True
 
@@ -215,7 +212,7 @@ class Binding:
             return False
         first = min(hopeless, key=lambda pod: pod.key)
         message = f"{first.key} may not be bound: {first.bind_error}"
-        if gang.running or gang.binding:
+        if gang.running:
             self._release(gang, SCHEDULER_ERROR, message)
         self._status.gang_says(gang, SCHEDULER_ERROR, message)
         for pod in hopeless:
@@ -225,7 +222,11 @@ class Binding:
 
     def _release(self, gang: GangState, reason: str, message: str) -> None:
         """All members that have a node are to be deleted."""
-        members = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
+        for pod in list(gang.members.values()):
+            if pod.stage is Stage.BINDING and pod.denied_at is not None:
+                # it waits to be tried again, and is surely not bound
+                self._intake.move(pod, Stage.PENDING)
+        members = [pod for pod in gang.members.values() if pod.takes_room and pod.ours and not pod.leaving]
         members.sort(key=lambda pod: pod.key)
         for pod in members:
             self._intake.move(pod, pod.stage, leaving=True)

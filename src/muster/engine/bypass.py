@@ -70,6 +70,10 @@ class Bypass:
     def __len__(self) -> int:
         return self._held
 
+    @property
+    def any_wait(self) -> bool:
+        return bool(self._waiting)
+
     def of(self, key: str) -> Overtaken | None:
         return self._waiting.get(key)
 

@@ -6,6 +6,7 @@ Where a refused unit waits, and when it is tried again, is the queue's business 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import Intake
-from muster.engine.preemption import Plan, Planner
+from muster.engine.preemption import Plan, Planner, Thinking
 from muster.engine.queue import Unit
 from muster.engine.search import Search
 from muster.engine.status import Status
@@ -55,6 +56,36 @@ class Tried(NamedTuple):
 
 
 _NOTHING: dict[PodClass, int] = {}
+# a turn may take about 20 ms; a plan that is disturbed more often than this is made in one go
+_WORK_AT_ONCE = 20_000
+_MOST_STARTS = 3
+
+
+class _Room(Enum):
+    """What came of looking for room."""
+
+    AS_BEFORE = 0
+    MADE = 1
+    """Something changed that may help the unit, at once or later."""
+    THINKING = 2
+
+
+class _Thought:
+    """A plan that is being made."""
+
+    __slots__ = ("again", "plan", "ready", "thinking", "version")
+
+    def __init__(self, version: tuple[str, int, int], thinking: Thinking | None, again: int) -> None:
+        self.version = version
+        """For which unit, and on which state of the cluster and of the unit."""
+        self.thinking = thinking
+        self.again = again
+        """How often it was started anew because something had changed."""
+        self.ready = False
+        self.plan: Plan | None = None
+
+
+_NO_THOUGHT = _Thought(("", 0, 0), None, 0)
 
 
 class Decider:
@@ -88,6 +119,7 @@ class Decider:
         self.fences = Fences(cluster)
         self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
         self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
+        self._thought = _NO_THOUGHT
         self._planner = Planner(cluster, profile, views, cycle=self._cycle, search=self._search, fences=self.fences)
 
     def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
@@ -157,11 +189,21 @@ class Decider:
 
     def _try(self, unit: Unit) -> Tried:
         self._stream.skip()
-        blocked = self.bypass.blocked(unit.order)
+        blocked = self._held_for_others(unit)
         try:
             return self._try_pod(unit, unit.pod, blocked) if unit.pod else self._try_gang(unit, blocked)
         except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
             return self._failed(unit, error)
+
+    def _held_for_others(self, unit: Unit) -> Bools | None:
+        """Rows that the unit may not use; where room is kept for it, it may."""
+        blocked, fence = self.bypass.blocked(unit.order), self.fences.of(unit.key)
+        if blocked is None or fence is None:
+            return blocked
+        blocked = blocked.copy()
+        rows = (self._cluster.nodes.rows.get(pod.kept) for pod in fence.pods)
+        blocked[[row for row in rows if row is not None]] = False
+        return blocked
 
     def _failed(self, unit: Unit, error: Exception) -> Tried:
         message = f"the scheduler failed: {type(error).__name__}: {error}"
@@ -182,7 +224,7 @@ class Decider:
         trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
         if not trial.lacking:
             return self._take(unit, trial)
-        if self._makes_room(unit, lambda: self._planner.for_pod(pod, blocked=blocked, now=self._now)):
+        if self._makes_room(unit, lambda: self._planner.for_pod(pod, blocked=blocked, now=self._now)) is _Room.MADE:
             trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)
@@ -198,7 +240,10 @@ class Decider:
         trial = self._search.find(gang, self._ground(unit, blocked))
         if not trial.lacking:
             return self._take(unit, trial)
-        if self._makes_room(unit, lambda: self._planner.for_gang(gang, blocked=blocked, now=self._now)):
+        room = self._makes_room(unit, lambda: self._planner.for_gang(gang, blocked=blocked, now=self._now))
+        if room is _Room.THINKING:
+            return Tried(unit, Outcome.THINKING, _WORK_AT_ONCE, _NOTHING, 0, 0)
+        if room is _Room.MADE:
             trial = self._search.find(gang, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)
@@ -249,8 +294,8 @@ class Decider:
             wants, unit.needed, unit.priority, Ground(self._cluster.nodes.usage, self.bypass.blocked(unit.order))
         )
 
-    def _makes_room(self, unit: Unit, plan: Callable[[], Plan | None]) -> bool:
-        """Sees to it that the unit gets a place if others leave; whether anything changed that may help it at once."""
+    def _makes_room(self, unit: Unit, plan: Callable[[], Thinking]) -> _Room:
+        """Sees to it that the unit gets a place if others leave."""
         fence, patience = self.fences.of(unit.key), self._preemption.patience_seconds
         if fence is not None:
             loss = (
@@ -259,22 +304,46 @@ class Decider:
                 or self.fences.waited_in_vain(fence, self._now, patience=patience)
             )
             if loss is None:
-                return False
+                return _Room.AS_BEFORE
             self.eviction.lose(unit.key, *loss)
+        thought = self._think(unit, plan)
+        if not thought.ready:
+            return _Room.THINKING
+        self._thought = _NO_THOUGHT
         self._tally.gangs_sought_victims += unit.gang is not None
         self._tally.pods_sought_victims += unit.gang is None
-        found = plan()
+        found = thought.plan
         if found is None or (found.pods and self._no_evictions(unit)):
-            return fence is not None
+            return _Room.AS_BEFORE if fence is None else _Room.MADE
         self.eviction.carry_out(unit, found, self._now)
-        return True
+        return _Room.MADE
+
+    def _think(self, unit: Unit, plan: Callable[[], Thinking]) -> _Thought:
+        """Goes on with the unit's plan, from the start if anything has changed, for one turn."""
+        thought, version = self._thought, (unit.key, self._cluster.version, unit.changes)
+        if thought.version != version:
+            again = thought.again + 1 if thought.version[0] == unit.key and not thought.ready else 0
+            thought = self._thought = _Thought(version, plan(), again)
+        work = 0
+        # in a cluster that never rests it would never be done
+        while not thought.ready and (work < _WORK_AT_ONCE or thought.again > _MOST_STARTS):
+            try:
+                assert thought.thinking is not None
+                work += next(thought.thinking)
+            except StopIteration as done:
+                thought.ready, thought.plan = True, done.value
+        return thought
 
     def _no_evictions(self, unit: Unit) -> str:
         """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
         if unit.rounds >= self._preemption.rounds:
             times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
             return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
-        return "it could not be bound where it had a place" if unit.refusals > 1 else ""
+        if unit.refusals > 1:
+            pods = unit.gang.candidates.values() if unit.gang is not None else [unit.pod] if unit.pod else []
+            error = min((pod.bind_error for pod in pods if pod.bind_error), default="where it had a place")
+            return f"it could not be bound: {error}"
+        return ""
 
     def _outgrown(self, unit: Unit, fence: Fence) -> tuple[Loss, str] | None:
         """Whether what is kept no longer serves the unit, because it needs more, or its nodes have changed."""
@@ -291,7 +360,8 @@ class Decider:
         """The verdict with what is being done for the unit."""
         fence, entry = self.fences.of(unit.key), self.bypass.of(unit.key)
         if fence is not None:
-            return replace(verdict, outcome=Outcome.PREEMPTING, leaving=fence.waits_for, suggestion=None)
+            needed = len(fence.pods) if unit.had_started else verdict.needed
+            return replace(verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=fence.waits_for, suggestion=None)
         passed = entry.passed if entry is not None and entry.held else 0
         return replace(verdict, passed=passed, no_evictions=self._no_evictions(unit))
 
@@ -309,8 +379,9 @@ class Decider:
             self._cluster.note(pod, names[row])
             if gang is not None:
                 gang.count(pod)
-        self.bypass.leaves(unit.key)
-        self.bypass.passes(unit.order, [row for _, row in binds])
+        if self.bypass.any_wait:
+            self.bypass.leaves(unit.key)
+            self.bypass.passes(unit.order, [row for _, row in binds])
         self._decisions.append(Bind(unit.name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
 
     def _success(self, unit: Unit, placed: int, needed: int) -> Tried:

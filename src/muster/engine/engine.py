@@ -187,10 +187,15 @@ class Engine:
 
     def _handle_failures(self, noted: Noted) -> None:
         failed, noted.failed = noted.failed, []
-        rejected = [pod for pod, why in failed if self._binding.failed(pod, why, self._now)]
-        # tried again at once for the first time, however many of a unit's binds were refused
-        for key in dict.fromkeys(pod.gang or pod.uid for pod in rejected):
+        rejected: dict[str, list[tuple[PodState, str]]] = {}
+        for pod, why in failed:
+            if self._binding.failed(pod, why, self._now):
+                rejected.setdefault(pod.gang or pod.uid, []).append((pod, why.node))
+        for key, refused in rejected.items():
             unit = self._units.get(key)
+            # tried again at once for the first time, however many of a unit's binds were refused
+            failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
+            self._status.binds_refused(refused, waits=failures > 1)
             if unit is not None:
                 unit.failures += 1
                 unit.refusals += 1
@@ -221,7 +226,7 @@ class Engine:
 
     def _consider_gang(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
-        if gang is None:
+        if gang is None or gang.foreign:
             self._drop(key)
             self._binding.forget(key)
             return
@@ -232,6 +237,7 @@ class Engine:
             self._drop(key)
             unit = self._units[key] = Unit(key, gang, None, self._order(gang))
             self._keep_again(unit, list(gang.candidates.values()))
+        unit.changes += 1
         if not gang.candidates and not gang.binding:
             unit.failures = unit.refusals = 0
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
@@ -430,7 +436,7 @@ class Engine:
             self._timers.set(self._now + _QUIET_SECONDS, DEADLINE, key=key)
             return
         if self._binding.time_out(gang):
-            self._back_off(unit)
+            self._back_off(unit, refused=any(pod.bind_error for pod in gang.candidates.values()))
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
         self.audit.record(Attempt(self._now, verdict))
 
@@ -440,7 +446,7 @@ class Engine:
         gang = self.cluster.gangs.get(pod.gang) if pod is not None and pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
         if gang is not None and unit is not None and self._binding.denied(gang, self._now):
-            self._back_off(unit)
+            self._back_off(unit, refused=True)
 
     def _below(self, timer: Timer) -> None:
         """Some time ago a gang that has started fell below its minimum."""
@@ -452,10 +458,10 @@ class Engine:
         elif self._binding.take_down(gang, self._now) and unit is not None:
             self._back_off(unit)
 
-    def _back_off(self, unit: Unit) -> None:
+    def _back_off(self, unit: Unit, *, refused: bool = False) -> None:
         """The unit was undone: it waits before it is tried again, each time longer."""
         unit.failures += 2
-        unit.refusals += 2
+        unit.refusals += 2 * refused
         unit.tried_at = self._now
         if unit.where is Where.READY or unit.where is Where.WAITING:
             self._waiting.leave(unit.key)
@@ -466,6 +472,10 @@ class Engine:
     def _file(self, tried: Tried) -> int:
         """Puts a unit that was tried where it belongs; returns the work the attempt took."""
         unit = tried.unit
+        if tried.outcome is Outcome.THINKING:
+            # it is the first of those that are ready, and stays that
+            self._queue.push(unit)
+            return tried.work
         unit.tried_at = self._now
         self._share.spend(tried.work, failing=unit.failures > 1 and tried.outcome is not Outcome.PLACED)
         unit.needed = tried.needed

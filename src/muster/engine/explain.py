@@ -105,14 +105,14 @@ class Explainer:
         nodes = self._cluster.nodes
         rows: Rows = np.flatnonzero(nodes.precedence > 0)
         counted: dict[tuple[str, bool], int] = {}
-        if blocked is not None and blocked[rows].any():
-            counted[_HELD, False] = int(np.count_nonzero(blocked[rows]))
-            rows = rows[~blocked[rows]]
         for rule in self._profile.rule_filters:
             admitted = rule.admits(pod_class.rules, nodes, rows)
             if refused := len(rows) - int(np.count_nonzero(admitted)):
                 counted[rule.reason, True] = counted.get((rule.reason, True), 0) + refused
                 rows = rows[admitted]
+        if blocked is not None and blocked[rows].any():
+            counted[_HELD, False] = int(np.count_nonzero(blocked[rows]))
+            rows = rows[~blocked[rows]]
         for plugin in self._profile.room_filters:
             refused_here = np.zeros(len(rows), np.bool_)
             for reason, where in plugin.refusals(pod_class, Room(nodes, usage, rows)):

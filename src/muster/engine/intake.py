@@ -194,11 +194,11 @@ class Intake:
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
             labels=meta.labels,
-            lasting=any(owner.kind in ("DaemonSet", "Node") for owner in meta.owner_references),
+            lasting=bool(meta.owner_references) and _lasting(pod),
             leaving_until=seconds(meta.deletion_timestamp) if meta.deletion_timestamp else None,
             evicted=meta.deletion_timestamp is not None and _evicted(pod),
             preempts=spec.preemption_policy != "Never",
-            started_at=_started_at(pod),
+            started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
         state.held = self._held(state)
@@ -207,10 +207,13 @@ class Intake:
             self._cluster.occupy(state, spec.node_name)
         if member is not None:
             gang = self._cluster.gang(member.gang)
-            before = gang.priority
-            gang.add(state)
-            if gang.priority != before:
-                self._cluster.relevel(gang)
+            if gang.declared is not None and gang.declared.priority is not None:
+                gang.add(state)
+            else:
+                before = gang.priority
+                gang.add(state)
+                if gang.priority != before:
+                    self._cluster.relevel(gang)
             self.noted.gangs[member.gang] = None
             self.noted.members.append(state)
         elif ours:
@@ -257,7 +260,11 @@ class Intake:
 
     def _held(self, state: PodState) -> str | None:
         for gate in self._gates:
-            if (why := gate.holds(state)) is not None:
+            try:
+                why = gate.holds(state)
+            except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
+                why = f"{gate.name} failed: {type(error).__name__}: {error}"
+            if why is not None:
                 return why
         return None
 
@@ -347,6 +354,10 @@ def _bound_at(pod: Pod) -> float | None:
     if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
         return None
     return seconds(scheduled.last_transition_time)
+
+
+def _lasting(pod: Pod) -> bool:
+    return any(owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)
 
 
 def _evicted(pod: Pod) -> bool:

@@ -7,7 +7,7 @@ Who cannot be put back is a victim, and none of them could be spared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import NamedTuple
 from zlib import crc32
 
@@ -22,7 +22,7 @@ from muster.cluster.victims import Victim
 from muster.engine.cycle import GangCycle, Ground, Trial
 from muster.engine.fences import Fences, overdue
 from muster.engine.search import Search
-from muster.engine.sparing import Counting, Occupied, OneNode, Scale, Trying, count_copies, spare_whom_it_can
+from muster.engine.sparing import Counting, Occupied, OneNode, Scale, Trying, count_copies, sparing
 from muster.engine.victims import Candidates
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -30,6 +30,11 @@ from muster.framework.views import Views
 
 # upstream adds this to every priority, so that the sum of many is more than that of few
 _LIFT = 2**31
+
+
+# microseconds, for each of the steps in which a gang's victims are found
+_WORK_PER_VICTIM = 4
+_WORK_PER_SEARCH = 500
 
 
 class Plan(NamedTuple):
@@ -44,6 +49,10 @@ class Plan(NamedTuple):
     def pods(self) -> list[PodState]:
         """Pods to evict."""
         return [pod for victim in self.victims if not victim.kept for pod in victim.pods]
+
+
+Thinking = Generator[int, None, Plan | None]
+"""A plan that is being made: yields work done, returns the plan."""
 
 
 class Planner:
@@ -70,10 +79,11 @@ class Planner:
 
     # --- gangs ---
 
-    def for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Plan | None:
+    def for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be.
 
-        None if nobody's leaving would help, or nobody may be made to leave.
+        None if nobody's leaving would help, or nobody may be made to leave.  It yields the work that it has done so
+        far: with thousands of candidates it takes a while, and may be gone on with later if nothing has changed.
         """
         ground = self._when_the_leaving_have_left(gang.key, blocked, now)
         trial = self._search.find(gang, ground)
@@ -84,11 +94,18 @@ class Planner:
         victims = self._fences.lower_than(gang.priority)
         if self.may_evict(gang):
             victims += self._candidates.everywhere(unit=gang.key, priority=gang.priority)
+        work = _WORK_PER_VICTIM * len(victims)
+        yield work
         ordered, _ = self._candidates.spared_first(victims)
+        yield work
         scale = self._scale(gang, trial, ground, ordered)
+        yield work
         if not scale.enough:
             return None
-        chosen = [ordered[number] for number in spare_whom_it_can(scale)]
+        per_victim = _WORK_PER_VICTIM if isinstance(scale, Counting) else _WORK_PER_SEARCH
+        for looked in sparing(scale):
+            yield looked * per_victim
+        chosen = [victim for victim, spared in zip(ordered, scale.spared, strict=True) if not spared]
         without = self._without(ground.usage, chosen)
         return Plan(self._required(gang, self._search.find(gang, Ground(without, blocked))), chosen)
 
@@ -135,8 +152,9 @@ class Planner:
 
     # --- lone pods ---
 
-    def for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Plan | None:
+    def for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Thinking:
         """A plan for one node, as the default scheduler would choose it."""
+        yield 0
         ground = self._when_the_leaving_have_left(pod.uid, blocked, now)
         row = self._cycle.best_row(pod.pod_class, ground)
         if row is not None:
@@ -187,7 +205,9 @@ class Planner:
             scale = Trying(fits, self._without(ground.usage, ordered), occupied)
         if not scale.enough:
             return None
-        chosen = spare_whom_it_can(scale)
+        for _ in sparing(scale):
+            pass
+        chosen = [number for number, spared in enumerate(scale.spared) if not spared]
         return [ordered[number] for number in chosen], sum(number < forbidden for number in chosen)
 
     # --- quick answers ---
@@ -237,9 +257,12 @@ class Planner:
 
     def _occupied(self, victim: Victim) -> Occupied:
         """The rows that a victim's pods take room on, or that room is kept on."""
-        rows = self._cluster.nodes.rows
-        found = [(rows.get(pod.kept if victim.kept else pod.node), pod.pod_class) for pod in victim.pods]
-        return [(row, pod_class) for row, pod_class in found if row is not None]
+        rows, occupied = self._cluster.nodes.rows, []
+        for pod in victim.pods:
+            row = rows.get(pod.kept if victim.kept else pod.node)
+            if row is not None:
+                occupied.append((row, pod.pod_class))
+        return occupied
 
 
 def _cost(victims: list[Victim], violations: int) -> tuple[float, ...]:

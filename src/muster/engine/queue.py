@@ -45,6 +45,8 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
     needed: int = 1
     """How many members it needed when it was last tried."""
+    changes: int = 0
+    """How often something of its gang changed."""
     had_started: bool = False
     """It had started when it was last tried."""
     refusals: int = 0

@@ -6,18 +6,23 @@ same sum for a single node; and one that tries, for all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from operator import floordiv, sub
 from typing import Protocol
 
 import numpy as np
 
 from muster.cluster.classes import PodClass
-from muster.cluster.nodes import Rows
 from muster.cluster.usage import Ints, Usage
 from muster.framework.contract import Bools
 
 Occupied = list[tuple[int, PodClass]]
 """Rows that a victim takes room on, and for what; a row may stand several times."""
+
+
+# with arrays, many cost no more than so many one by one
+_AT_ONCE = 64
 
 
 class Scale(Protocol):
@@ -36,24 +41,20 @@ class Scale(Protocol):
         """Puts back each of these victims that it can, one after another."""
 
 
-def spare_whom_it_can(scale: Scale) -> list[int]:
-    """Those who cannot be spared; none of them could, given that the others are.
+def sparing(scale: Scale) -> Iterator[int]:
+    """Puts back whom it can; of those who are left none could be spared.  Yields how many it has looked at each time.
 
     Exactly as if one after another were put back: if all of a stretch can be, each of them can.
     """
-
-    def spare(first: int, end: int) -> None:
+    stretches = [(0, len(scale.spared))]
+    while stretches:
+        first, end = stretches.pop()
         if end - first <= scale.few:
             scale.spare_each(first, end)
-            return
-        if scale.spare(first, end):
-            return
-        middle = (first + end) // 2
-        spare(first, middle)
-        spare(middle, end)
-
-    spare(0, len(scale.spared))
-    return [number for number, spared in enumerate(scale.spared) if not spared]
+        elif not scale.spare(first, end):
+            middle = (first + end) // 2
+            stretches += [(middle, end), (first, middle)]
+        yield min(end - first, _AT_ONCE)
 
 
 class Counting:
@@ -73,17 +74,17 @@ class Counting:
         most: int,
     ) -> None:
         """`needed` members must have a place; None for as many of `most` as can have one if all victims go."""
+        resources = pod_class.line.need_rows.tolist()
         self._need = pod_class.line.need[:, 0]
         self._usable = usable & (not pod_class.unknown)
-        self._victims = victims
-        self._ends = np.cumsum([0, *map(len, victims)])
-        self._rows: Rows = np.array([row for occupied in victims for row, _ in occupied], np.intp)
-        resources = pod_class.line.need_rows.tolist()
-        self._kinds = {kind: _amounts(kind, resources) for occupied in victims for _, kind in occupied}
+        self._ends = list(accumulate(map(len, victims), initial=0))
+        self._rows = [row for occupied in victims for row, _ in occupied]
+        self._kinds = [kind for occupied in victims for _, kind in occupied]
+        self._amounts = {kind: _amounts(kind, resources) for kind in dict.fromkeys(self._kinds)}
         """What a pod of each of the victims' classes takes of the resources that count."""
-        kinds = {kind: number for number, kind in enumerate(self._kinds)}
-        amounts = np.array(list(self._kinds.values()), np.int64).reshape(len(kinds), len(resources))
-        self._takes: Ints = amounts[[kinds[kind] for occupied in victims for _, kind in occupied]]
+        numbers = {kind: number for number, kind in enumerate(self._amounts)}
+        amounts = np.array(list(self._amounts.values()), np.int64).reshape(len(numbers), len(resources))
+        self._takes: Ints = amounts[[numbers[kind] for kind in self._kinds]]
         self._free: Ints = free[resources]
         np.add.at(self._free.T, self._rows, self._takes)
         self._copies = self._count(self._free, self._usable)
@@ -93,8 +94,8 @@ class Counting:
         self.spared = [False] * len(victims)
 
     def spare(self, first: int, end: int) -> bool:
-        part = slice(int(self._ends[first]), int(self._ends[end]))
-        rows, places = np.unique(self._rows[part], return_inverse=True)
+        part = slice(self._ends[first], self._ends[end])
+        rows, places = np.unique(np.array(self._rows[part], np.intp), return_inverse=True)
         free = self._free[:, rows]
         np.subtract.at(free.T, places, self._takes[part])
         copies = self._count(free, self._usable[rows])
@@ -108,25 +109,27 @@ class Counting:
         return True
 
     def spare_each(self, first: int, end: int) -> None:
-        rows = dict.fromkeys(row for occupied in self._victims[first:end] for row, _ in occupied)
-        columns = list(rows)
-        free = dict(zip(rows, self._free[:, columns].T.tolist(), strict=True))
-        copies = dict(zip(rows, self._copies[columns].tolist(), strict=True))
-        usable = dict(zip(rows, self._usable[columns].tolist(), strict=True))
+        rows = list(dict.fromkeys(self._rows[self._ends[first] : self._ends[end]]))
+        free = dict(zip(rows, self._free[:, rows].T.tolist(), strict=True))
+        copies = dict(zip(rows, self._copies[rows].tolist(), strict=True))
+        usable = dict(zip(rows, self._usable[rows].tolist(), strict=True))
         need = self._need[:, 0].tolist()
         for number in range(first, end):
-            left = {row: free[row] for row, _ in self._victims[number]}
-            for row, kind in self._victims[number]:
-                left[row] = [have - taken for have, taken in zip(left[row], self._kinds[kind], strict=True)]
-            after = {row: _copies(room, need) * usable[row] for row, room in left.items()}
-            total = self._total + sum(after.values()) - sum(copies[row] for row in after)
+            left: dict[int, list[int]] = {}
+            for place in range(self._ends[number], self._ends[number + 1]):
+                row, takes = self._rows[place], self._amounts[self._kinds[place]]
+                left[row] = list(map(sub, left.get(row) or free[row], takes))
+            total, after = self._total, {}
+            for row, room in left.items():
+                after[row] = max(0, min(map(floordiv, room, need))) if usable[row] else 0
+                total += after[row] - copies[row]
             if total >= self._needed:
                 free.update(left)
                 copies.update(after)
                 self._total = total
                 self.spared[number] = True
-        self._free[:, columns] = np.array(list(free.values()), np.int64).reshape(len(columns), len(need)).T
-        self._copies[columns] = list(copies.values())
+        self._free[:, rows] = np.array(list(free.values()), np.int64).reshape(len(rows), len(need)).T
+        self._copies[rows] = list(copies.values())
 
     def _count(self, free: Ints, usable: Bools) -> Ints:
         copies: Ints = np.minimum.reduce(free // self._need)
@@ -206,10 +209,6 @@ def count_copies(pod_class: PodClass, free: Ints, usable: Bools) -> Ints:
 def _amounts(pod_class: PodClass, resources: list[int]) -> list[int]:
     asked = dict(pod_class.room)
     return [asked.get(resource, 0) for resource in resources]
-
-
-def _copies(free: list[int], need: list[int]) -> int:
-    return max(0, min(have // amount for have, amount in zip(free, need, strict=True)))
 
 
 def _part_on(occupied: Occupied, row: int) -> dict[int, int]:

@@ -21,6 +21,8 @@ PREEMPTED = "Preempted"
 SCHEDULER_ERROR = "SchedulerError"
 GROUP_ERROR = "PodGroupError"
 NOTHING_RUNS = "NothingRuns"
+FELL = "PodGroupBelowMinimum"
+"""Why a gang was taken down that had started."""
 NOT_READY = "PodGroupNotReady"
 """What pods say whose gang waits for something that no node can cure; autoscalers look for Unschedulable alone."""
 
@@ -37,8 +39,14 @@ class Status:
         note = f"Successfully assigned {pod.key} to {node}"
         self._decisions.append(Event(reason="Scheduled", note=note, action="Binding", pods=(PodRef(pod.uid, pod.key),)))
 
-    def bind_refused(self, pod: PodState, node: str) -> None:
-        self._warn(f"binding to {node} was refused: {pod.bind_error}", action="Binding", pods=[pod])
+    def binds_refused(self, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
+        """Pods that may not be where they were to go; a unit that `waits` before it tries again says so."""
+        for pod, node in refused:
+            message = f"binding to {node} was refused: {pod.bind_error}"
+            if waits:
+                self.pods_wait([pod], message, reason=SCHEDULER_ERROR)
+            else:
+                self._warn(message, action="Binding", pods=[pod])
 
     def unreadable(self, changes: Iterable[tuple[Change, str]]) -> None:
         """Objects that cannot be read; what was known of them before stands."""
@@ -160,7 +168,8 @@ class Status:
         elif gang.missing:
             missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet
-            if gang.said is None or gang.said[1] not in _UNDONE:
+            said = gang.below_said if gang.fallen else gang.said
+            if said is None or said[1] not in _UNDONE:
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
             self._not_ready(gang, missing)
         elif gang.gated:
@@ -187,7 +196,7 @@ class Status:
             self._not_ready(gang, why)
 
 
-_UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED)
+_UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED, FELL)
 
 
 def _warning(

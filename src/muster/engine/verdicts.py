@@ -22,6 +22,8 @@ class Outcome(StrEnum):
     """No placement found, which is no proof: members of different shapes compete for the same nodes."""
     PREEMPTING = "preempting"
     """Has a place once those have left who make room for it; it is kept until then."""
+    THINKING = "thinking"
+    """Not decided yet: whom to evict takes longer than one turn."""
     ERROR = "error"
     """The attempt failed for a reason that is nobody's but the scheduler's."""
     TIMED_OUT = "timed out"

@@ -64,6 +64,13 @@ STOP_SECONDS = "muster.dev/stop-seconds"
 # for it to be seen bound is all that matters here
 ORPHAN_SECONDS = 1.0
 
+# what the API server itself says of such a pod
+_GATED = Condition(
+    type="PodScheduled",
+    status="False",
+    reason="SchedulingGated",
+    message="Scheduling is blocked due to non-empty scheduling gates",
+)
 _ENDED = ("Succeeded", "Failed")
 _DEFAULT_GRACE_SECONDS = 30
 
@@ -288,6 +295,8 @@ class World:
         pod = replace(pod, metadata=self._admitted(pod.metadata), spec=self._prioritised(pod.spec))
         if _key(pod.metadata) in self._uids:
             raise ObjectError(f'pods "{pod.metadata.name}" already exists')
+        if pod.spec.scheduling_gates:
+            pod = _with_condition(pod, _GATED)
         self._put_pod(pod)
         if pod.spec.node_name:
             self._arrive(pod)
@@ -469,13 +478,22 @@ class World:
 
     def _start(self, pod: Pod) -> None:
         """The pod runs, and ends by itself if it says after how many seconds; unless the kubelet refuses it."""
+        uid = pod.metadata.uid
         refusal = self._kubelets.take_in(pod, self.nodes[pod.spec.node_name])
-        phase = "Failed" if refusal else "Running"
-        status = replace(pod.status, phase=phase, reason=refusal, start_time=stamp(self.now))
-        self._put_pod(replace(pod, status=status))
+        if refusal:
+            # everybody has seen it bound by then
+            self.at(self.now, lambda: self._report(uid, "Failed", reason=refusal))
+            return
+        self._report(uid, "Running")
         seconds = pod.metadata.annotations.get(RUN_SECONDS)
-        if seconds is not None and not refusal:
-            self.at(self.now + float(seconds), lambda: self._end(pod.metadata.uid))
+        if seconds is not None:
+            self.at(self.now + float(seconds), lambda: self._end(uid))
+
+    def _report(self, uid: str, phase: str, *, reason: str = "") -> None:
+        pod = self.pods.get(uid)
+        if pod is not None:
+            status = replace(pod.status, phase=phase, reason=reason, start_time=stamp(self.now))
+            self._put_pod(replace(pod, status=status))
 
     def _end(self, uid: str) -> None:
         pod = self.pods.get(uid)

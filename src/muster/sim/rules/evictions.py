@@ -41,10 +41,11 @@ class Evictions:
         self._owed.pop(unit, None)
 
     def restarted(self) -> None:
-        """A new scheduler does not know of victims that are gone, nor how often there were any."""
+        """A new scheduler knows of those who are leaving: not of who is gone, or was to be evicted and was not."""
         self._rounds.clear()
         for unit, pods in list(self._owed.items()):
-            if not pods & self._world.pods.keys():
+            known = [self._world.pods[uid] for uid in pods & self._world.pods.keys()]
+            if all(pod.metadata.deletion_timestamp is None for pod in known):
                 del self._owed[unit]
 
     def review(self, waiting: Iterable[str]) -> None:
@@ -89,9 +90,9 @@ class Evictions:
         """UIDs by what is evicted as one; all of them may be."""
         found: dict[str, set[str]] = {}
         for ref in decision.pods:
-            taker = scene.takers.get(ref.uid)
             pod = self._world.pods.get(ref.uid)
-            if pod is None or (taker is None and not self._stranded(pod)):
+            there = ref.uid in scene.takers or ref.uid in scene.doubtful
+            if pod is None or not (there or self._stranded(pod)):
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and takes no room")
             if ref.uid in scene.leaving:
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and is leaving already")

@@ -93,6 +93,7 @@ def pod_group(
     minimum: int | None,
     priority_class: str = "",
     disruption: str = "",
+    preempts: bool = True,
     annotations: dict[str, str],
 ) -> Manifest:
     """A gang of at least `minimum`; without one, a basic group.  `disruption` is "all", "single" or not said."""
@@ -100,6 +101,8 @@ def pod_group(
         schedulingPolicy={"basic": {}} if minimum is None else {"gang": {"minCount": minimum}},
         disruptionMode={disruption: {}} if disruption else {},
         priorityClassName=priority_class,
+        # what its class says already; but Kubernetes 1.37 fills in the default first, and then finds that they differ
+        preemptionPolicy="" if preempts else "Never",
     )
     return _manifest(
         "scheduling.k8s.io/v1beta1",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from muster.base.errors import ScenarioError
 from muster.engine.changes import Failure
 from muster.sim.scenario import manifests, shapes
@@ -285,7 +287,9 @@ class Steps:
         return times, "the next bind" if times == 1 else f"the next {times} binds"
 
     def _shape(self, fields: dict[str, Place], base: PodShape | None = None) -> PodShape:
-        return pod_shape(fields, base=base or PodShape(), class_for=self.book.class_for)
+        shape = pod_shape(fields, base=base or PodShape(), class_for=self.book.class_for)
+        named = self.book.classes.get(shape.priority_class, {})
+        return replace(shape, preempts=named.get("preemptionPolicy") != "Never")
 
     def _shapes(self, place: Place, gang: str, base: PodShape) -> tuple[list[Manifest], str]:
         pods: list[Manifest] = []
@@ -324,6 +328,7 @@ class Steps:
             minimum=None if basic else minimum,
             priority_class=base.priority_class,
             disruption=disruption,
+            preempts=base.preempts,
             annotations=group_annotations(fields),
         )
         return group, more

@@ -1,0 +1,181 @@
+"""Reasons that others read: autoscalers look for Unschedulable on pods, people for what happened on the group."""
+
+from msgspec.structs import replace
+
+from muster.engine.changes import Failure
+from muster.engine.decisions import GangCondition, PodCondition
+from muster.gangs.model import Aspect
+from tests.builders import STARTED, cluster, evicted, only, placements, told
+
+
+def reasons(decisions):
+    """The reason that each pod says, by its name."""
+    said = only(PodCondition, decisions)
+    return {ref.pod.partition("/")[2]: condition.reason for condition in said for ref in condition.pods}
+
+
+def group_says(decisions):
+    """(type, holds, reason) of what groups say."""
+    return [(said.aspect, said.holds, said.reason) for said in only(GangCondition, decisions)]
+
+
+# --- pods of a gang that does not fit -------------------------------------------------------------
+
+
+def two_of_three():
+    """Room for two members of three."""
+    return cluster(1, cpu=4).gang("g", members=3, cpu=2)
+
+
+def test_pods_that_would_fit_but_whose_gang_does_not_are_unschedulable_in_upstreams_dialect():
+    assert reasons(two_of_three().decide()) == dict.fromkeys(["g-0", "g-1", "g-2"], "Unschedulable")
+
+
+def test_pods_that_would_fit_say_that_their_group_does_not():
+    said = told(two_of_three().decide())
+    assert said["g-0"] == f"pod group is unschedulable, {said['g']}"
+    assert said["g-2"] == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def test_a_dialect_may_have_another_reason_for_pods_that_would_fit():
+    world = two_of_three()
+    gang = world.engine.cluster.gangs["team/g"]
+    gang.declared = replace(gang.declared, fitting_reason="CoschedulingNotMeetMinMember")
+    assert reasons(world.decide()) == {
+        "g-0": "CoschedulingNotMeetMinMember",
+        "g-1": "CoschedulingNotMeetMinMember",
+        "g-2": "Unschedulable",
+    }
+
+
+# --- what no node can cure ------------------------------------------------------------------------
+
+
+def test_pods_of_a_gang_that_waits_for_members_say_nothing_that_asks_for_nodes():
+    world = cluster(1, cpu=4).group("g", 3).members("g", 0, 1, cpu=8)
+    assert reasons(world.decide() + world.decide(after=3.0)) == {}
+
+
+def test_pods_take_back_that_they_ask_for_nodes_when_their_gang_waits_for_members():
+    world = two_of_three()
+    world.decide()
+    world.pod_gone("g-2").decide()
+    decisions = world.decide(after=3.0)
+    assert reasons(decisions) == dict.fromkeys(["g-0", "g-1"], "PodGroupNotReady")
+    assert told(decisions)["g-0"] == "waiting for its pod group: 2 of 3 members exist, 1 more must be created"
+
+
+def test_pods_take_back_that_they_ask_for_nodes_when_a_member_is_gated():
+    world = two_of_three()
+    world.decide()
+    world.members("g", 2, cpu=2, gates=["wait"]).decide()
+    assert set(reasons(world.decide(after=3.0)).values()) == {"PodGroupNotReady"}
+
+
+def test_pods_take_back_that_they_ask_for_nodes_when_their_group_is_gone():
+    world = two_of_three()
+    world.decide()
+    world.group_gone("g").decide()
+    assert set(reasons(world.decide(after=3.0)).values()) == {"PodGroupNotReady"}
+
+
+def test_pods_ask_for_nodes_again_when_the_members_are_there():
+    world = two_of_three()
+    world.decide()
+    world.pod_gone("g-2").decide()
+    world.decide(after=3.0)
+    world.members("g", 3, cpu=2)
+    assert reasons(world.decide()) == dict.fromkeys(["g-0", "g-1", "g-3"], "Unschedulable")
+
+
+def test_a_gang_with_members_of_another_scheduler_says_podgrouperror():
+    world = cluster(1).group("g", 2).members("g", 0, cpu=1).members("g", 1, cpu=1, scheduler="other")
+    world.decide()
+    decisions = world.decide(after=3.0)
+    assert group_says(decisions) == [(Aspect.STARTED, False, "PodGroupError")]
+    assert told(decisions)["g"] == ("1 of 2 members exist, 1 more must be created; 1 other pod names another scheduler")
+
+
+def test_a_gang_with_strangers_that_has_members_enough_is_placed():
+    world = cluster(1).group("g", 2).members("g", 0, 1, cpu=1).members("g", 2, cpu=1, scheduler="other")
+    assert set(placements(world.decide())) == {"g-0", "g-1"}
+
+
+def test_a_gated_gang_says_schedulinggated():
+    world = cluster(1).group("g", 2).members("g", 0, cpu=1).members("g", 1, cpu=1, gates=["wait"])
+    world.decide()
+    assert group_says(world.decide(after=3.0)) == [(Aspect.STARTED, False, "SchedulingGated")]
+
+
+# --- proof and no proof ---------------------------------------------------------------------------
+
+
+def test_a_search_that_failed_without_a_proof_says_so_and_what_stands_in_the_way():
+    world = cluster(1, cpu=4).node("n1", cpu=2).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
+    assert (
+        "no placement found for all together (members of different shapes: not proven impossible)"
+        in (told(world.decide())["g"])
+    )
+
+
+def test_a_proof_says_its_numbers():
+    world = cluster(2, cpu=4).pod("r", cpu=4, on="n0").gang("g", members=3, cpu=4)
+    assert told(world.decide())["g"] == (
+        "needs 3 × 4 cpu, 2 nodes have room for 1 (for 2 if nothing else ran); 2 more are missing; "
+        "2 nodes of 4 cpu would do"
+    )
+
+
+# --- what happened --------------------------------------------------------------------------------
+
+
+def test_the_group_is_not_scheduled_while_victims_leave():
+    world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").gang("high", members=1, cpu=4, priority=5)
+    assert group_says(world.decide()) == [(Aspect.STARTED, False, "Unschedulable")]
+
+
+def test_a_gang_that_was_evicted_whole_says_preempted():
+    world = (
+        cluster(2, cpu=4).runs("low", "n0", "n1", cpu=4, disruption="all").gang("high", members=1, cpu=4, priority=5)
+    )
+    decisions = world.decide()
+    world.pod_gone(*evicted(decisions))
+    decisions += world.decide() + world.decide(after=5.0)
+    said = [c for c in only(GangCondition, decisions) if c.gang == "team/low"]
+    assert [(c.aspect, c.holds, c.reason) for c in said] == [(Aspect.BELOW_MINIMUM, True, "Preempted")]
+    assert "team/high" in said[0].message
+
+
+def test_a_gang_that_was_evicted_before_it_had_started_says_preempted():
+    world = cluster(1, cpu=4).group("low", 2).members("low", 0, cpu=4, on="n0").members("low", 1, cpu=8)
+    world.gang("high", members=1, cpu=4, priority=5)
+    decisions = world.decide()
+    world.pod_gone(*evicted(decisions))
+    decisions += world.decide() + world.decide(after=5.0)
+    said = [(c.holds, c.reason) for c in only(GangCondition, decisions) if c.gang == "team/low"]
+    assert said[-1] == (False, "Preempted")
+
+
+def test_a_basic_group_says_scheduled_from_its_first_bound_pod():
+    world = cluster(1, cpu=4).group("b", None).members("b", 0, cpu=4).members("b", 1, cpu=4)
+    world.decide()
+    assert (Aspect.STARTED, True, "Scheduled") in group_says(world.bound("b-0").decide())
+
+
+def test_a_gang_whose_minimum_is_on_its_way_does_not_say_unschedulable():
+    world = cluster(1, cpu=4).gang("g", members=3, minimum=2, cpu=2)
+    assert group_says(world.decide()) == []
+
+
+def test_a_gang_that_was_undone_says_so_until_its_pods_are_back():
+    world = cluster(2, cpu=4).gang("g", members=2, cpu=4).group("g", 2, timeout=60.0)
+    world.decide()
+    world.bound("g-0").node_gone("n1").bind_failed("g-1", Failure.REJECTED).decide()
+    assert (Aspect.STARTED, False, "Timeout") in group_says(world.decide(after=60.0))
+    world.pod_gone("g-0").decide()
+    assert group_says(world.decide(after=5.0)) == []
+
+
+def test_extras_of_a_started_gang_say_why_they_wait():
+    world = cluster(1, cpu=4).group("g", 1, condition=STARTED).members("g", 0, cpu=4, on="n0").members("g", 1, cpu=4)
+    assert reasons(world.decide()) == {"g-1": "Unschedulable"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from benchmarks.calls import Calls
 from benchmarks.shapes import group, nodes, pod, running
 from muster.api.wire import BudgetSpec, BudgetStatus, Metadata, Node, NodeStatus, PodDisruptionBudget
 from muster.base.selectors import LabelSelector
@@ -11,11 +12,12 @@ from muster.engine.changes import BudgetSeen, Change, NodeSeen, PodSeen
 from muster.engine.engine import Engine
 from muster.plugins.defaults import default_profile
 
+NOW = 200_000.0
+"""When the engine has looked at all of it."""
 BUDGETS = 20
 _SIZES = (4, 40)
 _CPUS = (4, 8, 11)
 _PRIORITIES = (0, 100, 200)
-# as stamps: what started later is less precious
 _STARTED = (1, 100_000)
 
 
@@ -78,8 +80,7 @@ def lone_pods_everywhere(count: int, *, each: int) -> Crowd:
 def _crowd(found: list[Change], pods: list[PodSeen]) -> Crowd:
     engine = Engine(default_profile())
     engine.apply([*found, *pods])
-    while engine.next_decide_at == 0.0:
-        engine.decide(0.0)
+    Calls(engine).decide(NOW)
     return Crowd(engine, pods)
 
 

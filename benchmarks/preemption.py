@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from benchmarks.calls import Calls, placements
-from benchmarks.crowds import BUDGETS, Crowd, gangs_everywhere, lone_pods_everywhere
+from benchmarks.crowds import BUDGETS, NOW, Crowd, gangs_everywhere, lone_pods_everywhere
 from benchmarks.report import line, title
 from benchmarks.shapes import group, leaving, pod
 from muster.engine.changes import Change, PodGone
@@ -18,7 +18,7 @@ from muster.engine.decisions import Decision, Evict
 
 _REPEATS = 3
 _HIGH = 1_000
-_ARRIVED = 200_000.0
+_ARRIVED = NOW + 10
 _AT_ONCE = 200
 """So many deletions a watch tells of together."""
 

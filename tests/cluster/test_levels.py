@@ -173,7 +173,7 @@ class Shuffled:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_nobody_who_may_go_is_left_out_whatever_comes_and_goes(seed):
-    """More may be hoped for than there is (a gang whose lowest member went is worth more than its level), never less."""
+    """More may be hoped for than there is (when its lowest member goes a gang is worth more), never less."""
     shuffled = Shuffled(seed)
     for _ in range(60):
         shuffled.step()

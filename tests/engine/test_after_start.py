@@ -359,6 +359,15 @@ def test_what_a_fallen_gang_waits_for_stands_on_its_below_minimum_condition():
     assert "needs 2 × 4 cpu" in told(decisions)["g"]
 
 
+@pytest.mark.parametrize("reason", ["NothingRuns", "Preempted", "PodGroupBelowMinimum"])
+def test_a_new_engine_undoes_a_fallen_gang_that_it_finds_half_bound(reason):
+    world = cluster(1, cpu=4).group("g", 2, conditions=[STARTED, since(10.0, reason=reason)])
+    world.members("g", 2, cpu=4, on="n0", bound_at=20.0).members("g", 3, cpu=4)
+    world.now = 30.0
+    assert released(world.decide()) == []
+    assert released(world.decide(after=290.0)) == ["g-2"]
+
+
 def test_a_new_engine_knows_a_fallen_gang():
     world = cluster(1, cpu=4).group("g", 2, conditions=[STARTED, since(10.0, reason="PodGroupBelowMinimum")])
     assert placements(world.members("g", 2, 3, cpu=4).decide()) == {}

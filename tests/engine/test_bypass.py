@@ -157,6 +157,13 @@ def test_a_gang_that_can_never_fit_holds_nothing():
     assert passes(world, 30) == 30
 
 
+def test_a_gang_that_can_fit_since_a_node_came_is_passed_no_more_than_any_other():
+    world = waiting(members=3)
+    passes(world, 10)
+    world.pod("other-wall", cpu=4, on="n2").node("n2", cpu=4)
+    assert passes(world, 20) <= 6
+
+
 @pytest.mark.parametrize("owner", ["DaemonSet", "Node"])
 def test_a_gang_that_never_fits_beside_what_belongs_to_the_nodes_holds_nothing(owner):
     world = cluster(2, cpu=4).pod("daemon", cpu=1, on="n1", owner=owner).pod("wall", cpu=3, on="n1")

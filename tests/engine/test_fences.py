@@ -389,7 +389,10 @@ def test_nobody_is_evicted_for_a_gang_that_could_not_be_bound_where_it_had_a_pla
         world.bind_failed("high-0", Failure.REJECTED)
     world.pod("foreign", cpu=4, on="n0", priority=9, scheduler="other").decide()
     assert evicted(world.decide(after=300.0)) == []
-    assert "it could not be bound where it had a place" in world.engine.cluster.gangs["team/high"].said[2]
+    assert (
+        "nobody is evicted for it, since it could not be bound: rejected"
+        in world.engine.cluster.gangs["team/high"].said[2]
+    )
 
 
 # --- a new scheduler ------------------------------------------------------------------------------

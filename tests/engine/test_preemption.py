@@ -6,7 +6,7 @@ from muster.engine.decisions import Event, Evict, PodRef
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import Preemption
 from muster.plugins.registry import ProfileParts, make_profile
-from tests.builders import STARTED, World, cluster, evicted, only, placements, told, without_preemption
+from tests.builders import STARTED, World, budget, cluster, evicted, group, only, placements, told, without_preemption
 
 HOUR = 3600.0
 NO_GANGS = {"gangs": False}
@@ -117,6 +117,21 @@ def test_the_least_precious_go_for_a_lone_pod(fill, gone):
     assert evicted(world.decide()) == gone
 
 
+def two_of_a_budget_that_allows_one():
+    world = cluster(1, cpu=8).budget("db", {"app": "db"}, allowed=1)
+    for name, priority in (("more", 2), ("less", 1)):
+        world.pod(name, cpu=4, on="n0", priority=priority, labels={"app": "db"})
+    return world
+
+
+def test_what_a_budget_allows_is_spent_on_the_least_precious_for_a_gang():
+    assert evicted(high(two_of_a_budget_that_allows_one(), "gang", cpu=4).decide()) == ["less"]
+
+
+def test_what_a_budget_allows_is_spent_on_the_most_precious_for_a_lone_pod_as_upstream_does():
+    assert evicted(high(two_of_a_budget_that_allows_one(), "pod", cpu=4).decide()) == ["more"]
+
+
 def test_as_few_go_as_will_do():
     world = cluster(1, cpu=8)
     for number in range(8):
@@ -164,6 +179,16 @@ def test_the_lowest_member_speaks_for_a_gang_that_declares_no_priority():
 def test_a_gang_whose_group_comes_after_its_pods_is_worth_what_the_group_says():
     world = cluster(1, cpu=4).members("low", 0, 1, cpu=2, on="n0", priority=5).group("low", 2, priority=1)
     assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == ["low-0", "low-1"]
+
+
+def test_a_gang_whose_node_comes_after_its_pods_is_worth_what_they_say():
+    world = World().group("low", 2).members("low", 0, 1, cpu=2, on="late", priority=-9).node("late", cpu=4)
+    assert evicted(world.gang("high", members=2, cpu=2).decide()) == ["low-0", "low-1"]
+
+
+def test_a_gang_whose_group_is_gone_is_worth_what_its_pods_are():
+    world = cluster(1, cpu=4).runs("low", "n0", "n0", cpu=2, priority=9).group_gone("low")
+    assert evicted(world.gang("high", members=2, cpu=2, priority=5).decide()) == ["low-0", "low-1"]
 
 
 def test_a_gang_whose_priority_is_lowered_can_be_evicted():
@@ -430,6 +455,88 @@ def test_a_started_gang_does_not_preempt_against_its_policy():
 def test_a_gang_never_evicts_its_own():
     world = cluster(1, cpu=4).runs("high", "n0", cpu=4, priority=5).members("high", 1, cpu=4, priority=9)
     assert evicted(world.decide()) == []
+
+
+# --- plans that take a while ----------------------------------------------------------------------
+
+
+def many_candidates():
+    """A gang of two shapes comes where two hundred could go: each of them is tried, some in each call."""
+    world = cluster(20, cpu=10)
+    for number in range(200):
+        world.pod(f"low{number}", cpu=1, on=f"n{number // 10}", started=number * HOUR)
+    return world.group("high", 2, priority=5).members("high", 0, cpu=3).members("high", 1, cpu=2)
+
+
+def plan(world, *, between=None):
+    """Decides call by call until somebody is evicted or bound, with a change before each further call."""
+    for calls in range(1, 100):
+        decisions = world.decide(budget=1)
+        if evicted(decisions) or placements(decisions):
+            return decisions, calls
+        if between is not None:
+            between(calls)
+    return [], 100
+
+
+def test_a_plan_that_takes_several_calls_is_the_one_that_would_be_made_at_once():
+    decisions, calls = plan(many_candidates())
+    assert calls > 3
+    assert evicted(decisions) == evicted(many_candidates().decide())
+    assert len(evicted(decisions)) == 5
+
+
+def test_the_engine_asks_to_be_called_again_while_it_plans():
+    world = many_candidates()
+    world.decide(budget=1)
+    assert world.engine.next_decide_at == world.now
+
+
+def test_room_that_opens_while_a_plan_is_made_is_taken_and_nobody_is_evicted():
+    world = many_candidates()
+    decisions, _ = plan(world, between=lambda calls: world.node("new", cpu=5) if calls == 2 else None)
+    assert evicted(decisions) == []
+    assert placements(decisions) == {"high-0": "new", "high-1": "new"}
+
+
+def test_who_left_while_a_plan_was_made_is_not_evicted():
+    victims = evicted(many_candidates().decide())
+    world = many_candidates()
+    decisions, _ = plan(world, between=lambda calls: world.pod_gone(*victims[:2]) if calls == 3 else None)
+    assert len(evicted(decisions)) == 3
+    assert not set(evicted(decisions)) & set(victims[:2])
+
+
+def test_nobody_is_evicted_for_a_gang_that_went_while_its_plan_was_made():
+    world = many_candidates()
+    decisions, _ = plan(world, between=lambda calls: world.pod_gone("high-0", "high-1") if calls == 2 else None)
+    assert decisions == []
+
+
+def test_nobody_is_evicted_whose_gang_rose_while_a_plan_was_made():
+    world = cluster(20, cpu=10)
+    for job in range(20):
+        world.runs(f"job{job}", *[f"n{job}"] * 10, cpu=1, started=job * HOUR)
+    world.group("high", 2, priority=5).members("high", 0, cpu=3).members("high", 1, cpu=2)
+    rise = group("job19", 10, priority=9, condition=STARTED)
+    decisions, _ = plan(world, between=lambda calls: world.see(rise) if calls == 2 else None)
+    assert {name.partition("-")[0] for name in evicted(decisions)} == {"job18"}
+
+
+def test_a_budget_that_comes_while_a_plan_is_made_protects():
+    world = many_candidates()
+    for number in range(190, 200):
+        world.pod(f"low{number}", cpu=1, on="n19", started=number * HOUR, labels={"app": "db"})
+    protect = budget("db", {"app": "db"}, allowed=0)
+    decisions, _ = plan(world, between=lambda calls: world.see(protect) if calls == 2 else None)
+    assert evicted(decisions) == [f"low{number}" for number in range(185, 190)]
+
+
+def test_a_plan_comes_to_an_end_in_a_cluster_that_never_rests():
+    world = many_candidates()
+    decisions, calls = plan(world, between=lambda calls: world.pod(f"new{calls}", cpu=1, priority=-1))
+    assert len(evicted(decisions)) == 5
+    assert calls < 30
 
 
 # --- what is said ---------------------------------------------------------------------------------

@@ -33,10 +33,13 @@ class Script:
 
     def __init__(self):
         self.heard = []
+        self.batches = []
+        """The same, by turn; turns in which nothing was heard are left out."""
         self.says = []
 
     def apply(self, changes):
         self.heard += changes
+        self.batches += [changes] if changes else []
 
     def decide(self, now):
         said, self.says = self.says, []
@@ -247,6 +250,13 @@ def test_a_loss_changes_nothing_but_stands_in_history(stage):
     assert stage.world.history[-1].what == lost
 
 
+def test_a_gated_pod_says_so_from_the_start(stage):
+    uid = stage.world.create_pod(pod("a", gates=["x.io/q"]))
+    (said,) = stage.world.pods[uid].status.conditions
+    assert (said.type, said.status, said.reason) == ("PodScheduled", "False", "SchedulingGated")
+    assert said.message == "Scheduling is blocked due to non-empty scheduling gates"
+
+
 # --- kubelets ---
 
 
@@ -285,6 +295,25 @@ def test_a_kubelet_refuses_one_pod_too_many_and_more_of_a_device_than_there_is(s
 
 def test_a_kubelet_does_not_mind_devices_that_it_has_never_heard_of(stage):
     assert stage.world.pods[stage.running("a", gpu=1)].status.phase == "Running"
+
+
+class SlowBinds(Faults):
+    def bind(self, placement, now):
+        return BindFate(5.0)
+
+
+@pytest.mark.parametrize("faults", [Faults(), SlowBinds()], ids=["at once", "late"])
+def test_a_pod_is_seen_bound_before_it_is_refused(faults):
+    stage = Stage(faults)
+    stage.running("first", cpu=3)
+    stage.world.create_pod(pod("second", cpu=3))
+    stage.bind("second")
+    stage.pass_seconds(5)
+    phases = [
+        [change.pod.status.phase for change in batch if isinstance(change, PodSeen) and change.pod.spec.node_name]
+        for batch in stage.script.batches
+    ]
+    assert phases[-2:] == [["Pending"], ["Failed"]]
 
 
 def test_who_was_refused_takes_no_room(stage):
@@ -359,11 +388,6 @@ def test_a_pod_starts_if_its_node_is_back_in_time(stage):
 
 def engine(name):
     return Engine(make_profile(ProfileParts(scheduler_names=(name,))))
-
-
-class SlowBinds(Faults):
-    def bind(self, placement, now):
-        return BindFate(5.0)
 
 
 def two_schedulers(faults=None):

@@ -114,7 +114,8 @@ class Cluster:
         pod.node, pod.stranded = "", False
 
     def relevel(self, gang: GangState) -> None:
-        """The gang's priority may have changed, and with it the one at which its members can be evicted."""
+        """What the gang declares, or its priority, has changed: its members can be evicted at another one."""
+        self.version += 1
         priority = gang.priority
         for pod in gang.members.values():
             if pod.level != priority and pod.takes_room:

@@ -45,8 +45,10 @@ class GangState:
         "lost_to",
         "members",
         "ours",
+        "refused",
         "rounds",
         "said",
+        "started_at",
         "strangers",
     )
 
@@ -70,6 +72,10 @@ class GangState:
         """Since when it is below its minimum although it has started."""
         self.below_said: tuple[bool, str, str] | None = None
         """Whether it is below its minimum, reason and message, as last written on its object."""
+        self.started_at: float | None = None
+        """When it last got its minimum, as far as is known."""
+        self.refused = False
+        """A kubelet refused a member, and nobody has looked into it."""
         self.rounds = 0
         """How often others were evicted for it since it last had its minimum."""
         self.lost_to = ""

@@ -27,6 +27,11 @@ BELOW = "below minimum"
 TAKE_DOWN = "below minimum for too long"
 
 
+REFUSED = "MembersRefused"
+"""Kubelets did not let members in, so that the gang never ran whole."""
+
+# kubelets look at a pod within a second or two; later refusals are of members that replace others
+_STARTING_SECONDS = 30.0
 # a member that is replaced at once is nobody's concern
 _QUIET_SECONDS = 2.0
 
@@ -106,6 +111,8 @@ class Binding:
         if gang.declared is None:
             return
         if gang.unbound == 0:
+            if not gang.has_started:
+                self._intake.started(gang, now)
             gang.fallen, gang.below_since, gang.lost_to, gang.rounds = False, None, "", 0
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
@@ -143,7 +150,14 @@ class Binding:
             self._timers.set(max(now, since + _QUIET_SECONDS), BELOW, key=gang.key)
             if grace is not None:
                 self._timers.set(max(now, since + grace), TAKE_DOWN, key=gang.key)
-        if not gang.fallen and not gang.running and not gang.binding and (gang.candidates or gang.lost_to):
+        refused, gang.refused = gang.refused, False
+        if gang.fallen:
+            return
+        if refused and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
+            # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
+            gang.fallen = True
+            self._status.gang_is_below(gang, REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
+        elif not gang.running and not gang.binding and (gang.candidates or gang.lost_to):
             gang.fallen = True
             if gang.lost_to:
                 self._status.gang_is_below(gang, PREEMPTED, evicted_for(gang.lost_to))

@@ -85,7 +85,7 @@ class Bypass:
     # --- gangs that wait ---
 
     def waits(self, unit: Unit, classes: Iterable[PodClass]) -> None:
-        """The gang was refused, and would fit if running pods ended as far as has been looked into."""
+        """The gang was refused; whether it would fit if running pods ended is looked into when it matters."""
         gang, factor = unit.gang, self._factor
         if gang is None or factor is None:
             return

@@ -6,7 +6,6 @@ Where a refused unit waits, and when it is tried again, is the queue's business 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,12 +18,13 @@ from muster.cluster.usage import Usage
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.bypass import Bypass
 from muster.engine.cycle import GangCycle, Ground, Trial, in_order_of_choice
-from muster.engine.decisions import Bind, Decision, Loss, Placement
+from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
-from muster.engine.fences import Fence, Fences
+from muster.engine.fences import Fences
 from muster.engine.intake import Intake
-from muster.engine.preemption import Plan, Planner, Thinking
+from muster.engine.planning import Planner
+from muster.engine.preemption import WORK_AT_ONCE, Preemption, Room
 from muster.engine.queue import Unit
 from muster.engine.search import Search
 from muster.engine.status import Status
@@ -56,36 +56,6 @@ class Tried(NamedTuple):
 
 
 _NOTHING: dict[PodClass, int] = {}
-# a turn may take about 20 ms; a plan that is disturbed more often than this is made in one go
-_WORK_AT_ONCE = 20_000
-_MOST_STARTS = 3
-
-
-class _Room(Enum):
-    """What came of looking for room."""
-
-    AS_BEFORE = 0
-    MADE = 1
-    """Something changed that may help the unit, at once or later."""
-    THINKING = 2
-
-
-class _Thought:
-    """A plan that is being made."""
-
-    __slots__ = ("again", "plan", "ready", "thinking", "version")
-
-    def __init__(self, version: tuple[str, int, int], thinking: Thinking | None, again: int) -> None:
-        self.version = version
-        """For which unit, and on which state of the cluster and of the unit."""
-        self.thinking = thinking
-        self.again = again
-        """How often it was started anew because something had changed."""
-        self.ready = False
-        self.plan: Plan | None = None
-
-
-_NO_THOUGHT = _Thought(("", 0, 0), None, 0)
 
 
 class Decider:
@@ -104,23 +74,22 @@ class Decider:
         decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
-        self._views = views
         self._rule = profile.gang_rule
-        self._preemption = profile.preemption
         self._cycle = GangCycle(cluster.nodes, profile.gang_rule, views)
         self._search = Search(self._cycle, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
         self._audit = audit
-        self._tally = tally
         self._decisions = decisions
         self._now = 0.0
         self.fences = Fences(cluster)
         self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
         self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
-        self._thought = _NO_THOUGHT
-        self._planner = Planner(cluster, profile, views, cycle=self._cycle, search=self._search, fences=self.fences)
+        planner = Planner(cluster, profile, views, cycle=self._cycle, search=self._search, fences=self.fences)
+        self.preemption = Preemption(
+            cluster, profile, views, planner=planner, fences=self.fences, eviction=self.eviction, tally=tally
+        )
 
     def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
         """Tries the first unit, together with those that follow it if they are small too.
@@ -224,7 +193,7 @@ class Decider:
         trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
         if not trial.lacking:
             return self._take(unit, trial)
-        if self._makes_room(unit, lambda: self._planner.for_pod(pod, blocked=blocked, now=self._now)) is _Room.MADE:
+        if self.preemption.make_room(unit, blocked, self._now) is Room.MADE:
             trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)
@@ -240,10 +209,10 @@ class Decider:
         trial = self._search.find(gang, self._ground(unit, blocked))
         if not trial.lacking:
             return self._take(unit, trial)
-        room = self._makes_room(unit, lambda: self._planner.for_gang(gang, blocked=blocked, now=self._now))
-        if room is _Room.THINKING:
-            return Tried(unit, Outcome.THINKING, _WORK_AT_ONCE, _NOTHING, 0, 0)
-        if room is _Room.MADE:
+        room = self.preemption.make_room(unit, blocked, self._now)
+        if room is Room.THINKING:
+            return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
+        if room is Room.MADE:
             trial = self._search.find(gang, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)
@@ -251,10 +220,8 @@ class Decider:
         verdict = self._explainer.verdict(
             gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked
         )
-        if verdict.outcome is not Outcome.IMPOSSIBLE:
-            self.bypass.waits(unit, trial.wants())
-        else:
-            self.bypass.leaves(unit.key)
+        # one that is impossible holds nothing, but nodes may come
+        self.bypass.waits(unit, trial.wants())
         verdict = self._as_it_is(unit, verdict)
         self._status.gang_refused(gang, trial, verdict)
         return self._refusal(unit, verdict, trial)
@@ -270,100 +237,16 @@ class Decider:
     def _would_fit(self, gang: GangState, usage: Usage) -> bool:
         return not self._search.find(gang, Ground(usage)).lacking
 
-    # --- making room ---
-
-    def waits_for_victims(self, key: str, now: float) -> bool:
-        """Whether room is kept for the unit that others are still leaving."""
-        fence = self.fences.of(key)
-        patience = self._preemption.patience_seconds
-        return fence is not None and self.fences.loss(fence, now, patience=patience) is None
-
-    def may_evict(self, unit: Unit) -> bool:
-        """Whether others may be evicted for the unit, if there are any."""
-        may = (
-            self._planner.may_evict(unit.gang) if unit.gang is not None else unit.pod is not None and unit.pod.preempts
-        )
-        return may and not self._no_evictions(unit)
-
-    def could_make_room(self, unit: Unit) -> bool:
-        """Whether the unit may find a place if others left: no more than a guess, but a quick one."""
-        wants = dict(unit.gang.classes) if unit.gang is not None else {}
-        if unit.pod is not None:
-            wants[unit.pod.pod_class] = 1
-        return self.may_evict(unit) and self._planner.could_help(
-            wants, unit.needed, unit.priority, Ground(self._cluster.nodes.usage, self.bypass.blocked(unit.order))
-        )
-
-    def _makes_room(self, unit: Unit, plan: Callable[[], Thinking]) -> _Room:
-        """Sees to it that the unit gets a place if others leave."""
-        fence, patience = self.fences.of(unit.key), self._preemption.patience_seconds
-        if fence is not None:
-            loss = (
-                self.fences.loss(fence, self._now, patience=patience)
-                or self._outgrown(unit, fence)
-                or self.fences.waited_in_vain(fence, self._now, patience=patience)
-            )
-            if loss is None:
-                return _Room.AS_BEFORE
-            self.eviction.lose(unit.key, *loss)
-        thought = self._think(unit, plan)
-        if not thought.ready:
-            return _Room.THINKING
-        self._thought = _NO_THOUGHT
-        self._tally.gangs_sought_victims += unit.gang is not None
-        self._tally.pods_sought_victims += unit.gang is None
-        found = thought.plan
-        if found is None or (found.pods and self._no_evictions(unit)):
-            return _Room.AS_BEFORE if fence is None else _Room.MADE
-        self.eviction.carry_out(unit, found, self._now)
-        return _Room.MADE
-
-    def _think(self, unit: Unit, plan: Callable[[], Thinking]) -> _Thought:
-        """Goes on with the unit's plan, from the start if anything has changed, for one turn."""
-        thought, version = self._thought, (unit.key, self._cluster.version, unit.changes)
-        if thought.version != version:
-            again = thought.again + 1 if thought.version[0] == unit.key and not thought.ready else 0
-            thought = self._thought = _Thought(version, plan(), again)
-        work = 0
-        # in a cluster that never rests it would never be done
-        while not thought.ready and (work < _WORK_AT_ONCE or thought.again > _MOST_STARTS):
-            try:
-                assert thought.thinking is not None
-                work += next(thought.thinking)
-            except StopIteration as done:
-                thought.ready, thought.plan = True, done.value
-        return thought
-
-    def _no_evictions(self, unit: Unit) -> str:
-        """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
-        if unit.rounds >= self._preemption.rounds:
-            times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
-            return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
-        if unit.refusals > 1:
-            pods = unit.gang.candidates.values() if unit.gang is not None else [unit.pod] if unit.pod else []
-            error = min((pod.bind_error for pod in pods if pod.bind_error), default="where it had a place")
-            return f"it could not be bound: {error}"
-        return ""
-
-    def _outgrown(self, unit: Unit, fence: Fence) -> tuple[Loss, str] | None:
-        """Whether what is kept no longer serves the unit, because it needs more, or its nodes have changed."""
-        kept: dict[str, int] = {}
-        for pod in fence.pods:
-            kept[pod.subset] = kept.get(pod.subset, 0) + 1
-            if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.kept]]:
-                return Loss.NODE, f"node {pod.kept} no longer admits {pod.key}"
-        if unit.gang is not None and self._rule.shortfall(unit.gang, kept):
-            return Loss.PREEMPTOR, "it needs more members than before"
-        return None
+    # --- what is said ---
 
     def _as_it_is(self, unit: Unit, verdict: Verdict) -> Verdict:
         """The verdict with what is being done for the unit."""
         fence, entry = self.fences.of(unit.key), self.bypass.of(unit.key)
         if fence is not None:
-            needed = len(fence.pods) if unit.had_started else verdict.needed
+            needed = len(fence.pods) if unit.gang is not None and unit.gang.has_started else verdict.needed
             return replace(verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=fence.waits_for, suggestion=None)
         passed = entry.passed if entry is not None and entry.held else 0
-        return replace(verdict, passed=passed, no_evictions=self._no_evictions(unit))
+        return replace(verdict, passed=passed, no_evictions=self.preemption.no_evictions(unit))
 
     # --- what follows ---
 

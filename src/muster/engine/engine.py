@@ -379,7 +379,7 @@ class Engine:
             _, ticket, unit = entry
             if unit.ticket != ticket:
                 self._hopeful.remove(entry)
-            elif self._decider.could_make_room(unit):
+            elif self._decider.preemption.could_help(unit, self._decider.bypass.blocked(unit.order)):
                 self._hopeful.remove(entry)
                 self._waiting.leave(unit.key)
                 self._enqueue(unit)
@@ -431,7 +431,7 @@ class Engine:
             self._intake.noted.gangs[key] = None
             return
         placed = gang.bound
-        if self._decider.waits_for_victims(key, self._now):
+        if self._decider.preemption.waits_for_victims(key, self._now):
             # that has a limit of its own
             self._timers.set(self._now + _QUIET_SECONDS, DEADLINE, key=key)
             return
@@ -493,9 +493,9 @@ class Engine:
             self._queue.move(unit, Where.WAITING)
             self._waiting.park(unit, tried.wants, tried.room_for)
             # spread by name, so that units refused together do not come back together
-            spread = crc32(unit.key.encode()) / 2**32
+            spread = crc32(unit.name.encode()) / 2**32
             self._timers.set(self._now + _FLUSH_SECONDS * (1 + spread), _UNIT, key=unit.key, ticket=unit.ticket)
-            if tried.outcome is not Outcome.PREEMPTING and self._decider.may_evict(unit):
+            if tried.outcome is not Outcome.PREEMPTING and self._decider.preemption.may_evict(unit):
                 self._hope(unit)
         elif unit.gang is None:
             del self._units[unit.key]

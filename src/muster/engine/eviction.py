@@ -7,7 +7,7 @@ from muster.cluster.pods import PodState
 from muster.engine.decisions import Decision, Event, Evict, Loss, Lost, PodRef
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
-from muster.engine.preemption import Plan
+from muster.engine.planning import Plan
 from muster.engine.queue import Unit
 from muster.framework.profile import Profile
 

@@ -123,6 +123,7 @@ class Intake:
 
     def _strand(self, node: str, *, stranded: bool) -> None:
         """Pods on a node that went or came back count accordingly."""
+        gangs: dict[str, GangState] = {}
         for pod in self._cluster.on_node.get(node, {}).values():
             gang = self._gang_of(pod)
             if gang is not None:
@@ -130,13 +131,17 @@ class Intake:
             pod.stranded = stranded
             if gang is not None:
                 gang.count(pod)
-                self.noted.gangs[gang.key] = None
+                gangs[gang.key] = gang
+        for gang in gangs.values():
+            self._cluster.relevel(gang)
+            self.noted.gangs[gang.key] = None
 
     def _group_seen(self, change: GroupSeen) -> None:
         declared = declare(change.group)
         gang = self._cluster.gang(declared.key)
         if gang.declared is None or gang.declared.uid != declared.uid:
             gang.said, gang.below_said, gang.below_since, gang.fallen = None, None, declared.below_since, False
+            gang.started_at = declared.started_at
             if declared.below_said is not None:
                 gang.below_said = (declared.below_since is not None, *declared.below_said)
                 # half of it may be bound again: only this tells that it must be whole
@@ -145,8 +150,8 @@ class Intake:
         if declared.said is not None and (declared.started or not told_started):
             # an older view of the object does not take back that the gang has started
             gang.said = (declared.started, *declared.said)
-        before, gang.declared = gang.priority, declared
-        if gang.priority != before:
+        told, gang.declared = gang.declared, declared
+        if told is None or (told.priority, told.disruption) != (declared.priority, declared.disruption):
             self._cluster.relevel(gang)
         self.noted.gangs[gang.key] = None
 
@@ -154,14 +159,17 @@ class Intake:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None:
             gang.declared = None
+            self._cluster.relevel(gang)
             self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
 
     def _budget_seen(self, change: BudgetSeen) -> None:
         self._cluster.budgets.put(change.budget)
+        self._cluster.version += 1
 
     def _budget_gone(self, change: BudgetGone) -> None:
         self._cluster.budgets.remove(change.key)
+        self._cluster.version += 1
 
     # --- pods ---
 
@@ -236,6 +244,8 @@ class Intake:
         deleted = pod.metadata.deletion_timestamp
         if stage is not Stage.PENDING or deleted is not None or pod_class is not state.pod_class:
             self._give_up(state)
+        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
+            gang.refused = True
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
@@ -327,6 +337,12 @@ class Intake:
             gang.count(pod)
         self._note(pod, gang)
 
+    def started(self, gang: GangState, now: float) -> None:
+        """The gang has its minimum, for the first time or again."""
+        gang.started_at = now
+        # it may no longer be evicted as one that has not
+        self._cluster.version += 1
+
     def _gang_of(self, pod: PodState) -> GangState | None:
         return None if pod.gang is None else self._cluster.gangs.get(pod.gang)
 
@@ -354,6 +370,12 @@ def _bound_at(pod: Pod) -> float | None:
     if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
         return None
     return seconds(scheduled.last_transition_time)
+
+
+def _refused(pod: Pod) -> bool:
+    """Whether its kubelet did not let it in: the room was taken before it came."""
+    reason = pod.status.reason
+    return reason.startswith("OutOf") or reason in ("NodePorts", "NodeAffinity", "UnexpectedAdmissionError")
 
 
 def _lasting(pod: Pod) -> bool:

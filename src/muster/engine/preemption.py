@@ -1,62 +1,63 @@
-"""How a unit could start if others left: a place for all of it, and the fewest and least precious to go.
+"""Makes room for units that have no place: plans whom to evict, keeps what is freed, and notices when it is lost.
 
-Nothing is disturbed here.  All who could go are taken off a trial; if the unit has no place even then, nobody goes.
-Otherwise they are put back, most precious first, as long as the unit still has some place: not the same one, any.
-Who cannot be put back is a victim, and none of them could be spared.
+    no place → plan (planning.py) → evict (eviction.py) and keep the room (fences.py) → place, or lost → plan again
+
+A plan with thousands of candidates takes several turns; it is begun anew if anything changes meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from typing import NamedTuple
-from zlib import crc32
-
-import numpy as np
+from enum import Enum
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
-from muster.cluster.pods import PodState
-from muster.cluster.usage import Ints, Usage
-from muster.cluster.victims import Victim
-from muster.engine.cycle import GangCycle, Ground, Trial
-from muster.engine.fences import Fences, overdue
-from muster.engine.search import Search
-from muster.engine.sparing import Counting, Occupied, OneNode, Scale, Trying, count_copies, sparing
-from muster.engine.victims import Candidates
+from muster.engine.audit import Tally
+from muster.engine.cycle import Ground
+from muster.engine.decisions import Loss
+from muster.engine.eviction import Eviction
+from muster.engine.fences import Fence, Fences
+from muster.engine.planning import Plan, Planner, Thinking
+from muster.engine.queue import Unit
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
-# upstream adds this to every priority, so that the sum of many is more than that of few
-_LIFT = 2**31
+WORK_AT_ONCE = 20_000
+"""A turn may take about so many microseconds."""
+# a plan that is disturbed more often than this is made in one go: in a cluster that never rests it would not be done
+_MOST_STARTS = 3
 
 
-# microseconds, for each of the steps in which a gang's victims are found
-_WORK_PER_VICTIM = 4
-_WORK_PER_SEARCH = 500
+class Room(Enum):
+    """What came of looking for room."""
+
+    AS_BEFORE = 0
+    MADE = 1
+    """Something changed that may help the unit, at once or later."""
+    THINKING = 2
+    """Not known yet: the unit's next turn goes on with it."""
 
 
-class Plan(NamedTuple):
-    """Where a unit goes once the victims have left."""
+class _Thought:
+    """A plan that is being made."""
 
-    places: list[tuple[PodState, str]]
-    """Members that must have a place, and the node of each."""
-    victims: list[Victim]
-    """Who must go; none if it is enough that those leave who are leaving anyway."""
+    __slots__ = ("again", "plan", "ready", "thinking", "version")
 
-    @property
-    def pods(self) -> list[PodState]:
-        """Pods to evict."""
-        return [pod for victim in self.victims if not victim.kept for pod in victim.pods]
-
-
-Thinking = Generator[int, None, Plan | None]
-"""A plan that is being made: yields work done, returns the plan."""
+    def __init__(self, version: tuple[str, int, int], thinking: Thinking | None, again: int) -> None:
+        self.version = version
+        """For which unit, and on which state of the cluster and of the unit."""
+        self.thinking = thinking
+        self.again = again
+        """How often it was begun anew because something had changed."""
+        self.ready = False
+        self.plan: Plan | None = None
 
 
-class Planner:
-    """Makes plans for units on the cluster as it is."""
+_NO_THOUGHT = _Thought(("", 0, 0), None, 0)
+
+
+class Preemption:
+    """Looks after units that others make way for."""
 
     def __init__(
         self,
@@ -64,211 +65,109 @@ class Planner:
         profile: Profile,
         views: Views,
         *,
-        cycle: GangCycle,
-        search: Search,
+        planner: Planner,
         fences: Fences,
+        eviction: Eviction,
+        tally: Tally,
     ) -> None:
         self._cluster = cluster
+        self._views = views
         self._rule = profile.gang_rule
         self._settings = profile.preemption
-        self._views = views
-        self._cycle = cycle
-        self._search = search
+        self._planner = planner
         self._fences = fences
-        self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
+        self._eviction = eviction
+        self._tally = tally
+        self._thought = _NO_THOUGHT
 
-    # --- gangs ---
+    # --- what others ask ---
 
-    def for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Thinking:
-        """A plan for what the gang must have; for one that has started, for as many more as can be.
-
-        None if nobody's leaving would help, or nobody may be made to leave.  It yields the work that it has done so
-        far: with thousands of candidates it takes a while, and may be gone on with later if nothing has changed.
-        """
-        ground = self._when_the_leaving_have_left(gang.key, blocked, now)
-        trial = self._search.find(gang, ground)
-        if not trial.lacking:
-            return Plan(self._required(gang, trial), [])
-        if not self.could_help(trial.wants(), trial.needed, gang.priority, ground):
-            return None
-        victims = self._fences.lower_than(gang.priority)
-        if self.may_evict(gang):
-            victims += self._candidates.everywhere(unit=gang.key, priority=gang.priority)
-        work = _WORK_PER_VICTIM * len(victims)
-        yield work
-        ordered, _ = self._candidates.spared_first(victims)
-        yield work
-        scale = self._scale(gang, trial, ground, ordered)
-        yield work
-        if not scale.enough:
-            return None
-        per_victim = _WORK_PER_VICTIM if isinstance(scale, Counting) else _WORK_PER_SEARCH
-        for looked in sparing(scale):
-            yield looked * per_victim
-        chosen = [victim for victim, spared in zip(ordered, scale.spared, strict=True) if not spared]
-        without = self._without(ground.usage, chosen)
-        return Plan(self._required(gang, self._search.find(gang, Ground(without, blocked))), chosen)
-
-    def may_evict(self, gang: GangState) -> bool:
-        """Whether others may be evicted for the gang at all."""
-        declared, settings = gang.declared, self._settings
-        if declared is None or not declared.preempts or not (settings.gangs and settings.delayed):
-            return False
-        if not gang.has_started and not self._rule.shortfall(gang, {}):
-            # its minimum is on its way: for more than that nobody goes before it has started
-            return False
-        return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values())
-
-    def _required(self, gang: GangState, trial: Trial) -> list[tuple[PodState, str]]:
-        """Members that must be placed; all that were if the gang needs none in particular."""
-        names = self._cluster.nodes.names
-        must = self._rule.shortfall(gang, {})
-        places: list[tuple[PodState, str]] = []
-        for pod, row in trial.places:
-            if must and not must.get(pod.subset):
-                continue
-            if must:
-                must[pod.subset] -= 1
-            places.append((pod, names[row]))
-        return places
-
-    def _scale(self, gang: GangState, trial: Trial, ground: Ground, victims: list[Victim]) -> Scale:
-        must = sum(self._rule.shortfall(gang, {}).values())
-        occupied = [self._occupied(victim) for victim in victims]
-        (first, *others) = trial.batches
-        if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
-            usable = self._usable(first.pod_class, ground)
-            needed, most = must or None, len(first.pods)
-            return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
-        usage = self._without(ground.usage, victims)
-        # one that has started needs nobody in particular: as many as could have a place if all victims went
-        most = 0 if must else self._search.find(gang, Ground(usage, ground.blocked)).placed
-
-        def fits(usage: Usage) -> bool:
-            trial = self._search.find(gang, Ground(usage, ground.blocked))
-            return not trial.lacking and trial.placed >= most
-
-        return Trying(fits, usage, occupied)
-
-    # --- lone pods ---
-
-    def for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Thinking:
-        """A plan for one node, as the default scheduler would choose it."""
-        yield 0
-        ground = self._when_the_leaving_have_left(pod.uid, blocked, now)
-        row = self._cycle.best_row(pod.pod_class, ground)
-        if row is not None:
-            return Plan([(pod, self._cluster.nodes.names[row])], [])
-        if not self._anybody_below(pod.priority):
-            return None
-        best: tuple[tuple[float, ...], str] | None = None
-        chosen: list[Victim] = []
-        looked = 0
-        most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
-        for name in self._in_turn(pod, ground):
-            found = self._on_node(pod, name, ground)
-            if found is None:
-                continue
-            victims, forbidden = found
-            cost = (*_cost(victims, forbidden), looked)
-            if best is None or cost < best[0]:
-                best, chosen = (cost, name), victims
-            looked += 1
-            if looked >= most:
-                break
-        return None if best is None else Plan([(pod, best[1])], chosen)
-
-    def _in_turn(self, pod: PodState, ground: Ground) -> list[str]:
-        """Nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
-        copies = self._hoped_for(pod.pod_class, pod.priority, ground)
-        names = sorted(self._cluster.nodes.names[row] for row in np.flatnonzero(copies).tolist())
-        start = crc32(pod.key.encode()) % max(1, len(names))
-        return names[start:] + names[:start]
-
-    def _on_node(self, pod: PodState, node: str, ground: Ground) -> tuple[list[Victim], int] | None:
-        """Who must go from this node, and how many of them a budget protects; None if that would not help."""
-        row = self._cluster.nodes.rows[node]
-        victims = [v for v in self._fences.lower_than(pod.priority) if any(p.kept == node for p in v.pods)]
-        if pod.preempts:
-            victims += self._candidates.on(node, unit=pod.uid, priority=pod.priority)
-        ordered, forbidden = self._candidates.spared_first(victims, as_upstream=True)
-        occupied = [self._occupied(victim) for victim in ordered]
-        if self._views.needs_resources_only(pod.pod_class):
-            scale: Scale = OneNode(pod.pod_class, row, ground.usage.free, occupied)
+    def may_evict(self, unit: Unit) -> bool:
+        """Whether others may be evicted for the unit, if there are any."""
+        if unit.gang is not None:
+            may = self._planner.may_evict(unit.gang)
         else:
-            others = np.ones(self._cluster.nodes.capacity, np.bool_)
-            others[row] = False
+            may = unit.pod is not None and unit.pod.preempts
+        return may and not self.no_evictions(unit)
 
-            def fits(usage: Usage) -> bool:
-                return self._cycle.best_row(pod.pod_class, Ground(usage, others)) is not None
+    def no_evictions(self, unit: Unit) -> str:
+        """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
+        if unit.rounds >= self._settings.rounds:
+            times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
+            return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
+        if unit.refusals > 1:
+            return f"it could not be bound: {unit.bind_error or 'its time was over'}"
+        return ""
 
-            scale = Trying(fits, self._without(ground.usage, ordered), occupied)
-        if not scale.enough:
-            return None
-        for _ in sparing(scale):
-            pass
-        chosen = [number for number, spared in enumerate(scale.spared) if not spared]
-        return [ordered[number] for number in chosen], sum(number < forbidden for number in chosen)
+    def could_help(self, unit: Unit, blocked: Bools | None) -> bool:
+        """Whether the unit might find a place if others left: no more than a guess, but a quick one."""
+        wants: dict[PodClass, int] = dict(unit.gang.classes) if unit.gang is not None else {}
+        if unit.pod is not None:
+            wants[unit.pod.pod_class] = 1
+        ground = Ground(self._cluster.nodes.usage, blocked)
+        return self.may_evict(unit) and self._planner.could_help(wants, unit.needed, unit.priority, ground)
 
-    # --- quick answers ---
+    def waits_for_victims(self, key: str, now: float) -> bool:
+        """Whether room is kept for the unit that others are still leaving."""
+        fence = self._fences.of(key)
+        patience = self._settings.patience_seconds
+        return fence is not None and self._fences.loss(fence, now, patience=patience) is None
 
-    def could_help(self, wants: dict[PodClass, int], needed: int, priority: int, ground: Ground) -> bool:
-        """Whether there would be room enough if all below this priority left, each class counted alone."""
-        if not self._anybody_below(priority):
-            return False
-        hoped = sum(min(count, int(self._hoped_for(c, priority, ground).sum())) for c, count in wants.items())
-        return hoped >= needed
+    # --- making room ---
 
-    def _anybody_below(self, priority: int) -> bool:
-        return self._cluster.levels.any_below(priority) or bool(self._fences.lower_than(priority))
+    def make_room(self, unit: Unit, blocked: Bools | None, now: float) -> Room:
+        """Sees to it that a unit that has no place gets one if others leave."""
+        fence = self._fences.of(unit.key)
+        if fence is not None:
+            loss = self._loss(unit, fence, now)
+            if loss is None:
+                return Room.AS_BEFORE
+            self._eviction.lose(unit.key, *loss)
+        thought = self._think(unit, blocked, now)
+        if not thought.ready:
+            return Room.THINKING
+        self._thought = _NO_THOUGHT
+        self._tally.gangs_sought_victims += unit.gang is not None
+        self._tally.pods_sought_victims += unit.gang is None
+        plan = thought.plan
+        if plan is None or (plan.pods and self.no_evictions(unit)):
+            return Room.AS_BEFORE
+        self._eviction.carry_out(unit, plan, now)
+        return Room.MADE
 
-    def _hoped_for(self, pod_class: PodClass, priority: int, ground: Ground) -> Ints:
-        """At most so many copies each node takes if all below this priority leave; resources are counted, no more."""
-        free = self._cluster.levels.below(priority, ground.usage.free)
-        for victim in self._fences.lower_than(priority):
-            for row, kept in self._occupied(victim):
-                for resource, amount in kept.room:
-                    free[resource, row] += amount
-        return count_copies(pod_class, free, self._usable(pod_class, ground))
+    def _think(self, unit: Unit, blocked: Bools | None, now: float) -> _Thought:
+        """Goes on with the unit's plan, from the start if anything has changed, for one turn."""
+        thought, version = self._thought, (unit.key, self._cluster.version, unit.changes)
+        if thought.version != version:
+            again = thought.again + 1 if thought.version[0] == unit.key else 0
+            thought = self._thought = _Thought(version, self._planner.plan(unit, blocked=blocked, now=now), again)
+        work = 0
+        while not thought.ready and (work < WORK_AT_ONCE or thought.again > _MOST_STARTS):
+            try:
+                assert thought.thinking is not None
+                work += next(thought.thinking)
+            except StopIteration as done:
+                thought.ready, thought.plan = True, done.value
+        return thought
 
-    def _usable(self, pod_class: PodClass, ground: Ground) -> Bools:
-        admitted = self._views.rules(pod_class.rules).admitted
-        return admitted if ground.blocked is None else admitted & ~ground.blocked
+    # --- what is kept ---
 
-    # --- the ground ---
+    def _loss(self, unit: Unit, fence: Fence, now: float) -> tuple[Loss, str] | None:
+        """Why what is kept for the unit, which has no place now, will not serve it; None if it will."""
+        patience = self._settings.patience_seconds
+        return (
+            self._fences.loss(fence, now, patience=patience)
+            or self._outgrown(unit, fence)
+            or self._fences.waited_in_vain(fence, now, patience=patience)
+        )
 
-    def _when_the_leaving_have_left(self, unit: str, blocked: Bools | None, now: float) -> Ground:
-        """The room there will be without evicting anybody, with what is kept for the unit given back to it."""
-        usage = self._cluster.nodes.usage.copy()
-        self._fences.lift(unit, usage)
-        for pod in self._cluster.leaving.values():
-            row = self._cluster.nodes.rows.get(pod.node)
-            if row is not None and not overdue(pod, now, patience=self._settings.patience_seconds):
-                usage.remove(row, pod.pod_class)
-        return Ground(usage, blocked)
-
-    def _without(self, usage: Usage, victims: Iterable[Victim]) -> Usage:
-        """A copy from which the victims have gone."""
-        usage = usage.copy()
-        for victim in victims:
-            for row, pod_class in self._occupied(victim):
-                usage.remove(row, pod_class)
-        return usage
-
-    def _occupied(self, victim: Victim) -> Occupied:
-        """The rows that a victim's pods take room on, or that room is kept on."""
-        rows, occupied = self._cluster.nodes.rows, []
-        for pod in victim.pods:
-            row = rows.get(pod.kept if victim.kept else pod.node)
-            if row is not None:
-                occupied.append((row, pod.pod_class))
-        return occupied
-
-
-def _cost(victims: list[Victim], violations: int) -> tuple[float, ...]:
-    """Upstream's choice among nodes: smaller is better."""
-    pods = [pod for victim in victims for pod in victim.pods]
-    highest = max((victim.priority for victim in victims), default=-_LIFT)
-    total = sum((victim.priority + _LIFT) * len(victim.pods) for victim in victims)
-    latest = min((victim.started for victim in victims if victim.priority == highest), default=0.0)
-    return violations, highest, total, len(pods), -latest
+    def _outgrown(self, unit: Unit, fence: Fence) -> tuple[Loss, str] | None:
+        """The unit needs more than before, or the nodes no longer admit it."""
+        kept: dict[str, int] = {}
+        for pod in fence.pods:
+            kept[pod.subset] = kept.get(pod.subset, 0) + 1
+            if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.kept]]:
+                return Loss.NODE, f"node {pod.kept} no longer admits {pod.key}"
+        if unit.gang is not None and self._rule.shortfall(unit.gang, kept):
+            return Loss.PREEMPTOR, "it needs more members than before"
+        return None

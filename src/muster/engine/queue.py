@@ -80,6 +80,12 @@ class Unit(msgspec.Struct, gc=False, eq=False):
         (self.gang or self._the_pod).rounds += 1
 
     @property
+    def bind_error(self) -> str:
+        """What a refused bind of its pods was answered; "" if none was."""
+        pods = self.gang.candidates.values() if self.gang is not None else [self._the_pod]
+        return min((pod.bind_error for pod in pods if pod.bind_error), default="")
+
+    @property
     def _the_pod(self) -> PodState:
         assert self.pod is not None
         return self.pod

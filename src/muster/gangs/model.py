@@ -78,6 +78,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     parent: str | None = None
     started: bool = False
     """The declaring object says that the minimum was bound once."""
+    started_at: float | None = None
+    """Since when it says so."""
     said: tuple[str, str] | None = None
     """Reason and message of the condition that stands on the object."""
     below_since: float | None = None

@@ -200,7 +200,8 @@ async def write_group_condition(
         await client.request(
             "PATCH",
             resource.path(meta.namespace, meta.name, "status"),
-            query={"fieldManager": FIELD_MANAGER, "force": "true"},
+            # one manager a condition: what a manager applied before and no longer names is taken away
+            query={"fieldManager": f"{FIELD_MANAGER}.{said.type}", "force": "true"},
             body=_encode(document),
             content_type=APPLY_PATCH,
         )

@@ -114,14 +114,14 @@ class Invariants:
             elif isinstance(decision, Release):
                 self._check_release(decision, scene)
             elif isinstance(decision, PodCondition):
-                self._words.check_pods(decision)
+                self._words.check_pods(decision, scene)
                 scene.say(decision)
             elif isinstance(decision, GangCondition):
                 self._check_gang_condition(decision, scene)
             elif isinstance(decision, Evict):
-                unit = scene.unit(decision.unit)
+                unit = scene.unit_or_rest(decision.unit)
                 held = self._passes.held_from(unit, scene) if unit else set()
-                self._evictions.check(decision, scene, stood=decision.unit in stood, blocked=held)
+                self._evictions.check(decision, scene, evicted=evicted, stood=decision.unit in stood, blocked=held)
                 scene.leave(decision.pods)
             elif isinstance(decision, Lost):
                 self._evictions.lost(decision.unit)
@@ -216,8 +216,9 @@ class Invariants:
         room = scene.places()
         for placement, pod in zip(decision.pods, pods, strict=True):
             self._check_place(placement, pod, room)
-        if unit is not None:
-            self._fences.check(decision, unit, scene, again=again)
+        whole = scene.unit_or_rest(decision.unit)
+        if whole is not None:
+            self._fences.check(decision, whole, scene, again=again)
         if pods[0].spec.scheduling_group is not None:
             self._check_gang_bind(scene.gangs[decision.unit], decision)
         self._fences.bound(decision, scene)

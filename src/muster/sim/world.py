@@ -199,8 +199,8 @@ class World:
             if upcoming is None or upcoming > until:
                 break
             self.now = max(self.now, upcoming)
-            while self._agenda and self._agenda[0][0] <= self.now:
-                heapq.heappop(self._agenda)[2]()
+            for action in self._due():
+                action()
         self.now = max(self.now, until)
 
     def run_until_quiet(self, limit: float) -> None:
@@ -208,6 +208,13 @@ class World:
         self._schedule()
         while (upcoming := self._next()) is not None and upcoming <= limit:
             self.run(upcoming)
+
+    def _due(self) -> list[Callable[[], None]]:
+        """What is to be done now; what that leads to at once comes after the scheduler has looked."""
+        due = []
+        while self._agenda and self._agenda[0][0] <= self.now:
+            due.append(heapq.heappop(self._agenda)[2])
+        return due
 
     @property
     def next_event(self) -> float | None:
@@ -296,7 +303,7 @@ class World:
         if _key(pod.metadata) in self._uids:
             raise ObjectError(f'pods "{pod.metadata.name}" already exists')
         if pod.spec.scheduling_gates:
-            pod = _with_condition(pod, _GATED)
+            pod = _with_condition(pod, replace(_GATED, last_transition_time=stamp(self.now)))
         self._put_pod(pod)
         if pod.spec.node_name:
             self._arrive(pod)

@@ -29,6 +29,7 @@ class Script:
         for _ in range(self._chance.randint(6, 12)):
             self._at += self._chance.choice((1, 3, 7, 20, 45))
             once = (self._pods, self._restart, self._node, self._delete, self._lose, self._drain)
+            once += (self._member, self._budget, self._stranger)
             step = self._chance.choice((self._gang,) * 5 + (self._disturbed,) * 2 + once)
             step()
         return "\n".join([*self._lines, f"until: {self._at + 200}s"])
@@ -45,21 +46,29 @@ class Script:
         members = chance.randint(1, 5)
         fields = [f"name: {name}, members: {members}, cpu: {chance.randint(1, 5)}"]
         fields += [f"runs: {chance.randint(5, 90)}s"] * (chance.random() < 0.6)
+        fields += ["exitCode: 1"] * (chance.random() < 0.1)
         fields += [f"min: {chance.randint(1, members)}"] * (chance.random() < 0.3)
         fields += [f"priority: {chance.randint(0, 3)}"] * (chance.random() < 0.4)
+        fields += ["preemption: never"] * (chance.random() < 0.1)
+        fields += [f"stop: {chance.choice((1, 8, 40))}s"] * (chance.random() < 0.3)
+        fields += [f"disruption: {chance.choice(('all', 'single'))}"] * (chance.random() < 0.5)
+        fields += ["belowMinimum: restart, belowMinimumGrace: 15s"] * (chance.random() < 0.3)
+        fields += ["onPartial: hold"] * (chance.random() < 0.1)
         fields += [f"timeout: {chance.randint(10, 60)}s"] * (chance.random() < 0.3)
         self._gangs.append(name)
         self._step(f"gang: {{{', '.join(fields)}}}")
 
     def _disturbed(self):
         name = f"g{self._names + 1}"
-        how = self._chance.choice(("how: transient", "how: rejected", "after: 3s"))
+        how = self._chance.choice(("how: transient", "how: rejected", "how: denied", "after: 3s"))
         self._step(f"failBinds: {{of: gang/{name}, times: {self._chance.randint(1, 6)}, {how}}}")
         self._gang()
 
     def _pods(self):
         count, cpu, runs = self._chance.randint(1, 4), self._chance.randint(1, 4), self._chance.randint(5, 60)
-        self._step(f"pod: {{name: {self._name('p')}, count: {count}, cpu: {cpu}, runs: {runs}s}}")
+        priority, stop = self._chance.randint(0, 4), self._chance.choice((0, 0, 5, 20))
+        fields = f"count: {count}, cpu: {cpu}, runs: {runs}s, priority: {priority}, stop: {stop}s"
+        self._step(f"pod: {{name: {self._name('p')}, {fields}}}")
 
     def _node(self):
         self._nodes.append(self._name("m"))
@@ -71,6 +80,21 @@ class Script:
     def _delete(self):
         if self._gangs:
             self._step(f"delete: gang/{self._gangs.pop(self._chance.randrange(len(self._gangs)))}")
+
+    def _member(self):
+        if self._gangs:
+            self._step(f"members: {{of: {self._chance.choice(self._gangs)}, cpu: 2}}")
+
+    def _budget(self):
+        if self._gangs:
+            gang, allowed = self._chance.choice(self._gangs), self._chance.randint(0, 2)
+            self._step(f"budget: {{name: {self._name('b')}, of: gang/{gang}, allowed: {allowed}}}")
+
+    def _stranger(self):
+        """Somebody else's pod, on a node that may be full."""
+        if self._nodes:
+            node, cpu = self._chance.choice(self._nodes), self._chance.randint(1, 3)
+            self._step(f"pod: {{name: {self._name('s')}, cpu: {cpu}, node: {node}, runs: 60s, scheduler: other}}")
 
     def _lose(self):
         if self._nodes:

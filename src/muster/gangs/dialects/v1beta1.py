@@ -63,6 +63,7 @@ class V1Beta1:
             below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
             grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
             started=now is not None and now.status == "True",
+            started_at=_since(now),
             said=None if now is None else (now.reason, now.message),
             below_since=_since(below),
             below_said=None if below is None else (below.reason, below.message),
@@ -86,7 +87,8 @@ def _seconds(text: str | None, default: float) -> float:
     return wanted if 0 < wanted < float("inf") else default
 
 
-def _since(below: Condition | None) -> float | None:
-    if below is None or below.status != "True":
+def _since(now: Condition | None) -> float | None:
+    """Since when the condition is true; None if it is not."""
+    if now is None or now.status != "True":
         return None
-    return seconds(below.last_transition_time) if below.last_transition_time else 0.0
+    return seconds(now.last_transition_time) if now.last_transition_time else 0.0

@@ -64,12 +64,13 @@ class Evictions:
 
     # --- what must be known before ---
 
-    def check(self, decision: Evict, scene: Scene, *, stood: bool, blocked: set[str]) -> None:
+    def check(self, decision: Evict, scene: Scene, *, evicted: set[str], stood: bool, blocked: set[str]) -> None:
         """Looks at an eviction, with the unit's nominations played.
 
-        `stood`: what was kept for the unit before still served it.  `blocked` nodes perhaps could not be used.
+        All in `evicted` go in this batch.  `stood`: what was kept for the unit before still served it.  `blocked`
+        nodes perhaps could not be used.
         """
-        unit = scene.unit(decision.unit)
+        unit = scene.unit_or_rest(decision.unit)
         if unit is None:
             raise BrokenRuleError(_RULE, f"pods are evicted for {decision.unit}, which does not wait")
         self.seen["evictions looked at"] += 1
@@ -82,8 +83,7 @@ class Evictions:
             raise BrokenRuleError(_RULE, f"{unit.key} evicts for the {self._rounds[unit.key]}th time without a start")
         victims = self._victims(decision, unit, scene)
         self._owed[unit.key] = {ref.uid for ref in decision.pods}
-        gone = scene.leaving | self._owed[unit.key]
-        self._check_proof(unit, scene, gone)
+        self._check_proof(unit, scene, scene.leaving | evicted)
         self._check_minimal(unit, scene, victims, blocked)
 
     def _victims(self, decision: Evict, unit: Waiting, scene: Scene) -> dict[str, set[str]]:

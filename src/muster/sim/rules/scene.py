@@ -50,6 +50,10 @@ class Scene:
         self.gangs = gangs
         self.waiting: list[Waiting] = sorted(reading.waiting(gangs), key=lambda unit: unit.order)
         """Units that may be decided, best first; those that were are taken out."""
+        self._rest: dict[str, Waiting] = {}
+        """Members of units that were bound without them."""
+        self.said: dict[str, tuple[str, str, str]] = {}
+        """By UID: reason, message and nomination, for pods of which something is said in this batch."""
         self.takers: dict[str, Taker] = {}
         """By UID: on nodes that are there."""
         self.doubtful: dict[str, Taker] = {}
@@ -84,6 +88,10 @@ class Scene:
 
     def unit(self, key: str) -> Waiting | None:
         return next((unit for unit in self.waiting if unit.key == key), None)
+
+    def unit_or_rest(self, key: str) -> Waiting | None:
+        """The unit, or what is left to place of it."""
+        return self._rest.get(key) or self.unit(key)
 
     def priority_of(self, pod: Pod) -> int:
         """At which it can be evicted: its gang's where there is one."""
@@ -128,12 +136,18 @@ class Scene:
             if placement.node in self._world.nodes:
                 self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))
         self.drop(decision.unit)
+        unit = self.unit_or_rest(decision.unit)
+        if unit is not None:
+            bound = {placement.uid for placement in decision.pods}
+            left = [pod for pod in unit.pods if pod.metadata.uid not in bound]
+            self._rest[unit.key] = unit._replace(need=1, pods=left)
         self.waiting = [unit for unit in self.waiting if unit.key != decision.unit]
 
     def say(self, decision: PodCondition) -> None:
         """The pods are nominated, or are not any more."""
         nodes = decision.nominated or ("",) * len(decision.pods)
         for ref, node in zip(decision.pods, nodes, strict=True):
+            self.said[ref.uid] = decision.reason, decision.message, node
             self.kept.pop(ref.uid, None)
             pod = self._world.pods.get(ref.uid)
             if pod is not None and node in self._world.nodes:

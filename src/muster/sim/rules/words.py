@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from muster.api.wire import condition
+from muster.api.wire import Pod, condition
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
 from muster.sim.plain import key_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.scene import Scene
 from muster.sim.world import World
 
 UNSCHEDULABLE = "Unschedulable"
@@ -29,7 +30,7 @@ class Words:
         self._world = world
         self._reading = reading
 
-    def check_pods(self, decision: PodCondition) -> None:
+    def check_pods(self, decision: PodCondition, scene: Scene) -> None:
         text = _TEXTS.get(decision.reason)
         told = text.fullmatch(decision.message) if text else None
         if told is None:
@@ -44,9 +45,7 @@ class Words:
                 raise BrokenRuleError("text", f"{ref.pod} does not wait: {decision.message}")
             if node and node not in self._world.nodes:
                 raise BrokenRuleError("text", f"{ref.pod} is nominated to {node}, which is not there")
-            now = condition(pod.status.conditions, "PodScheduled")
-            same = now is not None and (now.reason, now.message) == (decision.reason, decision.message)
-            if same and node == pod.status.nominated_node_name:
+            if _said(pod, scene) == (decision.reason, decision.message, node):
                 raise BrokenRuleError("noise", f"{ref.pod} says so already: {decision.message}")
 
     def check_gang(self, decision: GangCondition, gang: Gang, *, reached: bool) -> None:
@@ -96,3 +95,10 @@ class Words:
         for pod in self._world.pods.values():
             if self._reading.waits(pod) and pod.status.nominated_node_name:
                 raise BrokenRuleError("nomination", f"{key_of(pod)} is still nominated to a node, and waits for nobody")
+
+
+def _said(pod: Pod, scene: Scene) -> tuple[str, str, str] | None:
+    """Reason, message and nomination that stand on the pod, or will."""
+    before = condition(pod.status.conditions, "PodScheduled")
+    stands = None if before is None else (before.reason, before.message, pod.status.nominated_node_name)
+    return scene.said.get(pod.metadata.uid, stands)

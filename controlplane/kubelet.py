@@ -5,10 +5,11 @@
         ...  # bound pods become Running
 
 What a kubelet promises the control plane is kept: a pod is admitted only while its node has room, is reported Running,
-ends in time, and is taken out of the API once it is asked to go.  Two annotations on a pod say how it ends:
+ends in time, and is taken out of the API once it is asked to go.  Three annotations on a pod say how it ends:
 
     muster.dev/run-seconds   how long it runs (default: for ever), whatever its restart policy
     muster.dev/exit-code     0 (default): Succeeded; anything else: Failed
+    muster.dev/stop-seconds  how long it takes to stop when it is asked to (default: no time), at most its grace
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import msgspec
 
 from controlplane.plane import ADMINS, ControlPlane
 from muster.api.requests import effective_requests
-from muster.api.times import stamp
+from muster.api.times import seconds, stamp
 from muster.api.wire import Container, Node, Pod, PodSpec
 from muster.base.errors import ApiError, Unreachable
 from muster.base.quantity import amount, show
@@ -34,10 +35,11 @@ from muster.kube.reflector import Gone, Reflector
 from muster.kube.resources import NODES, PODS
 from muster.kube.writes import is_gone
 
-__all__ = ["EXIT_CODE", "RUN_SECONDS", "Kubelets"]
+__all__ = ["EXIT_CODE", "RUN_SECONDS", "STOP_SECONDS", "Kubelets"]
 
 RUN_SECONDS = "muster.dev/run-seconds"
 EXIT_CODE = "muster.dev/exit-code"
+STOP_SECONDS = "muster.dev/stop-seconds"
 
 _IN_FLIGHT = 64
 _AGAIN_SECONDS = 0.2
@@ -143,8 +145,9 @@ class Kubelets:
         held = self._pods.pop(uid, None)
         if held is not None:
             self._release(held.pod)
-            if held.end is not None:
-                held.end.cancel()
+            for timer in (held.end, held.stop):
+                if timer is not None:
+                    timer.cancel()
 
     def _release(self, pod: _Pod) -> None:
         self._on_node.get(pod.spec.node_name, {}).pop(pod.metadata.uid, None)
@@ -180,7 +183,9 @@ class Kubelets:
             return None
         if pod.metadata.deletion_timestamp is not None:
             # a kubelet reports how a pod ended before it lets it go; the Job controller waits for that
-            return _removal(pod) if pod.status.phase in ("Succeeded", "Failed") else _report_killed(pod)
+            if pod.status.phase in ("Succeeded", "Failed"):
+                return _removal(pod)
+            return _report_killed(pod) if self._has_stopped(held) else None
         match pod.status.phase:
             case "Pending":
                 refusal = self._admit(pod)
@@ -190,12 +195,26 @@ class Kubelets:
                 self._count(pod)
                 if held.over:
                     return _report_ended(pod)
-                if held.end is None and (seconds := pod.metadata.annotations.get(RUN_SECONDS)) is not None:
-                    held.end = asyncio.get_running_loop().call_later(float(seconds), self._over, held)
+                if held.end is None and (runs := pod.metadata.annotations.get(RUN_SECONDS)) is not None:
+                    held.end = asyncio.get_running_loop().call_later(float(runs), self._over, held)
         return None
 
     def _over(self, held: _Held) -> None:
         held.over = True
+        self._due.put_nowait(held.pod.metadata.uid)
+
+    def _has_stopped(self, held: _Held) -> bool:
+        """Asked when a pod is to go, and again when the time is over that it takes to stop."""
+        pod = held.pod
+        if held.stop is None and pod.status.phase == "Running" and pod.metadata.deletion_timestamp is not None:
+            grace = seconds(pod.metadata.deletion_timestamp) - time.time()
+            takes = min(float(pod.metadata.annotations.get(STOP_SECONDS, "0")), grace)
+            if takes > 0:
+                held.stop = asyncio.get_running_loop().call_later(takes, self._stopped, held)
+        return held.stop is None or held.stopped
+
+    def _stopped(self, held: _Held) -> None:
+        held.stopped = True
         self._due.put_nowait(held.pod.metadata.uid)
 
     def _admit(self, pod: _Pod) -> tuple[str, str] | None:
@@ -237,7 +256,7 @@ class _Pod(Pod, frozen=True):
 class _Held:
     """One bound pod: how it was seen last, and what was done about it."""
 
-    __slots__ = ("done", "end", "over", "pod")
+    __slots__ = ("done", "end", "over", "pod", "stop", "stopped")
 
     def __init__(self, pod: _Pod) -> None:
         self.pod = pod
@@ -246,6 +265,9 @@ class _Held:
         self.end: asyncio.TimerHandle | None = None
         self.over = False
         """Its time has run out; to be reported."""
+        self.stop: asyncio.TimerHandle | None = None
+        self.stopped = False
+        """It was asked to go and has had the time that this takes."""
 
 
 class _Step(NamedTuple):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -41,6 +44,9 @@ class Contestant(Protocol):
 
     def used(self) -> Used | None: ...
 
+    async def decides(self) -> Counter[float]:
+        """How many calls of its engine took up to so many seconds, if it tells."""
+
 
 class Loop:
     """No scheduler: binding calls to nodes in turn, as fast as the server takes them, from a process of its own."""
@@ -75,6 +81,9 @@ class Loop:
     def used(self) -> Used | None:
         return None if self._process is None else _used(self._process.pid)
 
+    async def decides(self) -> Counter[float]:
+        return Counter()
+
 
 class Muster:
     name = "Muster"
@@ -83,6 +92,7 @@ class Muster:
     def __init__(self, *arguments: str) -> None:
         self._arguments = arguments
         self._pid: int | None = None
+        self._port = 0
 
     @asynccontextmanager
     async def alive(self, plane: ControlPlane) -> AsyncIterator[None]:
@@ -97,6 +107,7 @@ class Muster:
             await _until(lambda: b"leading" in log.read_bytes()[begin:] or process.poll() is not None)
             if process.poll() is not None:
                 raise RuntimeError(log.read_text()[-2000:])
+            self._port = _health_port(log.read_text()[begin:])
             yield
         finally:
             process.terminate()
@@ -108,6 +119,13 @@ class Muster:
 
     def used(self) -> Used | None:
         return _used(self._pid)
+
+    async def decides(self) -> Counter[float]:
+        text = await asyncio.to_thread(_get, self._port, "/metrics")
+        pattern = r'muster_decide_duration_seconds_bucket\{le="([0-9.e+-]+|\+Inf)"\} ([0-9.e+]+)'
+        up_to = [(float(bound), int(float(count))) for bound, count in re.findall(pattern, text)]
+        below = [0, *(count for _, count in up_to)]
+        return Counter({bound: count - less for (bound, count), less in zip(up_to, below, strict=False)})
 
 
 class KubeScheduler:
@@ -131,6 +149,23 @@ class KubeScheduler:
 
     def used(self) -> Used | None:
         return _used(self._pid)
+
+    async def decides(self) -> Counter[float]:
+        return Counter()
+
+
+def _health_port(log: str) -> int:
+    """Where the newest process that wrote this log answers."""
+    return int(re.findall(r"health_port\D+(\d+)", log)[-1])
+
+
+def _get(port: int, path: str) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
 
 
 def _used(pid: int | None) -> Used | None:

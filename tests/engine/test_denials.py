@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from muster.engine.changes import BindFailed, Failure
-from muster.engine.decisions import Event, GangCondition, Release
+from muster.engine.decisions import Bind, Event, GangCondition, Release
 from tests.builders import cluster, evicted, only, placements
 
 QUOTA = 'admission webhook "quota" denied the request'
@@ -26,7 +26,7 @@ class Gate:
         """Lets the time pass, with everything that comes of it."""
         world = self.world
         while True:
-            self._answer(world.decide())
+            self.answer(world.decide())
             due = world.engine.next_decide_at
             if due is None or due > until:
                 break
@@ -34,7 +34,7 @@ class Gate:
         world.now = until
         return self
 
-    def _answer(self, decisions):
+    def answer(self, decisions):
         while decisions:
             self.decisions += decisions
             for name, node in placements(decisions).items():
@@ -171,6 +171,23 @@ def test_a_member_that_can_stand_in_for_the_denied_one_saves_the_gang():
     gate = Gate(cluster(4, cpu=4).gang("g", members=3, minimum=2, cpu=4), always("g-0")).run(20.0)
     assert gate.released == []
     assert {"g-1", "g-2"} <= set(gate.world.where)
+
+
+def test_a_gang_whose_others_are_still_being_bound_is_not_released():
+    world = cluster(4, cpu=4).gang("g", members=3, minimum=2, cpu=4)
+    (bind,) = only(Bind, world.decide())
+    slow = next(placed for placed in bind.pods if placed.pod == "team/g-2")
+    gate = Gate(world, always("g-0"))
+    gate.answer([Bind(bind.unit, tuple(placed for placed in bind.pods if placed is not slow))])
+    assert gate.run(8.0).released == []
+    world.bound("g-2")
+    assert gate.run(60.0).released == []
+    assert {"g-1", "g-2"} <= set(world.where)
+
+
+def test_a_release_names_nobody_whose_bind_was_denied():
+    gate = Gate(cluster(5, cpu=4).gang("g", members=3, cpu=4), always("g-1", "g-2")).run(10.0)
+    assert gate.released == ["g-0"]
 
 
 def test_a_gang_that_has_started_is_not_released_for_a_denied_newcomer():

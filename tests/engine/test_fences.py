@@ -82,6 +82,13 @@ def test_those_who_leave_anyway_are_counted_before_others_are_evicted():
     assert evicted(world.gang("high", members=2, cpu=4, priority=5).decide()) == ["low"]
 
 
+def test_others_are_evicted_where_those_who_leave_anyway_stay_beyond_patience():
+    world = cluster(2, cpu=4).pod("stuck", cpu=4, on="n0", priority=9, leaving=30.0).pod("low", cpu=4, on="n1")
+    world.gang("high", members=1, cpu=4, priority=5).decide()
+    assert evicted(world.decide(after=30.0 + PATIENCE)) == []
+    assert evicted(world.decide(after=130.0)) == ["low"]
+
+
 def test_a_better_place_that_opens_is_taken_at_once():
     world = preempting().node("n2", cpu=8)
     assert placements(world.decide()) == {"high-0": "n2", "high-1": "n2"}
@@ -139,6 +146,11 @@ def test_only_as_much_is_kept_as_the_gang_needs():
     world.decide()
     world.pod_gone("low").pod("next", cpu=4, priority=9)
     assert placements(world.decide()) == {"high-0": "n0", "next": "n0"}
+
+
+def test_room_is_kept_for_the_minimum_alone():
+    world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").gang("high", members=4, minimum=2, cpu=1, priority=5)
+    assert sorted(nominations(world.decide()).values()) == ["", "", "n0", "n0"]
 
 
 def test_two_preemptors_do_not_count_on_the_same_room():
@@ -361,6 +373,12 @@ def test_how_often_a_gang_evicts_in_vain_can_be_set():
     assert lose_to_strangers(contested(rounds=1), 2) == [["low"], [], []]
 
 
+def test_nobody_is_evicted_where_no_round_is_allowed():
+    world = contested(rounds=0)
+    assert evicted(world.decide()) == []
+    assert "nobody is evicted for it, since that is switched off" in world.engine.cluster.gangs["team/high"].said[2]
+
+
 def test_a_gang_that_evicts_nobody_any_more_says_so():
     world = contested()
     lose_to_strangers(world, 3)
@@ -445,7 +463,9 @@ def test_a_new_engine_says_when_room_is_lost_that_the_one_before_made():
 def test_a_new_engine_takes_a_nomination_back_that_no_longer_helps():
     world = cluster(1, cpu=4).pod("stays", cpu=4, on="n0", priority=9)
     world.pod("high", cpu=4, priority=5, nominated="n0", conditions=[TOLD])
-    assert nominations(world.decide()) == {"high": ""}
+    decisions = world.decide()
+    assert nominations(decisions) == {"high": ""}
+    assert losses(decisions) == []
 
 
 def test_a_new_engine_takes_a_nomination_back_to_a_node_that_is_gone():

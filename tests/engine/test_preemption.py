@@ -6,7 +6,19 @@ from muster.engine.decisions import Event, Evict, PodRef
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import Preemption
 from muster.plugins.registry import ProfileParts, make_profile
-from tests.builders import STARTED, World, budget, cluster, evicted, group, only, placements, told, without_preemption
+from tests.builders import (
+    STARTED,
+    World,
+    budget,
+    cluster,
+    evicted,
+    group,
+    only,
+    placements,
+    pod,
+    told,
+    without_preemption,
+)
 
 HOUR = 3600.0
 NO_GANGS = {"gangs": False}
@@ -41,21 +53,21 @@ def two_nodes():
     return cluster(2, cpu=4).node("far", cpu=4, taints=["own:NoSchedule"])
 
 
-# what runs on n0 and n1, who goes for a unit that needs one of them
+# what runs on n0 and n1, who goes for a unit that needs one of them; by name it would be the other
 PRECIOUS = [
     (
         "the lower priority goes",
-        lambda w: w.pod("a", cpu=4, on="n0", priority=2).pod("b", cpu=4, on="n1", priority=1),
-        ["b"],
+        lambda w: w.pod("a", cpu=4, on="n0", priority=1).pod("b", cpu=4, on="n1", priority=2),
+        ["a"],
     ),
     (
         "whom no budget protects goes, although his priority is higher",
         lambda w: (
-            w.pod("a", cpu=4, on="n0", priority=1, labels={"app": "db"})
-            .pod("b", cpu=4, on="n1", priority=2)
+            w.pod("a", cpu=4, on="n0", priority=2)
+            .pod("b", cpu=4, on="n1", priority=1, labels={"app": "db"})
             .budget("db", {"app": "db"}, allowed=0)
         ),
-        ["b"],
+        ["a"],
     ),
     (
         "a budget that allows one more protects nobody",
@@ -67,9 +79,18 @@ PRECIOUS = [
         ["a"],
     ),
     (
+        "a budget does not make up for an equal priority",
+        lambda w: (
+            w.pod("a", cpu=4, on="n0", priority=1, labels={"app": "db"})
+            .pod("b", cpu=4, on="n1", priority=5)
+            .budget("db", {"app": "db"}, allowed=0)
+        ),
+        ["a"],
+    ),
+    (
         "a lone pod goes before a gang of its priority",
-        lambda w: w.runs("a", "n0", cpu=4, priority=1).pod("b", cpu=4, on="n1", priority=1),
-        ["b"],
+        lambda w: w.pod("a", cpu=4, on="n0", priority=1).runs("b", "n1", cpu=4, priority=1),
+        ["a"],
     ),
     (
         "a gang goes before a lone pod of higher priority",
@@ -78,18 +99,18 @@ PRECIOUS = [
     ),
     (
         "of gangs that go whole the smaller one goes",
-        lambda w: w.runs("a", "n0", "far", cpu=4, disruption="all").runs("b", "n1", cpu=4, disruption="all"),
-        ["b-0"],
+        lambda w: w.runs("a", "n0", cpu=4, disruption="all").runs("b", "n1", "far", cpu=4, disruption="all"),
+        ["a-0"],
     ),
     (
         "who started last goes",
-        lambda w: w.pod("a", cpu=4, on="n0", started=1 * HOUR).pod("b", cpu=4, on="n1", started=2 * HOUR),
-        ["b"],
+        lambda w: w.pod("a", cpu=4, on="n0", started=2 * HOUR).pod("b", cpu=4, on="n1", started=1 * HOUR),
+        ["a"],
     ),
     (
         "who has not started yet goes before all that have",
-        lambda w: w.pod("a", cpu=4, on="n0", started=9 * HOUR).pod("b", cpu=4, on="n1"),
-        ["b"],
+        lambda w: w.pod("a", cpu=4, on="n0").pod("b", cpu=4, on="n1", started=9 * HOUR),
+        ["a"],
     ),
     (
         "a gang has run since the first of its pods started",
@@ -102,19 +123,31 @@ PRECIOUS = [
         ["a-0", "a-1"],
     ),
 ]
-each_kind = pytest.mark.parametrize(("fill", "gone"), [row[1:] for row in PRECIOUS], ids=[row[0] for row in PRECIOUS])
+each_way = pytest.mark.parametrize(("fill", "gone"), [row[1:] for row in PRECIOUS], ids=[row[0] for row in PRECIOUS])
 
 
-@each_kind
+@each_way
 def test_the_least_precious_go_for_a_gang(fill, gone):
     world = fill(two_nodes()).gang("high", members=1, cpu=4, priority=5)
     assert evicted(world.decide()) == gone
 
 
-@each_kind
+A_LONE_POD_OR_A_GANG = PRECIOUS[4]
+
+
+@pytest.mark.parametrize(
+    ("fill", "gone"),
+    [row[1:] for row in PRECIOUS if row is not A_LONE_POD_OR_A_GANG],
+    ids=[row[0] for row in PRECIOUS if row is not A_LONE_POD_OR_A_GANG],
+)
 def test_the_least_precious_go_for_a_lone_pod(fill, gone):
-    world = fill(two_nodes()).pod("high", cpu=4, priority=5)
-    assert evicted(world.decide()) == gone
+    """As upstream chooses among nodes, where it makes no difference whether victims are of a gang."""
+    assert evicted(fill(two_nodes()).pod("high", cpu=4, priority=5).decide()) == gone
+
+
+def test_of_those_on_one_node_a_lone_pod_spares_the_gangs():
+    world = cluster(1, cpu=8).pod("a", cpu=4, on="n0", priority=1).runs("b", "n0", cpu=4, priority=1)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["a"]
 
 
 def two_of_a_budget_that_allows_one():
@@ -130,6 +163,25 @@ def test_what_a_budget_allows_is_spent_on_the_least_precious_for_a_gang():
 
 def test_what_a_budget_allows_is_spent_on_the_most_precious_for_a_lone_pod_as_upstream_does():
     assert evicted(high(two_of_a_budget_that_allows_one(), "pod", cpu=4).decide()) == ["more"]
+
+
+def chosen_by(name, **settings):
+    """Whom a lone pod of that name evicts, of twenty that are worth more and more."""
+    world = World(profile(**settings))
+    for number in range(20):
+        world.node(f"n{number:02}", cpu=4).pod(f"low{number:02}", cpu=4, on=f"n{number:02}", priority=number)
+    return evicted(world.pod(name, cpu=4, priority=50).decide())
+
+
+def test_a_lone_pod_looks_for_victims_on_a_hundred_nodes_at_least():
+    assert {tuple(chosen_by(f"p{number}")) for number in range(5)} == {("low00",)}
+
+
+def test_on_how_many_nodes_a_lone_pod_looks_can_be_set():
+    few = {tuple(chosen_by(f"p{number}", least_nodes=1, least_percent=0)) for number in range(5)}
+    many = {tuple(chosen_by(f"p{number}", least_nodes=1, least_percent=100)) for number in range(5)}
+    assert len(few) > 1
+    assert many == {("low00",)}
 
 
 def test_as_few_go_as_will_do():
@@ -460,30 +512,35 @@ def test_a_gang_never_evicts_its_own():
 # --- plans that take a while ----------------------------------------------------------------------
 
 
+LOW = [f"low{number:04}" for number in range(4000)]
+
+
+def low(number, **facts):
+    """One of four thousand, who run on forty nodes; the later ones started later."""
+    return pod(LOW[number], cpu=1, on=f"n{number // 100}", started=float(number), **facts)
+
+
 def many_candidates():
-    """A gang of two shapes comes where two hundred could go: each of them is tried, some in each call."""
-    world = cluster(20, cpu=10)
-    for number in range(200):
-        world.pod(f"low{number}", cpu=1, on=f"n{number // 10}", started=number * HOUR)
-    return world.group("high", 2, priority=5).members("high", 0, cpu=3).members("high", 1, cpu=2)
+    """A gang comes that needs the room of six of them; to look at all takes several calls."""
+    world = cluster(40, cpu=100).see(*map(low, range(4000)))
+    return world.gang("high", members=2, cpu=3, priority=5)
 
 
-def plan(world, *, between=None):
-    """Decides call by call until somebody is evicted or bound, with a change before each further call."""
-    for calls in range(1, 100):
+def plan(world, *, meanwhile=None):
+    """Decides call by call until somebody is evicted or bound; `meanwhile` happens after the second call."""
+    for calls in range(1, 20):
         decisions = world.decide(budget=1)
         if evicted(decisions) or placements(decisions):
             return decisions, calls
-        if between is not None:
-            between(calls)
-    return [], 100
+        if calls == 2 and meanwhile is not None:
+            meanwhile()
+    return [], 20
 
 
 def test_a_plan_that_takes_several_calls_is_the_one_that_would_be_made_at_once():
     decisions, calls = plan(many_candidates())
-    assert calls > 3
-    assert evicted(decisions) == evicted(many_candidates().decide())
-    assert len(evicted(decisions)) == 5
+    assert calls > 2
+    assert evicted(decisions) == evicted(many_candidates().decide()) == LOW[-6:]
 
 
 def test_the_engine_asks_to_be_called_again_while_it_plans():
@@ -494,49 +551,46 @@ def test_the_engine_asks_to_be_called_again_while_it_plans():
 
 def test_room_that_opens_while_a_plan_is_made_is_taken_and_nobody_is_evicted():
     world = many_candidates()
-    decisions, _ = plan(world, between=lambda calls: world.node("new", cpu=5) if calls == 2 else None)
+    decisions, _ = plan(world, meanwhile=lambda: world.node("new", cpu=6))
     assert evicted(decisions) == []
     assert placements(decisions) == {"high-0": "new", "high-1": "new"}
 
 
 def test_who_left_while_a_plan_was_made_is_not_evicted():
-    victims = evicted(many_candidates().decide())
     world = many_candidates()
-    decisions, _ = plan(world, between=lambda calls: world.pod_gone(*victims[:2]) if calls == 3 else None)
-    assert len(evicted(decisions)) == 3
-    assert not set(evicted(decisions)) & set(victims[:2])
+    decisions, _ = plan(world, meanwhile=lambda: world.pod_gone(*LOW[-2:]))
+    assert evicted(decisions) == LOW[-6:-2]
 
 
 def test_nobody_is_evicted_for_a_gang_that_went_while_its_plan_was_made():
     world = many_candidates()
-    decisions, _ = plan(world, between=lambda calls: world.pod_gone("high-0", "high-1") if calls == 2 else None)
+    decisions, _ = plan(world, meanwhile=lambda: world.pod_gone("high-0", "high-1"))
     assert decisions == []
 
 
 def test_nobody_is_evicted_whose_gang_rose_while_a_plan_was_made():
-    world = cluster(20, cpu=10)
-    for job in range(20):
-        world.runs(f"job{job}", *[f"n{job}"] * 10, cpu=1, started=job * HOUR)
-    world.group("high", 2, priority=5).members("high", 0, cpu=3).members("high", 1, cpu=2)
-    rise = group("job19", 10, priority=9, condition=STARTED)
-    decisions, _ = plan(world, between=lambda calls: world.see(rise) if calls == 2 else None)
-    assert {name.partition("-")[0] for name in evicted(decisions)} == {"job18"}
+    world = cluster(40, cpu=100).see(*(low(number, priority=1) for number in range(3900)))
+    world.group("job", 1, priority=0, condition=STARTED).see(*(low(number, gang="job") for number in range(3900, 4000)))
+    world.gang("high", members=2, cpu=3, priority=5)
+    decisions, _ = plan(world, meanwhile=lambda: world.group("job", 1, priority=9, condition=STARTED))
+    assert evicted(decisions) == LOW[3894:3900]
 
 
 def test_a_budget_that_comes_while_a_plan_is_made_protects():
-    world = many_candidates()
-    for number in range(190, 200):
-        world.pod(f"low{number}", cpu=1, on="n19", started=number * HOUR, labels={"app": "db"})
+    world = many_candidates().see(*(low(number, labels={"app": "db"}) for number in range(3900, 4000)))
     protect = budget("db", {"app": "db"}, allowed=0)
-    decisions, _ = plan(world, between=lambda calls: world.see(protect) if calls == 2 else None)
-    assert evicted(decisions) == [f"low{number}" for number in range(185, 190)]
+    decisions, _ = plan(world, meanwhile=lambda: world.see(protect))
+    assert evicted(decisions) == LOW[3894:3900]
 
 
 def test_a_plan_comes_to_an_end_in_a_cluster_that_never_rests():
     world = many_candidates()
-    decisions, calls = plan(world, between=lambda calls: world.pod(f"new{calls}", cpu=1, priority=-1))
-    assert len(evicted(decisions)) == 5
-    assert calls < 30
+    for calls in range(1, 30):
+        decisions = world.decide(budget=1)
+        if evicted(decisions):
+            break
+        world.node(f"new{calls}", cpu=1)
+    assert evicted(decisions) == LOW[-6:]
 
 
 # --- what is said ---------------------------------------------------------------------------------

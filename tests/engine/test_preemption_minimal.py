@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import cache
+from random import Random
 
 import pytest
 
@@ -82,6 +83,16 @@ def test_the_unit_starts_when_its_victims_have_left(unit):
         world = crowded.world()
         world.decide()
         if gone and len(placements(world.pod_gone(*gone).decide())) < crowded.minimum:
+            wrong.append(seed)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("unit", ["gang", "more", "mixed", "pod"])
+def test_who_goes_and_where_room_is_kept_does_not_depend_on_who_was_seen_first(unit):
+    wrong = []
+    for seed, crowded, gone in crowds(unit):
+        decisions = crowded.world(shuffled=Random(seed)).decide()
+        if (evicted(decisions), nominations(decisions)) != (gone, nominations(decided(seed, unit)[1])):
             wrong.append(seed)
     assert wrong == []
 

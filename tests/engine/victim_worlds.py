@@ -119,10 +119,15 @@ class Crowded:
             self.minimum = self.rng.randint(1, count) if unit == "gang" else count
             self.groups.append(group(UNIT, self.minimum, priority=self.priority))
 
-    def world(self, *, without: Sequence[Running] = (), profile: Profile | None = None) -> World:
-        """An engine that has seen it all, but for those that are gone."""
+    def world(
+        self, *, without: Sequence[Running] = (), profile: Profile | None = None, shuffled: Random | None = None
+    ) -> World:
+        """An engine that has seen it all, but for those that are gone; in another order if that is asked for."""
         running = [found for unit in self.units if unit not in without for found in unit.pods.values()]
-        return World(profile).see(*self.nodes, *self.groups, *running, *self.budgets, *self.extra, *self.members)
+        objects = [*self.nodes, *self.groups, *running, *self.budgets, *self.extra, *self.members]
+        if shuffled is not None:
+            shuffled.shuffle(objects)
+        return World(profile).see(*objects)
 
     # --- brute force ---
 

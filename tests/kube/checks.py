@@ -211,23 +211,23 @@ def _no_node_was_ever_too_full(history):
     assert not refused, f"kubelets refused pods: {refused}"
 
 
-def group_says(plane, namespace, gang):
-    """The PodGroup's condition about its start: (status, reason, message)."""
+def group_says(plane, namespace, gang, kind="PodGroupInitiallyScheduled"):
+    """A condition of the PodGroup, the one about its start by default: (status, reason, message)."""
     path = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups/{gang}"
     conditions = plane.request("GET", path).get("status", {}).get("conditions", ())
     for each in conditions:
-        if each["type"] == "PodGroupInitiallyScheduled":
+        if each["type"] == kind:
             return each["status"], each["reason"], each["message"]
     return None
 
 
-def until_group_says(plane, namespace, gang, *, status, reason):
+def until_group_says(plane, namespace, gang, *, status, reason, kind="PodGroupInitiallyScheduled"):
     """Waits for it; the message."""
     said = None
 
     def says():
         nonlocal said
-        said = group_says(plane, namespace, gang)
+        said = group_says(plane, namespace, gang, kind)
         return said is not None and said[:2] == (status, reason)
 
     until(says, lambda: f"{gang} to say {status}, {reason}: it says {said}")

@@ -36,19 +36,40 @@ class Account:
     def __init__(self, by_namespace: dict[str, dict[str, PodDisruptionBudget]]) -> None:
         self._by_namespace = by_namespace
         self._spent: Counter[tuple[str, str]] = Counter()
+        self._reads = {namespace: _keys(budgets.values()) for namespace, budgets in by_namespace.items()}
+        """Label keys that the budgets of a namespace read."""
+        self._matching: dict[tuple[str, tuple[str | None, ...]], list[PodDisruptionBudget]] = {}
+        """Budgets that select pods with these values of those labels."""
 
     def overdraws(self, pods: Iterable[PodState]) -> bool:
         """Disrupts the pods together; whether some budget does not allow that."""
         over = False
         for pod in pods:
             namespace, _, name = pod.key.partition("/")
-            for budget in self._by_namespace.get(namespace, {}).values():
-                selector = budget.spec.selector
-                if selector is None or not selector.matches(pod.labels):
-                    continue
+            for budget in self._selecting(namespace, pod):
                 if name in budget.status.disrupted_pods:
                     continue
                 key = namespace, budget.metadata.name
                 self._spent[key] += 1
                 over = over or self._spent[key] > budget.status.disruptions_allowed
         return over
+
+    def _selecting(self, namespace: str, pod: PodState) -> list[PodDisruptionBudget]:
+        keys = self._reads.get(namespace)
+        if keys is None:
+            return []
+        seen = namespace, tuple(pod.labels.get(key) for key in keys)
+        found = self._matching.get(seen)
+        if found is None:
+            budgets = self._by_namespace[namespace].values()
+            found = [b for b in budgets if b.spec.selector is not None and b.spec.selector.matches(pod.labels)]
+            self._matching[seen] = found
+        return found
+
+
+def _keys(budgets: Iterable[PodDisruptionBudget]) -> tuple[str, ...]:
+    """Label keys that decide which of the budgets select a pod."""
+    selectors = [budget.spec.selector for budget in budgets if budget.spec.selector is not None]
+    keys = {key for selector in selectors for key in selector.match_labels}
+    keys |= {requirement.key for selector in selectors for requirement in selector.match_expressions}
+    return tuple(sorted(keys))

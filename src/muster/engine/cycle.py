@@ -53,6 +53,10 @@ class Batch:
         self.rows: list[int] = []
         """Places for the first of them, as far as found."""
 
+    def anew(self) -> Batch:
+        """The same members, none of whom has a place."""
+        return Batch(self.pod_class, self.pods, subset=self.subset, priority=self.priority, avoid=self.avoid)
+
     @property
     def row_array(self) -> Rows:
         return np.array(self.rows, np.intp)

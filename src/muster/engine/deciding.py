@@ -193,7 +193,10 @@ class Decider:
         trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
         if not trial.lacking:
             return self._take(unit, trial)
-        if self.preemption.make_room(unit, blocked, self._now) is Room.MADE:
+        room = self.preemption.make_room(unit, blocked, self._now)
+        if room is Room.THINKING:
+            return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
+        if room is Room.MADE:
             trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)

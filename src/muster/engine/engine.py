@@ -43,7 +43,7 @@ _FLUSH_SECONDS = 60.0
 # looking at one takes about 50 µs with 5,000 nodes
 _HOPEFUL_AT_ONCE = 8
 # longer than anything has waited
-_ALWAYS = 1e12
+_ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
 
@@ -131,6 +131,9 @@ class Engine:
     def next_decide_at(self) -> float | None:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
         if len(self._queue) or self._unbooked or not self._settled or self.cluster.stirred:
+            return self._now
+        if len(self._waiting) and self.cluster.nodes.usage.freed:
+            # deciding freed room: a hold ended, or room was no longer kept
             return self._now
         return self._timers.next
 

@@ -23,7 +23,7 @@ from muster.engine.cycle import GangCycle, Ground, Trial
 from muster.engine.fences import Fences, overdue
 from muster.engine.queue import Unit
 from muster.engine.search import Search
-from muster.engine.sparing import Counting, Occupied, OneNode, Scale, Trying, count_copies, sparing
+from muster.engine.sparing import Counting, Occupied, OneNode, Packing, Scale, Trying, count_copies, sparing
 from muster.engine.victims import Candidates
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -35,7 +35,9 @@ _LIFT = 2**31
 
 # microseconds, for each of the steps in which a gang's victims are found
 _WORK_PER_VICTIM = 4
-_WORK_PER_SEARCH = 500
+# so many victims of a packed gang are looked at once more
+_FEW = 32
+_WORK_PER_NODE = 50
 
 
 class Plan(NamedTuple):
@@ -87,7 +89,7 @@ class Planner:
         if unit.gang is not None:
             return (yield from self._for_gang(unit.gang, blocked=blocked, now=now))
         assert unit.pod is not None
-        return self._for_pod(unit.pod, blocked=blocked, now=now)
+        return (yield from self._for_pod(unit.pod, blocked=blocked, now=now))
 
     # --- gangs ---
 
@@ -101,19 +103,24 @@ class Planner:
             return None
         victims = self._fences.lower_than(gang.priority)
         if self.may_evict(gang):
-            victims += self._candidates.everywhere(unit=gang.key, priority=gang.priority)
+            looking = self._candidates.everywhere(unit=gang.key, priority=gang.priority)
+            victims += yield from _as_work(looking)
         work = _WORK_PER_VICTIM * len(victims)
-        yield work
         ordered, _ = self._candidates.spared_first(victims)
         yield work
         scale = self._scale(gang, trial, ground, ordered)
         yield work
         if not scale.enough:
             return None
-        per_victim = _WORK_PER_VICTIM if isinstance(scale, Counting) else _WORK_PER_SEARCH
         for looked in sparing(scale):
-            yield looked * per_victim
+            yield looked * scale.work
         chosen = [victim for victim, spared in zip(ordered, scale.spared, strict=True) if not spared]
+        if isinstance(scale, Packing) and len(chosen) <= _FEW:
+            # what packing cannot spare a search may
+            scale = self._trying(gang, ground, chosen)
+            for looked in sparing(scale):
+                yield looked * scale.work
+            chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
         without = self._without(ground.usage, chosen)
         return Plan(self._required(gang, self._search.find(gang, Ground(without, blocked))), chosen)
 
@@ -148,19 +155,28 @@ class Planner:
             usable = self._usable(first.pod_class, ground)
             needed, most = must or None, len(first.pods)
             return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
+        loads = self._search.loads(trial, ground.blocked)
+        if loads is not None and must:
+            packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)
+            if packing.enough:
+                return packing
+        return self._trying(gang, ground, victims)
+
+    def _trying(self, gang: GangState, ground: Ground, victims: list[Victim]) -> Scale:
         usage = self._without(ground.usage, victims)
         # one that has started needs nobody in particular: as many as could have a place if all victims went
+        must = self._rule.shortfall(gang, {})
         most = 0 if must else self._search.find(gang, Ground(usage, ground.blocked)).placed
 
         def fits(usage: Usage) -> bool:
             trial = self._search.find(gang, Ground(usage, ground.blocked))
             return not trial.lacking and trial.placed >= most
 
-        return Trying(fits, usage, occupied)
+        return Trying(fits, usage, [self._occupied(victim) for victim in victims])
 
     # --- lone pods ---
 
-    def _for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Plan | None:
+    def _for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Thinking:
         """A plan for one node, as the default scheduler would choose it."""
         ground = self._when_the_leaving_have_left(pod.uid, blocked, now)
         row = self._cycle.best_row(pod.pod_class, ground)
@@ -183,12 +199,15 @@ class Planner:
             looked += 1
             if looked >= most:
                 break
+            yield _WORK_PER_NODE
         return None if best is None else Plan([(pod, best[1])], chosen)
 
     def _in_turn(self, pod: PodState, ground: Ground) -> list[str]:
         """Nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
         copies = self._hoped_for(pod.pod_class, pod.priority, ground)
-        names = sorted(self._cluster.nodes.names[row] for row in np.flatnonzero(copies).tolist())
+        rows = np.flatnonzero(copies)
+        rows = rows[np.argsort(-self._views.precedence[rows])]
+        names = [self._cluster.nodes.names[row] for row in rows.tolist()]
         start = crc32(pod.key.encode()) % max(1, len(names))
         return names[start:] + names[:start]
 
@@ -270,6 +289,15 @@ class Planner:
             if row is not None:
                 occupied.append((row, pod.pod_class))
         return occupied
+
+
+def _as_work(looking: Generator[int, None, list[Victim]]) -> Generator[int, None, list[Victim]]:
+    while True:
+        try:
+            yield _WORK_PER_VICTIM * next(looking)
+        except StopIteration as done:
+            found: list[Victim] = done.value
+            return found
 
 
 def _cost(victims: list[Victim], violations: int) -> tuple[float, ...]:

@@ -1,7 +1,8 @@
 """Whom of many victims a unit can do without: they are put back, most precious first, while it still has a place.
 
-A scale tells whether it has.  There is one that counts, for members that depend on resources alone; one that does the
-same sum for a single node; and one that tries, for all others.
+A scale tells whether it has.  There is one that counts, for members of one shape that depend on resources alone; one
+that does the same sum for a single node; one that packs, for members of several shapes; and one that tries, for all
+others.
 """
 
 from __future__ import annotations
@@ -14,15 +15,13 @@ from typing import Protocol
 import numpy as np
 
 from muster.cluster.classes import PodClass
+from muster.cluster.nodes import Rows
 from muster.cluster.usage import Ints, Usage
+from muster.engine.packing import Load, pack
 from muster.framework.contract import Bools
 
 Occupied = list[tuple[int, PodClass]]
 """Rows that a victim takes room on, and for what; a row may stand several times."""
-
-
-# with arrays, many cost no more than so many one by one
-_AT_ONCE = 64
 
 
 class Scale(Protocol):
@@ -33,6 +32,8 @@ class Scale(Protocol):
     spared: list[bool]
     few: int
     """So many victims are better looked at one by one."""
+    work: int
+    """Microseconds that looking at one takes, or at a stretch as at so many."""
 
     def spare(self, first: int, end: int) -> bool:
         """Puts these victims back, unless the unit then has no place; whether it did."""
@@ -54,7 +55,34 @@ def sparing(scale: Scale) -> Iterator[int]:
         elif not scale.spare(first, end):
             middle = (first + end) // 2
             stretches += [(middle, end), (first, middle)]
-        yield min(end - first, _AT_ONCE)
+        yield min(end - first, max(1, scale.few))
+
+
+class _Pods:
+    """The victims' pods in columns, one victim after another."""
+
+    def __init__(self, victims: Sequence[Occupied], resources: list[int]) -> None:
+        self.ends = list(accumulate(map(len, victims), initial=0))
+        """Where each victim's pods begin, and those of the last one end."""
+        self.rows = [row for occupied in victims for row, _ in occupied]
+        self.kinds = [kind for occupied in victims for _, kind in occupied]
+        self.amounts = {kind: _amounts(kind, resources) for kind in dict.fromkeys(self.kinds)}
+        """What a pod of each class takes of the resources that count."""
+        numbers = {kind: number for number, kind in enumerate(self.amounts)}
+        amounts = np.array(list(self.amounts.values()), np.int64).reshape(len(numbers), len(resources))
+        self._takes: Ints = amounts[np.array([numbers[kind] for kind in self.kinds], np.intp)]
+
+    def take_off(self, free: Ints) -> None:
+        """Gives all that they take to `free`, (resources × rows)."""
+        np.add.at(free.T, self.rows, self._takes)
+
+    def of(self, first: int, end: int) -> tuple[Rows, Ints]:
+        """The distinct rows of these victims, and what they take there: (resources × rows)."""
+        part = slice(self.ends[first], self.ends[end])
+        rows, places = np.unique(np.array(self.rows[part], np.intp), return_inverse=True)
+        takes = np.zeros((len(rows), self._takes.shape[1]), np.int64)
+        np.add.at(takes, places, self._takes[part])
+        return rows, takes.T
 
 
 class Counting:
@@ -62,6 +90,7 @@ class Counting:
 
     # so many are put back faster with plain numbers than with arrays
     few = 64
+    work = 4
 
     def __init__(
         self,
@@ -77,16 +106,9 @@ class Counting:
         resources = pod_class.line.need_rows.tolist()
         self._need = pod_class.line.need[:, 0]
         self._usable = usable & (not pod_class.unknown)
-        self._ends = list(accumulate(map(len, victims), initial=0))
-        self._rows = [row for occupied in victims for row, _ in occupied]
-        self._kinds = [kind for occupied in victims for _, kind in occupied]
-        self._amounts = {kind: _amounts(kind, resources) for kind in dict.fromkeys(self._kinds)}
-        """What a pod of each of the victims' classes takes of the resources that count."""
-        numbers = {kind: number for number, kind in enumerate(self._amounts)}
-        amounts = np.array(list(self._amounts.values()), np.int64).reshape(len(numbers), len(resources))
-        self._takes: Ints = amounts[[numbers[kind] for kind in self._kinds]]
+        self._pods = _Pods(victims, resources)
         self._free: Ints = free[resources]
-        np.add.at(self._free.T, self._rows, self._takes)
+        self._pods.take_off(self._free)
         self._copies = self._count(self._free, self._usable)
         self._total = int(self._copies.sum())
         self._needed = min(most, self._total) if needed is None else needed
@@ -94,10 +116,8 @@ class Counting:
         self.spared = [False] * len(victims)
 
     def spare(self, first: int, end: int) -> bool:
-        part = slice(self._ends[first], self._ends[end])
-        rows, places = np.unique(np.array(self._rows[part], np.intp), return_inverse=True)
-        free = self._free[:, rows]
-        np.subtract.at(free.T, places, self._takes[part])
+        rows, takes = self._pods.of(first, end)
+        free = self._free[:, rows] - takes
         copies = self._count(free, self._usable[rows])
         total = self._total - int(self._copies[rows].sum()) + int(copies.sum())
         if total < self._needed:
@@ -109,15 +129,16 @@ class Counting:
         return True
 
     def spare_each(self, first: int, end: int) -> None:
-        rows = list(dict.fromkeys(self._rows[self._ends[first] : self._ends[end]]))
+        pods = self._pods
+        rows = list(dict.fromkeys(pods.rows[pods.ends[first] : pods.ends[end]]))
         free = dict(zip(rows, self._free[:, rows].T.tolist(), strict=True))
         copies = dict(zip(rows, self._copies[rows].tolist(), strict=True))
         usable = dict(zip(rows, self._usable[rows].tolist(), strict=True))
         need = self._need[:, 0].tolist()
         for number in range(first, end):
             left: dict[int, list[int]] = {}
-            for place in range(self._ends[number], self._ends[number + 1]):
-                row, takes = self._rows[place], self._amounts[self._kinds[place]]
+            for place in range(pods.ends[number], pods.ends[number + 1]):
+                row, takes = pods.rows[place], pods.amounts[pods.kinds[place]]
                 left[row] = list(map(sub, left.get(row) or free[row], takes))
             total, after = self._total, {}
             for row, room in left.items():
@@ -142,6 +163,7 @@ class _OneByOne:
     """Scales that look at one victim as fast as at many."""
 
     few = 1
+    work = 1_000
 
     def spare(self, first: int, end: int) -> bool:
         raise NotImplementedError
@@ -155,6 +177,7 @@ class OneNode(_OneByOne):
     """The same for one pod on one node: a handful of numbers."""
 
     few = 1_000
+    work = 4
 
     def __init__(self, pod_class: PodClass, row: int, free: Ints, victims: Sequence[Occupied]) -> None:
         need = self._need = dict(pod_class.room)
@@ -168,6 +191,38 @@ class OneNode(_OneByOne):
         if any(left[resource] < amount for resource, amount in self._need.items()):
             return False
         self._free = left
+        self.spared[first:end] = [True] * (end - first)
+        return True
+
+
+class Packing(_OneByOne):
+    """For members of several classes, all needed, that depend on resources alone: packed anew where it must be."""
+
+    def __init__(self, loads: Sequence[Load], free: Ints, precedence: Ints, victims: Sequence[Occupied]) -> None:
+        self._loads = loads
+        self._precedence = precedence
+        self._pods = _Pods(victims, list(range(len(free))))
+        self._free = free.copy()
+        self._pods.take_off(self._free)
+        packed = pack(loads, self._free, precedence)
+        self._left = self._free if packed is None else packed.left
+        self.enough = packed is not None
+        self.spared = [False] * len(victims)
+
+    def spare(self, first: int, end: int) -> bool:
+        rows, takes = self._pods.of(first, end)
+        left = self._left[:, rows] - takes
+        if (left >= 0).all():
+            self._left[:, rows] = left
+        else:
+            # they would be in the way of where the members are now; perhaps the members can go elsewhere
+            free = self._free.copy()
+            free[:, rows] -= takes
+            packed = pack(self._loads, free, self._precedence)
+            if packed is None:
+                return False
+            self._left = packed.left
+        self._free[:, rows] -= takes
         self.spared[first:end] = [True] * (end - first)
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
@@ -13,6 +13,13 @@ from muster.gangs.model import DisruptionMode
 
 _NEVER = float("inf")
 _NOBODYS = (0, 0, 0, 0.0)
+
+
+# about 5 ms
+_PODS_AT_ONCE = 2_000
+
+_Gangs = dict[str, tuple[int, bool] | None]
+"""The priority of each gang that was met, and whether it goes whole; None if it is done with."""
 
 
 class Candidates:
@@ -28,14 +35,22 @@ class Candidates:
         """Whether the profile has anybody evicted at all."""
         return bool(self._rules)
 
-    def everywhere(self, *, unit: str, priority: int) -> list[Victim]:
-        """All that could go for a unit of this priority; never its own members."""
-        pods = (pod for there in self._cluster.on_node.values() for pod in there.values())
-        return self._of(pods, unit=unit, priority=priority)
+    def everywhere(self, *, unit: str, priority: int) -> Generator[int, None, list[Victim]]:
+        """All that could go for a unit of this priority, never its own members; yields how many pods it has seen."""
+        found: list[Victim] = []
+        gangs: _Gangs = {unit: None}
+        seen: list[PodState] = []
+        for there in self._cluster.on_node.values():
+            seen.extend(there.values())
+            if len(seen) >= _PODS_AT_ONCE:
+                found += self._of(seen, gangs, priority)
+                yield len(seen)
+                seen.clear()
+        return found + self._of(seen, gangs, priority)
 
     def on(self, node: str, *, unit: str, priority: int) -> list[Victim]:
         """The same for one node; gangs that go whole take their members elsewhere with them."""
-        return self._of(self._cluster.on_node.get(node, {}).values(), unit=unit, priority=priority)
+        return self._of(self._cluster.on_node.get(node, {}).values(), {unit: None}, priority)
 
     def spared_first(self, victims: list[Victim], *, as_upstream: bool = False) -> tuple[list[Victim], int]:
         """Most precious first: whose eviction a budget forbids, then by importance; and how many those are.
@@ -57,10 +72,8 @@ class Candidates:
         """What the first rule says."""
         return self._rules[0].importance(victim) if self._rules else _NOBODYS
 
-    def _of(self, pods: Iterable[PodState], *, unit: str, priority: int) -> list[Victim]:
+    def _of(self, pods: Iterable[PodState], gangs: _Gangs, priority: int) -> list[Victim]:
         found: list[Victim] = []
-        gangs: dict[str, tuple[int, bool] | None] = {unit: None}
-        """The priority of each gang that was met, and whether it goes whole; None if it is done with."""
         for pod in pods:
             gang = pod.gang
             if pod.leaving:

@@ -366,7 +366,7 @@ class Invariants:
             return
         if gang.started:
             self._started.add(gang.group.metadata.uid)
-        if not gang.partial or gang.holds_partial or self._waits_for_victims(gang, scene):
+        if not gang.partial or gang.foreign or gang.holds_partial or self._waits_for_victims(gang, scene):
             return
         late = 0.0 if gang.deadline is None else self._world.now - gang.deadline
         if late > _STAMP_SECONDS:

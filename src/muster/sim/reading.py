@@ -47,6 +47,8 @@ class Gang:
         """It was seen with nothing left of it after its start, and not whole since."""
         self.members: list[Pod] = []
         """All pods that name it."""
+        self.foreign = False
+        """All of them name other schedulers: it is theirs to start, to undo and to speak of."""
         self.candidates: list[Pod] = []
         """Pending, ours, not on their way."""
         self.gated = 0
@@ -239,6 +241,9 @@ class Reading:
             if pod.spec.scheduling_group is not None:
                 key = unit_of(pod)
                 self._count(pod, gangs.get(key) or gangs.setdefault(key, Gang(key)))
+        for gang in gangs.values():
+            names = {pod.spec.scheduler_name for pod in gang.members}
+            gang.foreign = bool(names) and self.scheduler not in names
         return gangs
 
     def _count(self, pod: Pod, gang: Gang) -> None:

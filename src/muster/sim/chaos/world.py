@@ -152,6 +152,8 @@ class ChaosWorld(World):
         self._calls = (now, self._calls[1] + 1 if self._calls[0] == now else 1)
         if self._calls[1] > _MOST_CALLS:
             raise BrokenRuleError("livelock", f"{_MOST_CALLS} calls of decide at one instant")
+        if errors := self.engine.tally.errors:
+            raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(self.engine)}")
         self.invariants.before(decisions)
         self.seen.update(f"decisions: {type(decision).__name__}" for decision in decisions)
 
@@ -175,3 +177,7 @@ class ChaosWorld(World):
     def _tell(self, change: Change) -> None:
         super()._tell(change)
         self.invariants.told(change)
+
+
+def _last_error(engine: Engine) -> str:
+    return next((attempt.verdict.error for attempt in reversed(list(engine.audit)) if attempt.verdict.error), "")

@@ -35,7 +35,7 @@ class Life:
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""
         for gang in gangs.values():
-            if gang.group is None:
+            if gang.group is None or gang.foreign:
                 continue
             uid = gang.group.metadata.uid
             if not gang.below_minimum:
@@ -75,6 +75,8 @@ class Life:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
 
     def at_rest(self, gang: Gang) -> None:
+        if gang.foreign:
+            return
         lives = gang.running or gang.binding or gang.candidates
         if gang.below_minimum and lives and not gang.says_below:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and does not say so")

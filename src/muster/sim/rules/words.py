@@ -15,6 +15,7 @@ from muster.sim.world import World
 
 UNSCHEDULABLE = "Unschedulable"
 NOT_READY = "PodGroupNotReady"
+ERROR = "SchedulerError"
 
 _TEXTS = {
     UNSCHEDULABLE: re.compile(
@@ -22,6 +23,7 @@ _TEXTS = {
         r"|pod group is unschedulable, .+"
     ),
     NOT_READY: re.compile(r"waiting for its pod group: .+"),
+    ERROR: re.compile(r"binding to \S+ was refused: .+"),
 }
 
 
@@ -72,6 +74,8 @@ class Words:
 
     def check_says(self, gang: Gang) -> None:
         """The group says what is so; pods that no node can help do not ask for one."""
+        if gang.foreign:
+            return
         if gang.group is None:
             self._check_asks_for_none(gang, "its group is not there")
             return

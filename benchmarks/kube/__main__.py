@@ -11,7 +11,7 @@ from benchmarks.kube import preemption
 from benchmarks.kube.cluster import Cluster
 from benchmarks.kube.contestants import Contestant, KubeScheduler, Loop, Muster
 from benchmarks.kube.course import Course, Run, Shape
-from benchmarks.kube.table import median, print_table, show
+from benchmarks.kube.table import against, median, print_table, show
 from benchmarks.report import machine
 from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
@@ -48,7 +48,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kube", description=__doc__)
     parser.add_argument("courses", nargs="*", default=COURSES, help=f"of {', '.join(COURSES)}; default: all")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each shape is run by each; default 5")
+    parser.add_argument("--rounds", type=int, help="how often each shape is run by each; default 5, for preemption 3")
     parser.add_argument("--contestants", default=",".join(CONTESTANTS), help=f"of {', '.join(CONTESTANTS)}")
     parser.add_argument(
         "--fairness", action="store_true", help="keep API priority and fairness on, as clusters have it"
@@ -78,11 +78,11 @@ def _contestants(options: argparse.Namespace) -> list[Contestant]:
 async def _starting(plane: ControlPlane, nodes: list[str], options: argparse.Namespace) -> None:
     async with _client(plane) as client:
         cluster = Cluster(client)
-        course = Course(cluster, client, nodes)
+        course = Course(cluster, nodes)
         watching = asyncio.create_task(cluster.watch())
         for shape in [Shape(*map(int, text.split("x"))) for text in options.shapes.split(",")]:
             runs: dict[str, list[Run]] = {}
-            for contestant in _in_turns(_contestants(options), options.rounds, str(shape)):
+            for contestant in _in_turns(_contestants(options), options.rounds or 5, str(shape)):
                 async with contestant.alive(plane):
                     await course.run(contestant, WARM_UP)
                     runs.setdefault(contestant.name, []).append(await course.run(contestant, shape))
@@ -96,10 +96,9 @@ async def _preemption(plane: ControlPlane, nodes: list[str], options: argparse.N
         course = preemption.Course(cluster, nodes, stop_seconds=options.stop_seconds)
         watching = asyncio.create_task(cluster.watch())
         await course.prepare()
-        schedulers = [one for one in _contestants(options) if not isinstance(one, Loop)]
         for shape in preemption.SHAPES:
             runs: dict[str, list[preemption.Run]] = {}
-            for contestant in _in_turns(schedulers, options.rounds, str(shape)):
+            for contestant in _in_turns(_contestants(options), options.rounds or 3, str(shape)):
                 async with contestant.alive(plane):
                     await course.run(contestant, preemption.WARM_UP)
                     runs.setdefault(contestant.name, []).append(await course.run(contestant, shape))
@@ -122,18 +121,17 @@ def _in_turns(contestants: Sequence[Contestant], rounds: int, shape: str) -> Ite
 def _print(shape: Shape, runs: dict[str, list[Run]]) -> None:
     columns = ("last created → last bind", "first created → last bind", "first bind", "calls/pod", "cpu s", "peak MB")
     bare = median(runs.get("bare loop", []), "from_last")
-    lines: dict[str, list[str]] = {}
-    for name, measured in runs.items():
-        last = median(measured, "from_last")
-        ratio = f" ({last / bare:.2f}×)" if bare and name != "bare loop" else ""
-        lines[name] = [
-            f"{last:.2f} s{ratio}",
+    lines = {
+        name: [
+            against(median(measured, "from_last"), bare),
             show(median(measured, "from_first"), "s"),
             show(median(measured, "first_bind"), "s"),
             show(median(measured, "calls_per_pod")),
             show(median(measured, "cpu_seconds")),
             show(median(measured, "peak_mb")),
         ]
+        for name, measured in runs.items()
+    }
     print_table(f"{shape} pods", columns, lines)
 
 

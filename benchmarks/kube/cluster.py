@@ -12,6 +12,7 @@ import msgspec
 
 from muster.api.wire import Pod
 from muster.base.errors import ApiError
+from muster.engine.decisions import Placement, PodRef
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.reflector import Gone, Reflector
 from muster.kube.resources import NATIVE_POD_GROUPS, PODS, PRIORITY_CLASSES, Resource
@@ -190,3 +191,12 @@ def pod(
     if grace_seconds is not None:
         spec["terminationGracePeriodSeconds"] = grace_seconds
     return {"metadata": {"name": name, "labels": {"app": group or "lone"}}, "spec": spec}
+
+
+def in_turn(pods: Iterable[Pod], nodes: Sequence[str]) -> list[Placement]:
+    """A node for each of the pods."""
+    return [Placement(ref(one).uid, ref(one).pod, nodes[number % len(nodes)]) for number, one in enumerate(pods)]
+
+
+def ref(pod: Pod) -> PodRef:
+    return PodRef(pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}")

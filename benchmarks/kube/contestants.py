@@ -16,9 +16,9 @@ from typing import Protocol
 
 import msgspec
 
+from benchmarks.kube.loop import Orders
 from controlplane.plane import ControlPlane
-from muster.engine.decisions import Placement
-from muster.kube.client import Client
+from muster.engine.decisions import Placement, PodRef
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -39,8 +39,8 @@ class Contestant(Protocol):
     def alive(self, plane: ControlPlane) -> AbstractAsyncContextManager[None]:
         """It runs inside."""
 
-    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
-        """Told when the last pod is created; schedulers need not be told."""
+    async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
+        """Told when the last pod is created, and what is to be done; schedulers need not be told."""
 
     def used(self) -> Used | None: ...
 
@@ -49,7 +49,7 @@ class Contestant(Protocol):
 
 
 class Loop:
-    """No scheduler: binding calls to nodes in turn, as fast as the server takes them, from a process of its own."""
+    """No scheduler: it is told whom to evict and where to bind, and does it as fast as the server takes the calls."""
 
     name = "bare loop"
     scheduler_name = "nobody"
@@ -69,12 +69,12 @@ class Loop:
                 process.stdin.close()
                 process.wait(30)
 
-    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+    async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
         assert self._process is not None
         orders, answers = self._process.stdin, self._process.stdout
         assert orders is not None
         assert answers is not None
-        orders.write(msgspec.json.encode(pods) + b"\n")
+        orders.write(msgspec.json.encode(Orders(tuple(evict), tuple(bind))) + b"\n")
         orders.flush()
         await asyncio.to_thread(answers.readline)
 
@@ -114,7 +114,7 @@ class Muster:
             process.wait(30)
             self._pid = None
 
-    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+    async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
         pass
 
     def used(self) -> Used | None:
@@ -144,7 +144,7 @@ class KubeScheduler:
             await asyncio.to_thread(plane.stop_scheduler)
             self._pid = None
 
-    async def all_created(self, client: Client, pods: Sequence[Placement]) -> None:
+    async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
         pass
 
     def used(self) -> Used | None:

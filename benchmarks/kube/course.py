@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from benchmarks.kube.cluster import NAMESPACE, Cluster, pod
+from benchmarks.kube.cluster import Cluster, in_turn, pod
 from benchmarks.kube.contestants import Contestant
 from muster.engine.decisions import Placement
-from muster.kube.client import Client
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -44,9 +43,8 @@ class Run(msgspec.Struct, frozen=True):
 class Course:
     """Gangs on nodes that have room for all of them."""
 
-    def __init__(self, cluster: Cluster, client: Client, nodes: Sequence[str]) -> None:
+    def __init__(self, cluster: Cluster, nodes: Sequence[str]) -> None:
         self._cluster = cluster
-        self._client = client
         self._nodes = nodes
         self._runs = 0
 
@@ -58,7 +56,7 @@ class Course:
         first = time.monotonic()
         places = await self._create(shape, contestant.scheduler_name)
         last = time.monotonic()
-        await contestant.all_created(self._client, places)
+        await contestant.all_created(places)
         await cluster.until(lambda: len(cluster.bound) >= shape.pods)
         began, end = min(cluster.bound.values()), max(cluster.bound.values())
         await cluster.quiet()
@@ -84,7 +82,4 @@ class Course:
             for group in groups
             for member in range(shape.size)
         )
-        return [
-            Placement(one.metadata.uid, f"{NAMESPACE}/{one.metadata.name}", self._nodes[number % len(self._nodes)])
-            for number, one in enumerate(created)
-        ]
+        return in_turn(created, self._nodes)

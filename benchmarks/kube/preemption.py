@@ -11,9 +11,10 @@ from collections import Counter
 
 import msgspec
 
-from benchmarks.kube.cluster import Cluster, Document, pod
+from benchmarks.kube.cluster import Cluster, Document, in_turn, pod, ref
 from benchmarks.kube.contestants import Contestant
-from benchmarks.kube.table import median, print_table, show
+from benchmarks.kube.table import against, median, print_table, show
+from muster.api.wire import Pod
 
 NODES = 100
 _CLASSES = {"low": 1_000, "high": 8_888_888, "highest": 9_999_999}
@@ -85,15 +86,18 @@ class Course:
         """Leaves the cluster as it found it."""
         cluster = self._cluster
         self._runs += 1
-        low = await self._fill(shape.low, contestant.scheduler_name)
+        filling = await self._fill(shape.low, contestant.scheduler_name)
+        low = {one.metadata.uid for one in filling}
         await cluster.until(lambda: cluster.there >= low)
         await cluster.quiet()
         cluster.forget_times()
         before, used, decides = await cluster.calls(), contestant.used(), await contestant.decides()
         stopped = cluster.stopped
         first = time.monotonic()
-        high = await self._create(shape, contestant.scheduler_name)
+        gangs = await self._create(shape, contestant.scheduler_name)
+        high = {one.metadata.uid for one in gangs}
         last = time.monotonic()
+        await contestant.all_created(in_turn(gangs, self._nodes), [ref(one) for one in filling])
         await cluster.until(lambda: cluster.bound.keys() >= high)
         end = max(cluster.bound[uid] for uid in high)
         gone = [at for uid, at in cluster.gone.items() if uid in low]
@@ -116,12 +120,13 @@ class Course:
             peak_mb=None if spent is None else spent.peak_mb,
         )
 
-    async def _fill(self, low: Low, scheduler: str) -> set[str]:
-        """Evenly over the nodes; gives the UIDs."""
+    async def _fill(self, low: Low, scheduler: str) -> list[Pod]:
+        """Evenly over the nodes."""
         groups = [f"low{self._runs}-{number}" for number in range(low.groups)]
         for group in groups:
             await self._cluster.create_group(group, low.pods // low.groups, priority_class="low")
-        return await self._create_all([self._low(low, number, groups, scheduler) for number in range(low.pods)])
+        pods = [self._low(low, number, groups, scheduler) for number in range(low.pods)]
+        return await self._cluster.create_pods(pods)
 
     def _low(self, low: Low, number: int, groups: list[str], scheduler: str) -> Document:
         turn, place = divmod(number, len(self._nodes))
@@ -136,20 +141,15 @@ class Course:
             grace_seconds=self._grace,
         )
 
-    async def _create(self, shape: Shape, scheduler: str) -> set[str]:
+    async def _create(self, shape: Shape, scheduler: str) -> list[Pod]:
         groups = [f"high{self._runs}-{number}" for number in range(shape.gangs)]
         for group in groups:
             await self._cluster.create_group(group, shape.size, priority_class=shape.priority_class)
-        return await self._create_all(
-            [
-                pod(f"{group}-{member}", scheduler, cpu=shape.cpu, group=group, priority_class=shape.priority_class)
-                for group in groups
-                for member in range(shape.size)
-            ]
+        return await self._cluster.create_pods(
+            pod(f"{group}-{member}", scheduler, cpu=shape.cpu, group=group, priority_class=shape.priority_class)
+            for group in groups
+            for member in range(shape.size)
         )
-
-    async def _create_all(self, pods: list[Document]) -> set[str]:
-        return {one.metadata.uid for one in await self._cluster.create_pods(pods)}
 
 
 def print_runs(shape: Shape, runs: dict[str, list[Run]]) -> None:
@@ -163,13 +163,14 @@ def print_runs(shape: Shape, runs: dict[str, list[Run]]) -> None:
         "cpu s",
         "peak MB",
     )
-    print_table(str(shape), columns, {name: _cells(measured) for name, measured in runs.items()})
+    bare = median(runs.get("bare loop", []), "from_last")
+    print_table(str(shape), columns, {name: _cells(measured, bare) for name, measured in runs.items()})
 
 
-def _cells(runs: list[Run]) -> list[str]:
+def _cells(runs: list[Run], bare: float) -> list[str]:
     decide = median(runs, "longest_decide")
     return [
-        f"{median(runs, 'from_last'):.2f} s",
+        against(median(runs, "from_last"), bare),
         f"{median(runs, 'from_first'):.2f} s",
         show(median(runs, "first_gone"), "s"),
         f"{median(runs, 'victims'):.0f}",

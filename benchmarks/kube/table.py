@@ -16,6 +16,11 @@ def show(value: float, unit: str = "") -> str:
     return f"{value:.2f} {unit}".strip() if value else "-"
 
 
+def against(seconds: float, bare: float) -> str:
+    """With the ratio to what the bare loop took, if it ran."""
+    return f"{seconds:.2f} s" + (f" ({seconds / bare:.2f}×)" if bare else "")
+
+
 def print_table(title: str, columns: Sequence[str], lines: Mapping[str, Sequence[str]]) -> None:
     print(f"\n{title}")
     print(f"  {'':16}" + "".join(f"{name:>{_width(name)}}" for name in columns))

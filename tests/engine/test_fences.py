@@ -243,6 +243,12 @@ def test_a_node_that_no_longer_takes_the_members_is_named(facts):
     assert losses(before + world.pod_gone("a", "b").decide()) == [Loss.NODE]
 
 
+def test_who_was_there_before_is_not_blamed_for_room_that_is_lost():
+    world = cluster(1, cpu=5).pod("neighbour", cpu=1, on="n0", priority=9).pod("low", cpu=4, on="n0")
+    world.gang("high", members=1, cpu=4, priority=5).decide()
+    assert losses(world.pod_gone("low").node("n0", cpu=4).decide()) == [Loss.NODE]
+
+
 def test_another_schedulers_pod_is_named():
     decisions = preempting().pod_gone("a").pod("foreign", cpu=1, on="n0", scheduler="other").decide()
     (lost,) = only(Lost, decisions)

@@ -12,7 +12,6 @@ from tests.builders import (
     budget,
     cluster,
     evicted,
-    group,
     only,
     placements,
     pod,

@@ -28,6 +28,7 @@ REPLICAS = "muster-replicas"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster"
 SHORT = (4, 3, 1)
 """Seconds of a lease that a test waits for the end of: duration, deadline of its renewal, time between tries."""
+BELOW = "PodGroupBelowMinimum"
 PRIORITIES = {"high": 100, "low": -100}
 _GRACE_SECONDS = 60
 _RECORDED = {
@@ -160,6 +161,16 @@ class Stage:
         """Waits until these pods run."""
         self.history.until(lambda: all(self.life(name).phase == "Running" for name in names), f"{names} to run")
 
+    def wait(self, *names):
+        """Waits until these pods say that they do."""
+        said = {"status": "False", "reason": "Unschedulable"}
+
+        def wait():
+            conditions = [self.life(name).condition("PodScheduled") or {} for name in names]
+            return all(said.items() <= each.items() for each in conditions)
+
+        self.history.until(wait, f"{names} to wait")
+
     def says(self, gang, reason, *, status="False", kind="PodGroupInitiallyScheduled"):
         """Waits until the group's condition says so; its message."""
         return until_group_says(self.plane, self.namespace, gang, status=status, reason=reason, kind=kind)
@@ -179,8 +190,15 @@ class Stage:
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
 
     def life(self, name):
-        """The newest pod of that name."""
-        return [life for life in list(self.history.lives.values()) if life.name == name][-1]
+        """The newest pod of that name; waits until it was seen."""
+        found = []
+
+        def seen():
+            found[:] = [life for life in list(self.history.lives.values()) if life.name == name]
+            return found
+
+        self.history.until(seen, name)
+        return found[-1]
 
     @property
     def leaving(self):
@@ -197,9 +215,11 @@ class Stage:
 
     def record(self, verb, resource):
         """What was asked about objects of the namespace, in the order of the answers."""
-        lines = self.plane.record.read_text().splitlines()
+        # the last line may be half written
+        lines = self.plane.record.read_text().rpartition("\n")[0].splitlines()
         asked = [Asked.of(json.loads(line)) for line in lines]
-        return [each for each in asked if (each.verb, each.resource, each.namespace) == (verb, resource, self.namespace)]
+        wanted = verb, resource, self.namespace
+        return [each for each in asked if (each.verb, each.resource, each.namespace) == wanted]
 
     def bindings(self):
         return self.record("create", "pods/binding")

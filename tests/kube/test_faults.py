@@ -20,7 +20,7 @@ from muster.kube.connection import load
 from tests.kube.checks import until
 from tests.kube.conftest import needs_native_groups
 from tests.kube.cutting_proxy import CuttingProxy
-from tests.kube.stage import LEASE, REPLICAS, SHORT, Stage, denied, fragile_plane, pod
+from tests.kube.stage import BELOW, LEASE, REPLICAS, SHORT, UNLUCKY, Stage, denied, fragile_plane, pod
 
 pytestmark = needs_native_groups
 
@@ -261,26 +261,39 @@ def test_a_leader_that_cannot_reach_the_server_ends_before_its_lease_does(stage,
 # --- the rules of the cluster -----------------------------------------------------------------
 
 
-def test_a_gang_of_which_one_member_may_not_be_bound_is_released_and_says_why(stage, nodes):
+def test_a_gang_of_which_one_member_may_not_be_bound_is_undone_within_seconds_and_says_why(stage, nodes):
     nodes(stage.plane, 10)
-    deny_bindings(stage, "train-7")
     muster = stage.leader()
-    stage.gang("train", 20, timeout=3)
-    stage.history.until_bound("train", 19)
-
-    message = stage.says("train", "Timeout")
-    assert "19 of 20 members were bound within 3 s" in message
-    assert "this pod is unlucky" in message
-    stage.history.until(lambda: len(stage.history.of("train")) == 1, "the release")
-    stage.check()
+    with denied(stage, "bind", "train-7"):
+        stage.gang("train", 20)
+        message = stage.says("train", "SchedulerError")
+        assert "train-7 may not be bound" in message
+        assert UNLUCKY in message
+        stage.history.until(lambda: len(stage.history.of("train")) == 1, "the release")
+        stage.check()
     muster.wait_for("releasing", unit=f"{stage.namespace}/train", pods=19)
-    released = [life for life in stage.history.lives.values() if life.gone]
-    assert {life.condition("DisruptionTarget")["reason"] for life in released} == {"Timeout"}
+    released = [life for life in stage.history.lives.values() if life.gone and life.gang]
+    assert {life.condition("DisruptionTarget")["reason"] for life in released} == {"SchedulerError"}
+    first_denial = next(each for each in stage.bindings() if each.code >= 400)
+    waited = (stage.deletions()[0].came - first_denial.answered).total_seconds()
+    assert 4.9 < waited < 15
 
-    allow_bindings(stage)
     # as whoever made them would
     stage.pods([pod(life.name, gang="train") for life in released])
     stage.started("train")
+    stage.check()
+
+
+def test_a_gang_that_asks_for_it_keeps_what_is_bound_and_starts_when_its_last_member_may_be_bound(stage, nodes):
+    nodes(stage.plane, 5)
+    stage.leader()
+    with denied(stage, "bind", "train-7"):
+        stage.gang("train", 10, timeout=3, on_partial="hold")
+        message = stage.says("train", "Timeout")
+        assert "9 of 10 members were bound within 3 s; they are kept, as the group asks" in message
+        assert UNLUCKY in message
+    stage.started("train")
+    assert not stage.deletions()
     stage.check()
 
 
@@ -310,6 +323,87 @@ def test_a_gang_is_completed_after_a_race_with_another_scheduler_for_the_same_ro
     stage.check(others=True)
 
 
+def test_a_gang_whose_members_are_refused_by_their_kubelets_is_undone_when_its_time_is_over(stage, nodes):
+    names = nodes(stage.plane, 20)
+    stage.pods([pod(f"thief-{number}", cpu="8", scheduler="another") for number in range(5)])
+    # slow enough that others can take nodes for which binds are on their way
+    stage.leader(rate=10)
+    stage.gang("train", 20, cpu="8", timeout=5)
+    stage.history.until_bound("train", 3)
+    taken = {node for life in stage.history.of("train") for node in life.nodes}
+    for number, node in enumerate([name for name in names if name not in taken][:5]):
+        stage.place(f"thief-{number}", node)
+
+    message = stage.says("train", "Timeout")
+    assert "of 20 members were bound within 5 s; they are released" in message
+    stage.history.until(lambda: stage.history.bound("train") == 0, "the release")
+    refused = [life for life in stage.history.of("train") if life.phase == "Failed"]
+    assert 1 <= len(refused) <= 5
+    stage.check(others=True)
+
+
+def test_a_gang_that_is_refused_by_a_kubelet_as_soon_as_it_has_started_is_undone_when_its_time_is_over(stage, nodes):
+    nodes(stage.plane, 3)
+    stage.leader()
+    stage.gang("train", 3, cpu="8", timeout=4)
+    stage.started("train")
+    refuse(stage, "train-1")
+
+    message = stage.says("train", "Timeout", status="True", kind=BELOW)
+    assert "2 of 3 members were bound within 4 s; they are released" in message
+    stage.history.until(lambda: stage.history.bound("train") == 0, "the release")
+    # as whoever made them would
+    stage.pods([pod(f"train-{number}-again", gang="train", cpu="8") for number in range(3)])
+    stage.history.until_bound("train", 3)
+    stage.says("train", "Scheduled", kind=BELOW)
+    stage.check()
+
+
+# --- after the start --------------------------------------------------------------------------
+
+
+def test_a_gang_that_lost_a_node_says_so_and_what_replaces_its_member_goes_first(stage, nodes):
+    nodes(stage.plane, 3)
+    stage.leader()
+    stage.gang("train", 3, cpu="8")
+    stage.started("train")
+    stage.pods([pod("older", cpu="8")])
+    stage.wait("older")
+    lose_node(stage, "train-1")
+    assert stage.says("train", "MembersLost", status="True", kind=BELOW) == "2 of 3 members are bound"
+    stage.pods([pod("train-again", gang="train", cpu="8")])
+    stage.wait("train-again")
+    nodes(stage.plane, 1, prefix="new")
+
+    stage.run("train-again")
+    stage.says("train", "Scheduled", kind=BELOW)
+    assert not stage.life("older").nodes
+    assert stage.says_now("train")[:2] == ("True", "Scheduled")
+    stage.check()
+
+
+def test_a_gang_that_asks_for_it_is_taken_down_when_it_has_lost_a_node_and_starts_whole_again(stage, nodes):
+    nodes(stage.plane, 3)
+    stage.leader()
+    stage.gang("train", 3, cpu="8", below_minimum="restart", below_minimum_grace_seconds=3)
+    stage.started("train")
+    lost = datetime.datetime.now(datetime.UTC)
+    lose_node(stage, "train-1")
+
+    message = stage.says("train", "PodGroupBelowMinimum", status="True", kind=BELOW)
+    assert message == "2 of 3 members were left for 3 s; it is taken down to start whole again"
+    stage.history.until(lambda: {life.name for life in stage.history.of("train")} == {"train-1"}, "the release")
+    why = [stage.life(name).condition("DisruptionTarget")["reason"] for name in ("train-0", "train-2")]
+    assert why == ["PodGroupBelowMinimum"] * 2
+    assert (stage.deletions()[0].came - lost).total_seconds() >= 3
+    nodes(stage.plane, 1, prefix="new")
+    # as whoever made them would
+    stage.pods([pod(f"train-{number}-again", gang="train", cpu="8") for number in range(3)])
+    stage.run(*[f"train-{number}-again" for number in range(3)])
+    stage.says("train", "Scheduled", kind=BELOW)
+    stage.check()
+
+
 # --- helpers ----------------------------------------------------------------------------------
 
 
@@ -321,3 +415,15 @@ def _bound_by_record(stage):
 def replay(journal):
     command = [sys.executable, "-c", "from muster.cli import main; main()", "replay", str(journal)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def refuse(stage, name):
+    """As a kubelet does with a pod for which it has no device."""
+    refusal = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no device"}
+    path = f"{stage.path(name)}/status"
+    stage.plane.request("PATCH", path, {"status": refusal}, content_type="application/merge-patch+json")
+
+
+def lose_node(stage, name):
+    """The node of that pod is gone."""
+    stage.plane.request("DELETE", f"/api/v1/nodes/{stage.life(name).nodes[0]}")

@@ -182,6 +182,11 @@ def test_a_release_is_no_eviction():
     ]
 
 
+def test_that_a_user_deletes_is_told_by_the_step():
+    result = scripted(f"{RUNNING}steps: [{{at: 5s, delete: pod/web-1}}]", {})
+    assert told(result) == [(15, "loses", "web loses 1 pod on n-1")]
+
+
 # --- room that is kept, and lost ---
 
 WAITING = "gangs: [{name: high, members: 2, cpu: 4}]\npods: [{name: solo, cpu: 4}]\n"
@@ -220,9 +225,14 @@ def test_what_is_expected_of_nominations():
       gangs: {high: {nominated: 2}}
       pods: {high-1: {nominated: n-1}, high-2: {nominated: [n-1, n-2]}, solo: {nominated: true}}
   - {at: 1s, expect: {gangs: {high: {nominated: [n-1, n-2]}}}}
+  - {at: 2s, expect: {gangs: {high: {nominated: 2}}}}
+  - {at: 2s, expect: {gangs: {high: {nominated: [n-1]}}}}
 """
     )
-    plan = {1: [nominate("high-1", "high-2", "solo", to=("n-1", "n-2", "n-2"))]}
+    plan = {
+        1: [nominate("high-1", "high-2", "solo", to=("n-1", "n-2", "n-2"))],
+        2: [nominate("high-1", "high-2", to=("n-1", "n-1"))],
+    }
     assert missed(scripted(text, plan)) == []
 
 

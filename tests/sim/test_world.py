@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.times import seconds
-from muster.api.wire import BudgetSpec, BudgetStatus, Metadata, PodDisruptionBudget, condition
+from muster.api.wire import BudgetSpec, BudgetStatus, Metadata, PodDisruptionBudget, PriorityClass, condition
 from muster.engine.changes import BindFailed, Bound, BudgetGone, BudgetSeen, Failure, PodGone, PodSeen
 from muster.engine.decisions import (
     Bind,
@@ -88,6 +88,10 @@ class Stage:
                 found.append("gone")
         return found
 
+    def was_never_leaving(self, uid):
+        seen, gone = self.heard_of(uid)[:-1], self.heard_of(uid)[-1]
+        return gone == "gone" and all(pod.metadata.deletion_timestamp is None for pod in seen)
+
 
 @pytest.fixture
 def stage():
@@ -133,6 +137,8 @@ def test_a_grace_period_of_nothing_is_no_grace(stage):
     made = replace(made, spec=replace(made.spec, termination_grace_period_seconds=0))
     uid = stage.world.create_pod(replace(made, metadata=replace(made.metadata, annotations={STOP_SECONDS: "5"})))
     stage.world.delete_pod(uid)
+    stage.world.run(START)
+    assert stage.was_never_leaving(uid)
     assert uid not in stage.world.pods
 
 
@@ -152,6 +158,8 @@ def test_a_deletion_repeated_changes_nothing(stage):
 def test_a_pod_without_a_node_goes_at_once(stage):
     uid = stage.world.create_pod(pod("a"))
     stage.world.delete_pod(uid)
+    stage.world.run(START)
+    assert stage.was_never_leaving(uid)
     assert uid not in stage.world.pods
 
 
@@ -242,6 +250,26 @@ def test_conditions_keep_their_time_while_they_say_the_same(stage):
     (below,) = stage.world.groups["team/g"].status.conditions
     assert (kept.message, seconds(kept.last_transition_time)) == ("still no", START)
     assert (below.type, below.message, seconds(below.last_transition_time)) == ("PodGroupBelowMinimum", "2 left", START)
+
+
+def test_a_condition_that_says_something_new_says_since_when(stage):
+    stage.world.create_pod(pod("a"))
+    stage.decide(condition_of("a"))
+    stage.pass_seconds(7)
+    stage.decide(condition_of("a", message="still no"))
+    (said,) = stage.world.pods["uid-a"].status.conditions
+    assert seconds(said.last_transition_time) == START + 7
+
+
+@pytest.mark.parametrize("policy", ["Never", None])
+def test_pods_and_groups_preempt_as_their_class_says(stage, policy):
+    named = PriorityClass(metadata=Metadata(name="c"), value=7, preemption_policy=policy)
+    stage.world.put_priority_class(named)
+    made, gang = pod("a"), group("g", minimum=1)
+    uid = stage.world.create_pod(replace(made, spec=replace(made.spec, priority_class_name="c")))
+    key = stage.world.create_group(replace(gang, spec=replace(gang.spec, priority_class_name="c")))
+    for spec in (stage.world.pods[uid].spec, stage.world.groups[key].spec):
+        assert (spec.priority, spec.preemption_policy) == (7, policy)
 
 
 def test_a_loss_changes_nothing_but_stands_in_history(stage):

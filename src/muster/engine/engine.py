@@ -9,11 +9,8 @@ No sockets, no clock, no chance: the same changes and the same times give the sa
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterable, ValuesView
-from zlib import crc32
 
-from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
@@ -23,10 +20,11 @@ from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
 from muster.engine.decisions import Decision, Loss
 from muster.engine.intake import Intake, Noted
-from muster.engine.queue import Order, Queue, Share, Timer, Timers, Unit, Where
+from muster.engine.line import UNIT, Line
+from muster.engine.queue import Order, Timer, Timers, Unit, Where
 from muster.engine.status import Status
 from muster.engine.verdicts import Outcome, Verdict
-from muster.engine.waiting import Parked, WaitingRoom
+from muster.engine.waiting import Parked
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -35,19 +33,12 @@ WORK = 20_000
 _CHANGES_PER_DECIDE = 3_000
 # looking at a gang takes as long as looking at so many pods
 _CHANGES_PER_GANG = 5
-_BOOKINGS_PER_DECIDE = 300_000
 
-# a unit that waits is tried again after so long, to twice as long, even if nothing seems to help it: a safety net,
-# and what it says of the room there is gets no older than this.  10,000 of them cost 5 % of the time
-_FLUSH_SECONDS = 60.0
-# looking at one takes about 50 µs with 5,000 nodes
-_HOPEFUL_AT_ONCE = 8
 # longer than anything has waited
 _ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
 
-_UNIT = "unit"
 _TELL = "tell"
 
 
@@ -63,9 +54,8 @@ class Engine:
         self._intake = Intake(self.cluster, profile)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
-        self._queue = Queue()
         self._timers = Timers()
-        self._waiting = WaitingRoom(self._views, self.cluster.nodes)
+        self._line = Line(profile, self._views, self.cluster.nodes, self._timers)
         self._decisions: list[Decision] = []
         self._status = Status(self._decisions)
         self._decider = Decider(
@@ -84,9 +74,6 @@ class Engine:
         self._settled = True
         self._new = True
         """What was there when this scheduler came has not been looked at in full."""
-        self._share = Share(profile.fairness.failing_share)
-        self._hopeful: list[tuple[Order, int, Unit]] = []
-        """Units that wait and may have others evicted, in order, with the ticket that each had when it began to."""
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Takes changes in; `decide` acts on them."""
@@ -97,32 +84,30 @@ class Engine:
 
         `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
         """
-        self._now = now
+        self._now = self._line.now = now
         if self._new:
             self._decider.bypass.begin()
         self._settled = self._settle()
         self._new = self._new and not self._settled
-        self._unbooked = self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
-        self._wake()
-        self._wake_preemptors()
+        self._unbooked = self._line.notice()
+        self._line.wake()
+        self._line.wake_preemptors(self._could_make_room)
         # while some units are not where they belong, or may still wake, a worse one might be decided before them
         work = budget if self._settled and not self._unbooked else 0
-        aside: list[Unit] = []
         while work > 0:
-            unit = self._next(aside)
+            unit = self._line.pop()
             if unit is None:
-                if not self._wake():
+                if not self._line.wake():
                     break
                 continue
-            tried, untried = self._decider.decide(unit, lambda: self._next(aside), now)
+            tried, untried = self._decider.decide(unit, self._line.pop, now)
             work -= sum(map(self._file, tried))
             for left in untried:
-                self._queue.push(left)
+                self._line.push(left)
             if tried[-1].outcome is not Outcome.PLACED:
-                self._wake()
+                self._line.wake()
             self._tell_overtaken()
-        for unit in aside:
-            self._queue.push(unit)
+        self._line.end_turn()
         decisions = self._decisions + self._decider.eviction.take()
         self._decisions.clear()
         return decisions
@@ -130,9 +115,9 @@ class Engine:
     @property
     def next_decide_at(self) -> float | None:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
-        if len(self._queue) or self._unbooked or not self._settled or self.cluster.stirred:
+        if self._line.ready or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
-        if len(self._waiting) and self.cluster.nodes.usage.freed:
+        if self._line.waiting and self.cluster.nodes.usage.freed:
             # deciding freed room: a hold ended, or room was no longer kept
             return self._now
         return self._timers.next
@@ -141,14 +126,6 @@ class Engine:
     def units(self) -> ValuesView[Unit]:
         """Every unit that has something to decide or waits for it; to be read, and before anything else is asked."""
         return self._units.values()
-
-    def _next(self, aside: list[Unit]) -> Unit | None:
-        """The best ready unit; those that keep failing stand aside while others are ready and they had their share."""
-        while (unit := self._queue.pop()) is not None:
-            if unit.failures <= 1 or self._share.left or not len(self._queue):
-                return unit
-            aside.append(unit)
-        return aside.pop(0) if aside else None
 
     # --- what changed ---
 
@@ -185,8 +162,7 @@ class Engine:
         for key in stirred:
             unit = self._units.get(key)
             if unit is not None and unit.where is Where.WAITING:
-                self._waiting.leave(key)
-                self._enqueue(unit)
+                self._line.enqueue(unit)
 
     def _handle_failures(self, noted: Noted) -> None:
         failed, noted.failed = noted.failed, []
@@ -204,7 +180,7 @@ class Engine:
                 unit.refusals += 1
                 unit.tried_at = self._now
                 if unit.where is Where.READY:
-                    self._enqueue(unit)
+                    self._line.enqueue(unit)
 
     def _consider_pod(self, pod: PodState) -> None:
         unit = self._units.get(pod.uid)
@@ -220,12 +196,11 @@ class Engine:
         if pod.held is not None:
             self._hold(unit)
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
-            self._enqueue(unit)
+            self._line.enqueue(unit)
         elif unit.where is Where.WAITING:
-            parked = self._waiting.parked(pod.uid)
+            parked = self._line.parked(unit)
             if parked is not None and pod.pod_class not in parked.wants:
-                self._waiting.leave(pod.uid)
-                self._enqueue(unit)
+                self._line.enqueue(unit)
 
     def _consider_gang(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
@@ -247,10 +222,9 @@ class Engine:
             self._hold(unit)
             self._tell_when_quiet(unit)
         elif not gang.classes:
-            self._waiting.leave(key)
             self._decider.bypass.leaves(key)
             self._lose(unit, "nothing of it is left to place")
-            self._queue.move(unit, Where.NOWHERE)
+            self._line.move(unit, Where.NOWHERE)
         else:
             self._reconsider(unit, gang)
 
@@ -265,7 +239,7 @@ class Engine:
         """The gang may be decided: it is ready, unless it waits for something that has not changed."""
         order = self._order(gang)
         if unit.where is Where.WAITING:
-            parked = self._waiting.parked(unit.key)
+            parked = self._line.parked(unit)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
             kept = self._decider.fences.of(unit.key) is not None
@@ -273,12 +247,11 @@ class Engine:
             same = same and unit.order == order and unit.had_started == gang.has_started
             if same and not _more_to_choose_from(gang, parked):
                 return
-            self._waiting.leave(unit.key)
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
             unit.order = order
             return
         unit.order = order
-        self._enqueue(unit)
+        self._line.enqueue(unit)
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
@@ -292,8 +265,7 @@ class Engine:
             gang = self.cluster.gangs[key]
             if gang.has_started:
                 # what the group says is no reason any more: they get one of their own
-                self._waiting.leave(key)
-                self._enqueue(self._units[key])
+                self._line.enqueue(self._units[key])
             else:
                 self._status.joined_waiting(gang, pods)
 
@@ -307,25 +279,10 @@ class Engine:
 
     # --- moving units ---
 
-    def _enqueue(self, unit: Unit) -> None:
-        """Ready now, or when its backoff is over."""
-        if unit.failures > 1:
-            size = len(unit.gang.candidates) if unit.gang else 1
-            wait = self._profile.backoff
-            ready_at = unit.tried_at + backoff_seconds(
-                unit.failures - 1, size=size, initial=wait.initial, maximum=wait.maximum
-            )
-            if ready_at > self._now:
-                self._queue.move(unit, Where.BACKOFF)
-                self._timers.set(ready_at, _UNIT, key=unit.key, ticket=unit.ticket)
-                return
-        self._queue.push(unit)
-
     def _hold(self, unit: Unit) -> None:
-        self._waiting.leave(unit.key)
         self._decider.bypass.leaves(unit.key)
         self._lose(unit, "it may not be decided any more")
-        self._queue.move(unit, Where.HELD)
+        self._line.move(unit, Where.HELD)
 
     def _keep_again(self, unit: Unit, pods: list[PodState]) -> None:
         """What a scheduler before us kept for the unit stands on its pods."""
@@ -346,59 +303,24 @@ class Engine:
     def _drop(self, key: str) -> None:
         unit = self._units.pop(key, None)
         if unit is not None:
-            self._waiting.leave(key)
             self._decider.bypass.leaves(key)
             self._lose(unit, "it is gone")
-            self._queue.move(unit, Where.NOWHERE)
+            self._line.move(unit, Where.NOWHERE)
 
     def _tell_overtaken(self) -> None:
         """Gangs for which nodes are held from now on say so."""
         for unit in self._decider.bypass.reached():
             if unit.where is Where.WAITING:
-                self._waiting.leave(unit.key)
-                self._enqueue(unit)
+                self._line.enqueue(unit)
 
-    def _wake(self) -> bool:
-        """Readies the units that freed room can help; whether there were any."""
-        found = False
-        while woken := self._waiting.offer():
-            found = True
-            for unit in woken:
-                self._enqueue(unit)
-            if all(unit.where is Where.READY for unit in woken):
-                break
-            # a unit that must still back off leaves the room to the next
-        return found
-
-    def _wake_preemptors(self) -> None:
-        """Readies the first units that would have a place if, beside the room that was freed, others left.
-
-        What pods below a unit take does not count: whether they come or go, they are in nobody's way.
-        """
-        if not self._waiting.grew:
-            return
-        self._waiting.grew = False
-        for entry in self._hopeful[:_HOPEFUL_AT_ONCE]:
-            _, ticket, unit = entry
-            if unit.ticket != ticket:
-                self._hopeful.remove(entry)
-            elif self._decider.preemption.could_help(unit, self._decider.bypass.blocked(unit.order)):
-                self._hopeful.remove(entry)
-                self._waiting.leave(unit.key)
-                self._enqueue(unit)
-
-    def _hope(self, unit: Unit) -> None:
-        """The unit waits; room that is freed may help it although it is not enough, since others can be evicted."""
-        if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:
-            self._hopeful = [entry for entry in self._hopeful if entry[2].ticket == entry[1]]
-        insort(self._hopeful, (unit.order, unit.ticket, unit), key=_place_in_line)
+    def _could_make_room(self, unit: Unit) -> bool:
+        return self._decider.preemption.could_help(unit, self._decider.bypass.blocked(unit.order))
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)
         valid = unit is not None and unit.ticket == timer.ticket
-        if timer.purpose == _UNIT and unit is not None and valid:
-            self._waiting.leave(unit.key)
-            self._queue.push(unit)
+        if timer.purpose == UNIT and unit is not None and valid:
+            self._line.push(unit)
         elif timer.purpose == _TELL and unit is not None and unit.to_be_told:
             self._tell(unit)
         elif timer.purpose == RETRY:
@@ -467,8 +389,7 @@ class Engine:
         unit.refusals += 2 * refused
         unit.tried_at = self._now
         if unit.where is Where.READY or unit.where is Where.WAITING:
-            self._waiting.leave(unit.key)
-            self._enqueue(unit)
+            self._line.enqueue(unit)
 
     # --- deciding ---
 
@@ -477,41 +398,32 @@ class Engine:
         unit = tried.unit
         if tried.outcome is Outcome.THINKING:
             # it is the first of those that are ready, and stays that
-            self._queue.push(unit)
+            self._line.push(unit)
             return tried.work
         unit.tried_at = self._now
-        self._share.spend(tried.work, failing=unit.failures > 1 and tried.outcome is not Outcome.PLACED)
+        self._line.spend(tried.work, failing=unit.failures > 1 and tried.outcome is not Outcome.PLACED)
         unit.needed = tried.needed
         unit.had_started = unit.gang is not None and unit.gang.has_started
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
             self._back_off(unit)
-            self._enqueue(unit)
+            self._line.enqueue(unit)
         elif tried.outcome is not Outcome.PLACED:
             self.tally.pods_refused += sum(tried.wants.values())
             waits = tried.outcome is Outcome.PREEMPTING
             self.tally.gangs_waiting += waits and unit.gang is not None
             self.tally.gangs_refused += not waits and unit.gang is not None
             unit.failures += tried.outcome is Outcome.NOT_FOUND
-            self._queue.move(unit, Where.WAITING)
-            self._waiting.park(unit, tried.wants, tried.room_for)
-            # spread by name, so that units refused together do not come back together
-            spread = crc32(unit.name.encode()) / 2**32
-            self._timers.set(self._now + _FLUSH_SECONDS * (1 + spread), _UNIT, key=unit.key, ticket=unit.ticket)
-            if tried.outcome is not Outcome.PREEMPTING and self._decider.preemption.may_evict(unit):
-                self._hope(unit)
+            may_evict = not waits and self._decider.preemption.may_evict(unit)
+            self._line.park(unit, tried.wants, tried.room_for, may_evict=may_evict)
         elif unit.gang is None:
             del self._units[unit.key]
         else:
             self.tally.gangs_placed += 1
             if unit.gang.classes:
                 # members that found no place are told why, in an attempt of their own
-                self._queue.push(unit)
+                self._line.push(unit)
         return tried.work
-
-
-def _place_in_line(entry: tuple[Order, int, Unit]) -> tuple[Order, int]:
-    return entry[:2]
 
 
 def _more_to_choose_from(gang: GangState, parked: Parked) -> bool:

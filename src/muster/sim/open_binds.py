@@ -79,6 +79,8 @@ class OpenBinds:
 
     def _failed(self, change: BindFailed) -> None:
         pod = self._world.pods.get(change.uid)
+        if pod is not None and pod.spec.scheduler_name != self._scheduler:
+            return
         self._settled(change.uid)
         self.failures[change.uid] += 1
         if pod is None or pod.spec.node_name:

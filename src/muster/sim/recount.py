@@ -12,14 +12,15 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.usage import Ints
+from muster.engine.engine import Engine
 from muster.framework.views import Views
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.world import World
 
 
-def recount(world: World) -> None:
+def recount(world: World, engine: Engine) -> None:
     """Compares everything that is cheap to compare; call it when the engine has been told everything."""
-    cluster = world.engine.cluster
+    cluster = engine.cluster
     _compare("nodes known", "", set(cluster.nodes.rows), set(world.nodes))
     _compare("pods known", "", set(cluster.pods), set(world.pods))
     for uid, pod in world.pods.items():
@@ -99,9 +100,8 @@ def _counters(gang: GangState) -> tuple[object, ...]:
     return gang.present, gang.binding, gang.bound, gang.gated, gang.first_bound
 
 
-def compare_views(world: World) -> None:
+def compare_views(engine: Engine) -> None:
     """Whether the views that the engine keeps rank the nodes as views made from scratch do."""
-    engine = world.engine
     kept, fresh = engine._views, Views(engine._profile, engine.cluster.nodes)
     for pod_class in dict.fromkeys(pod.pod_class for pod in engine.cluster.pods.values()):
         one, other = kept.of(pod_class), fresh.of(pod_class)

@@ -127,9 +127,7 @@ class Arrivals(Hand):
         never = "never" in self.mood and rng.random() < 0.2
         labels = {"app": rng.choice("ab")} if "budgets" in self.mood else {}
         return Pod(
-            metadata=Metadata(
-                name=name, namespace=NAMESPACE, uid=new_uid(rng), annotations=annotations, labels=labels
-            ),
+            metadata=Metadata(name=name, namespace=NAMESPACE, uid=new_uid(rng), annotations=annotations, labels=labels),
             spec=replace(
                 shape,
                 priority=priority,
@@ -160,9 +158,7 @@ class Arrivals(Hand):
         priority = self.world.groups[f"{NAMESPACE}/{name}"].spec.priority or 0
         for number in range(wanted - live):
             pod_name = f"{self.name(name + '-r')}-{number}"
-            self.world.create_pod(
-                self._pod(pod_name, shape, rng, gang=name, priority=priority, scheduler=scheduler)
-            )
+            self.world.create_pod(self._pod(pod_name, shape, rng, gang=name, priority=priority, scheduler=scheduler))
         return f"{max(0, wanted - live)} members of {name} replaced"
 
     # --- not ours ---

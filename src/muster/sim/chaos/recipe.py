@@ -29,7 +29,8 @@ Mood = frozenset[str]
 """Which kinds of trouble a world has.  Few at a time: in worlds with all of them one hides the other."""
 
 # How often a world has each trouble.  "stubborn" has nodes where every bind fails; "hurry" gives the engine so
-# little budget that it decides one unit per call; "long" worlds last for hours, others for a minute or two.
+# little budget that it decides one unit per call; "long" worlds last for hours, others for a minute or two.  "stuck"
+# pods stay after their grace is over, and an "impatient" engine does not wait for such; "beside" has a second engine.
 _LIKELY = {
     "slow": 0.5,
     "transient": 0.3,
@@ -48,8 +49,20 @@ _LIKELY = {
     "ports": 0.2,
     "affinity": 0.4,
     "taints": 0.4,
-    "priorities": 0.6,
+    "priorities": 0.7,
+    "modes": 0.5,
+    "never": 0.2,
+    "stops": 0.5,
+    "stuck": 0.15,
+    "impatient": 0.2,
+    "budgets": 0.2,
+    "denials": 0.2,
+    "held parts": 0.15,
+    "taken down": 0.25,
+    "daemons": 0.2,
+    "crowded": 0.4,
     "hurry": 0.2,
+    "beside": 0.12,
     "long": 0.03,
 }
 
@@ -64,6 +77,19 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("annotate", 3, ""),
     ("add_node", 2, ""),
     ("heartbeats", 1, ""),
+    ("lose_members", 2, ""),
+    ("gang", 10, "crowded"),
+    ("urgent", 5, "priorities"),
+    ("change_whom_room_is_kept_for", 2, "stops"),
+    ("change_whom_room_is_kept_for", 2, "stuck"),
+    ("budget", 4, "budgets"),
+    ("change_wishes", 2, "taken down"),
+    ("lose_members", 3, "taken down"),
+    ("replace_members", 4, "taken down"),
+    ("daemon", 3, "daemons"),
+    ("take_kept_room", 3, "foreign"),
+    ("lose_kept_node", 2, "node loss"),
+    ("crash_at_eviction", 3, "crashes"),
     ("foreign_pod", 4, "foreign"),
     ("delete_foreign", 3, "foreign"),
     ("bind_by_hand", 1, "foreign"),
@@ -77,6 +103,7 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("ungate", 6, "gates"),
     ("change_minimum", 5, "resizing"),
     ("change_timeout", 2, "resizing"),
+    ("change_priority", 1, "resizing"),
     ("shrink_pod", 2, "resizing"),
     ("narrow_pod", 2, "gates"),
     ("restart", 4, "restarts"),

@@ -76,7 +76,7 @@ def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
     """Runs the world of `seed`; whatever goes wrong in it is in the outcome."""
     planned = recipe(seed)
     faults = ChaosFaults(seed, planned.mood, shuffle=variation.shuffle)
-    world = ChaosWorld(faults, hurry="hurry" in planned.mood, recount=variation.recount)
+    world = ChaosWorld(faults, planned.mood, recount=variation.recount)
     world.crash_in = variation.crash_at
     life = _Life(planned, world, variation)
     rule = violation = ""
@@ -89,7 +89,7 @@ def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
         rule = f"{type(error).__name__} at {where.filename}:{where.lineno}"
         violation = f"{rule}: {error}"
     seen = life.seen
-    for counted in (faults.seen, world.seen, world.invariants.seen):
+    for counted in (faults.seen, world.seen, world.watched):
         seen.update(counted)
     return Outcome(seed, violation, rule, seen, world, life.story)
 
@@ -150,8 +150,8 @@ class _Life:
                 self._do(step, events)
         world.end_trouble()
         world.run(at + _REST_SECONDS)
-        world.invariants.at_rest()
-        compare_views(world)
+        world.at_rest()
+        compare_views(world.engine)
         self.seen["worlds"] += 1
 
     def _do(self, step: Step, events: Events) -> None:

@@ -61,20 +61,8 @@ class _Story:
             yield "no rule was broken"
 
     def _line(self, what: Decision | Change) -> Iterator[str]:
-        if isinstance(what, Bind):
-            yield f"  => bind {what.unit}: " + ", ".join(f"{_name(p.pod)} to {p.node}" for p in what.pods)
-        elif isinstance(what, Release):
-            yield f"  => release {what.unit}: {_refs(what.pods)} ({what.message})"
-        elif isinstance(what, Evict):
-            yield f"  => evict for {what.unit}: {_refs(what.pods)}"
-        elif isinstance(what, Lost):
-            yield f"  => lost by {what.unit}: {what.message}"
-        elif isinstance(what, PodCondition):
-            kept = f", kept on {', '.join(what.nominated)}" if what.nominated else ""
-            yield f"  => say of {_refs(what.pods)}{kept}: {what.message}"
-        elif isinstance(what, GangCondition):
-            aspect = what.aspect if what.holds else f"not {what.aspect}"
-            yield f"  => say of {what.gang}: {aspect} {what.reason} {what.message}"
+        if isinstance(what, Decision):
+            yield from (f"  => {line}" for line in _decided(what))
         elif isinstance(what, PodSeen):
             yield from self._pod(what.pod)
         elif isinstance(what, GroupSeen):
@@ -138,6 +126,23 @@ class _Story:
         if self._groups.get(group.metadata.uid) != said:
             yield f"group {group.metadata.name}: {said}"
         self._groups[group.metadata.uid] = said
+
+
+def _decided(what: Decision) -> Iterator[str]:
+    if isinstance(what, Bind):
+        yield f"bind {what.unit}: " + ", ".join(f"{_name(p.pod)} to {p.node}" for p in what.pods)
+    elif isinstance(what, Release):
+        yield f"release {what.unit}: {_refs(what.pods)} ({what.message})"
+    elif isinstance(what, Evict):
+        yield f"evict for {what.unit}: {_refs(what.pods)}"
+    elif isinstance(what, Lost):
+        yield f"lost by {what.unit}: {what.message}"
+    elif isinstance(what, PodCondition):
+        kept = f", kept on {', '.join(what.nominated)}" if what.nominated else ""
+        yield f"say of {_refs(what.pods)}{kept}: {what.message}"
+    elif isinstance(what, GangCondition):
+        aspect = what.aspect if what.holds else f"not {what.aspect}"
+        yield f"say of {what.gang}: {aspect} {what.reason} {what.message}"
 
 
 def _at(at: float, line: str) -> str:

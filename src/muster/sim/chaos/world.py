@@ -8,16 +8,23 @@ from random import Random
 
 from muster.api.wire import Pod
 from muster.engine.changes import Change, Failure
-from muster.engine.decisions import Decision, Placement
+from muster.engine.decisions import Decision, Evict, Lost, Placement
 from muster.engine.engine import WORK, Engine
-from muster.plugins.defaults import default_profile
+from muster.framework.profile import Preemption
+from muster.plugins.registry import ProfileParts, make_profile
 from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
+from muster.sim.reading import OURS
 from muster.sim.recount import recount
 from muster.sim.world import BindFate, Faults, World
 
 START = 1_700_000_000.0
+OTHER = "other"
+"""The name of the scheduler beside ours, where there is one."""
+STUCK_SECONDS = "sim/stuck-seconds"
+"""Annotation: for so long after it has stopped the pod does not go, since somebody's finalizer is on it."""
 _STUBBORN_SECONDS = 150.0
+_IMPATIENT = Preemption(patience_seconds=4.0)
 # calls of decide at one instant; more than a few dozen are never needed
 _MOST_CALLS = 300
 
@@ -40,7 +47,7 @@ class ChaosFaults(Faults):
             return BindFate()
         rng = self._rng("bind", placement)
         delay = rng.choice((0.0, 0.0, 0.4, 2.0, 6.5)) if "slow" in self._mood else 0.0
-        failure = self._stubbornness(placement.node, now)
+        failure = self._stubbornness(placement.node, now) or self._denial(placement, now)
         if failure is None and "transient" in self._mood and rng.random() < 0.3:
             failure = Failure.TRANSIENT
         elif failure is None and "rejected" in self._mood and rng.random() < 0.3:
@@ -73,6 +80,21 @@ class ChaosFaults(Faults):
             return None
         return Random(f"{self._seed}/{node}").choice((Failure.REJECTED, Failure.TRANSIENT, None, None))
 
+    def _denial(self, placement: Placement, now: float) -> Failure | None:
+        """Somebody's policy denies some pods: for ever, for their first tries, until a time, or on some nodes."""
+        if "denials" not in self._mood:
+            return None
+        rng = Random(f"{self._seed}/denied/{placement.pod}")
+        how = rng.choice(("not", "not", "not", "not", "ever", "tries", "time", "nodes"))
+        denied = {
+            "not": False,
+            "ever": True,
+            "tries": self._tries[placement.uid] <= rng.randint(1, 4),
+            "time": now < START + rng.choice((5, 20, 60)),
+            "nodes": Random(f"{self._seed}/{placement.pod}/{placement.node}").random() < 0.6,
+        }[how]
+        return Failure.DENIED if denied else None
+
     def _rng(self, what: str, placement: Placement) -> Random:
         return Random(f"{self._seed}/{what}/{placement.pod}/{self._tries[placement.uid]}")
 
@@ -84,41 +106,63 @@ class SchedulerDiedError(Exception):
 class ChaosEngine(Engine):
     """Shows its decisions to the invariants before anybody carries them out."""
 
-    def __init__(self, *, budget: int, show: Callable[[list[Decision], float], None]) -> None:
-        super().__init__(default_profile())
+    def __init__(
+        self, parts: ProfileParts, *, budget: int, show: Callable[[Engine, list[Decision], float], None]
+    ) -> None:
+        super().__init__(make_profile(parts))
         self._budget = budget
         self._show = show
 
     def decide(self, now: float, budget: int = WORK) -> list[Decision]:
         decisions = super().decide(now, min(budget, self._budget))
-        self._show(decisions, now)
+        self._show(self, decisions, now)
         return decisions
 
 
 class ChaosWorld(World):
-    """`crash_in` counts down at every point where a scheduler can die: before each decision, around each bind."""
+    """`crash_in` counts down at every point where a scheduler can die: before each decision, around each bind.
 
-    def __init__(self, faults: ChaosFaults, *, hurry: bool = False, recount: bool = True) -> None:
+    In `crash_at_eviction` stands how many evictions it carries out before it dies.
+    """
+
+    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True) -> None:
         self._chaos = faults
         self._recount = recount
-        self.invariants = Invariants(self)
+        self._budget = 1 if "hurry" in mood else WORK
+        self._preemption = _IMPATIENT if "impatient" in mood else Preemption()
         self.seen: Counter[str] = Counter()
         self.crash_in: int | None = None
+        self.crash_at_eviction: int | None = None
         self.points = 0
-        self._calls = (0.0, 0)
+        self._calls: Counter[Engine] = Counter()
+        self._called_at = 0.0
         self._last_step = (0.0, 0)
-        budget = 1 if hurry else WORK
-        super().__init__(lambda: ChaosEngine(budget=budget, show=self._shown), start=START, faults=faults)
+        self._stuck: set[str] = set()
+        self._watches: dict[str, Invariants] = {}
+        super().__init__(lambda: self._engine(OURS), start=START, faults=faults)
+        names = (OURS, OTHER) if "beside" in mood else (OURS,)
+        for name in names:
+            self._watches[name] = Invariants(
+                self, scheduler=name, alone="beside" not in mood, preemption=self._preemption
+            )
+        self.invariants = self._watches[OURS]
+        self._engines = {name: self.beside(lambda: self._engine(OTHER)) for name in names if name != OURS}
+
+    def _engine(self, name: str) -> ChaosEngine:
+        parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption)
+        return ChaosEngine(
+            parts, budget=self._budget, show=lambda engine, decisions, now: self._shown(name, engine, decisions, now)
+        )
 
     @property
     def quiet(self) -> bool:
         """No bind is open, nobody is in backoff: all that the engine knows stands in the objects."""
-        return not self.in_flight and not self.invariants.troubled
+        return not self.in_flight and not any(watch.troubled for watch in self._watches.values())
 
     def end_trouble(self) -> None:
         """From now on binds succeed and the scheduler lives."""
         self._chaos.calm = True
-        self.crash_in = None
+        self.crash_in = self.crash_at_eviction = None
 
     def waits(self, pod: Pod) -> bool:
         """Ours, unbound, and no bind of it is open."""
@@ -144,22 +188,42 @@ class ChaosWorld(World):
         if step != self._last_step:
             self._last_step = step
             self.seen["steps"] += 1
-            self.invariants.after()
-            if self._recount:
-                recount(self)
+            for watch in self._watches.values():
+                watch.after()
+            for engine in (self.engine, *self._engines.values()) if self._recount else ():
+                recount(self, engine)
 
-    def _shown(self, decisions: list[Decision], now: float) -> None:
-        self._calls = (now, self._calls[1] + 1 if self._calls[0] == now else 1)
-        if self._calls[1] > _MOST_CALLS:
+    def at_rest(self) -> None:
+        for watch in self._watches.values():
+            watch.at_rest()
+
+    @property
+    def watched(self) -> Counter[str]:
+        """What the invariants have seen."""
+        return sum((watch.seen for watch in self._watches.values()), Counter[str]())
+
+    def _shown(self, name: str, engine: Engine, decisions: list[Decision], now: float) -> None:
+        if now != self._called_at:
+            self._called_at = now
+            self._calls.clear()
+        self._calls[engine] += 1
+        if self._calls[engine] > _MOST_CALLS:
             raise BrokenRuleError("livelock", f"{_MOST_CALLS} calls of decide at one instant")
-        if errors := self.engine.tally.errors:
-            raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(self.engine)}")
-        self.invariants.before(decisions)
+        if errors := engine.tally.errors:
+            raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
+        self._watches[name].before(decisions)
         self.seen.update(f"decisions: {type(decision).__name__}" for decision in decisions)
+        self.seen.update(f"lost: {decision.why}" for decision in decisions if isinstance(decision, Lost))
 
     def _carry_out(self, decision: Decision) -> None:
         self._point()
+        if isinstance(decision, Evict) and self._acts_first and self.crash_at_eviction is not None:
+            self.crash_at_eviction -= 1
+            if self.crash_at_eviction < 0:
+                self._die()
         super()._carry_out(decision)
+        if isinstance(decision, Evict) and self._acts_first and self.crash_at_eviction == 0:
+            self._die()
 
     def _send(self, placement: Placement) -> None:
         self._point()
@@ -167,16 +231,38 @@ class ChaosWorld(World):
         self._point()
 
     def _point(self) -> None:
+        if not self._acts_first:
+            return  # only ours dies
         self.points += 1
         if self.crash_in is not None:
             self.crash_in -= 1
             if self.crash_in <= 0:
-                self.crash_in = None
-                raise SchedulerDiedError
+                self._die()
+
+    def _die(self) -> None:
+        self.crash_in = self.crash_at_eviction = None
+        raise SchedulerDiedError
+
+    @property
+    def _acts_first(self) -> bool:
+        """It is our scheduler's turn, not that of the one beside it."""
+        return self._acting is self._seats[0]
 
     def _tell(self, change: Change) -> None:
         super()._tell(change)
-        self.invariants.told(change)
+        for watch in self._watches.values():
+            watch.told(change)
+
+    def _remove_pod(self, uid: str) -> None:
+        """A pod that is stuck goes later, unless its node is gone."""
+        pod = self.pods.get(uid)
+        stuck = float(pod.metadata.annotations.get(STUCK_SECONDS, "0")) if pod is not None else 0.0
+        if stuck and uid not in self._stuck and pod is not None and pod.spec.node_name in self.nodes:
+            self._stuck.add(uid)
+            self.seen["pods stuck"] += 1
+            self.at(self.now + stuck, lambda: super(ChaosWorld, self)._remove_pod(uid))
+        elif uid not in self._stuck or pod is None or pod.spec.node_name not in self.nodes:
+            super()._remove_pod(uid)
 
 
 def _last_error(engine: Engine) -> str:

@@ -1,0 +1,148 @@
+"""Where every unit stands: in the queue, in backoff, in the waiting room, or nowhere; and how it moves.
+
+Whoever moves a unit calls here, so that it is in one place only and in nobody's books when it has left.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+from zlib import crc32
+
+from muster.base.backoff import backoff_seconds
+from muster.cluster.classes import PodClass
+from muster.cluster.nodes import NodeTable
+from muster.engine.queue import Order, Queue, Share, Timers, Unit, Where
+from muster.engine.waiting import Parked, WaitingRoom
+from muster.framework.profile import Profile
+from muster.framework.views import Views
+
+UNIT = "unit"
+"""The timer of a unit that comes back by itself."""
+
+_BOOKINGS_PER_DECIDE = 300_000
+# a unit that waits is tried again after so long, to twice as long, even if nothing seems to help it: a safety net,
+# and what it says of the room there is gets no older than this.  10,000 of them cost 5 % of the time
+_FLUSH_SECONDS = 60.0
+# looking at one takes about 50 µs with 5,000 nodes
+_HOPEFUL_AT_ONCE = 8
+
+
+class Line:
+    """All units that are not being decided.  `now` is set by whoever decides."""
+
+    def __init__(self, profile: Profile, views: Views, nodes: NodeTable, timers: Timers) -> None:
+        self._backoff = profile.backoff
+        self._timers = timers
+        self._queue = Queue()
+        self._waiting = WaitingRoom(views, nodes)
+        self._share = Share(profile.fairness.failing_share)
+        self._hopeful: list[tuple[Order, int, Unit]] = []
+        """Units that wait and may have others evicted, in order, with the ticket that each had when it began to."""
+        self._aside: list[Unit] = []
+        """Units that keep failing and let others go first, this turn."""
+        self.now = 0.0
+
+    @property
+    def ready(self) -> int:
+        """How many units are to be decided."""
+        return len(self._queue)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def parked(self, unit: Unit) -> Parked | None:
+        return self._waiting.parked(unit.key)
+
+    # --- the queue ---
+
+    def pop(self) -> Unit | None:
+        """The best ready unit; those that keep failing stand aside while others are ready and they had their share."""
+        while (unit := self._queue.pop()) is not None:
+            if unit.failures <= 1 or self._share.left or not len(self._queue):
+                return unit
+            self._aside.append(unit)
+        return self._aside.pop(0) if self._aside else None
+
+    def end_turn(self) -> None:
+        """Nobody is decided any more, for now: who stood aside is back in the queue."""
+        for unit in self._aside:
+            self._queue.push(unit)
+        self._aside.clear()
+
+    def spend(self, work: int, *, failing: bool) -> None:
+        """So much work went into a unit, which failed again or did not."""
+        self._share.spend(work, failing=failing)
+
+    # --- moving ---
+
+    def push(self, unit: Unit) -> None:
+        """Ready now."""
+        self._waiting.leave(unit.key)
+        self._queue.push(unit)
+
+    def enqueue(self, unit: Unit) -> None:
+        """Ready now, or when its backoff is over."""
+        self._waiting.leave(unit.key)
+        if unit.failures > 1:
+            size = len(unit.gang.candidates) if unit.gang else 1
+            wait = self._backoff
+            ready_at = unit.tried_at + backoff_seconds(
+                unit.failures - 1, size=size, initial=wait.initial, maximum=wait.maximum
+            )
+            if ready_at > self.now:
+                self._queue.move(unit, Where.BACKOFF)
+                self._timers.set(ready_at, UNIT, key=unit.key, ticket=unit.ticket)
+                return
+        self._queue.push(unit)
+
+    def move(self, unit: Unit, where: Where) -> None:
+        """Held, or nowhere."""
+        self._waiting.leave(unit.key)
+        self._queue.move(unit, where)
+
+    def park(self, unit: Unit, wants: dict[PodClass, int], room_for: int, *, may_evict: bool) -> None:
+        """The unit waits until there is room for so many of its members; or, if it may evict, until that would help."""
+        self._queue.move(unit, Where.WAITING)
+        self._waiting.park(unit, wants, room_for)
+        # spread by name, so that units refused together do not come back together
+        spread = crc32(unit.name.encode()) / 2**32
+        self._timers.set(self.now + _FLUSH_SECONDS * (1 + spread), UNIT, key=unit.key, ticket=unit.ticket)
+        if may_evict:
+            insort(self._hopeful, (unit.order, unit.ticket, unit), key=_place)
+
+    # --- waking ---
+
+    def notice(self) -> int:
+        """Books nodes whose room or facts changed; returns how many are left to book."""
+        return self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
+
+    def wake(self) -> bool:
+        """Readies the units that freed room can help; whether there were any."""
+        found = False
+        while woken := self._waiting.offer():
+            found = True
+            for unit in woken:
+                self.enqueue(unit)
+            if all(unit.where is Where.READY for unit in woken):
+                break
+            # a unit that must still back off leaves the room to the next
+        return found
+
+    def wake_preemptors(self, could_help: Callable[[Unit], bool]) -> None:
+        """Readies the first units that would have a place if, beside the room that was freed, others left.
+
+        What pods below a unit take does not count: whether they come or go, they are in nobody's way.
+        """
+        if not self._waiting.grew:
+            return
+        self._waiting.grew = False
+        self._hopeful = [entry for entry in self._hopeful if entry[2].ticket == entry[1]]
+        for _, _, unit in self._hopeful[:_HOPEFUL_AT_ONCE]:
+            if could_help(unit):
+                self.enqueue(unit)
+
+
+def _place(entry: tuple[Order, int, Unit]) -> tuple[Order, int]:
+    return entry[:2]

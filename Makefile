@@ -4,6 +4,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 KUBERNETES ?=
 LOCK_ARGS ?=
+ONLY ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
@@ -31,11 +32,11 @@ format: .venv/.installed ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
-bench: .venv/.installed ## Run the benchmarks
-	@$(BIN)/python -m benchmarks
+bench: .venv/.installed ## Run the benchmarks (ONLY="big-gang gang-preemption")
+	@$(BIN)/python -m benchmarks $(ONLY)
 
-bench-kube: .venv/.installed control-plane ## Compare with kube-scheduler on a real API server
-	@$(BIN)/python -m benchmarks.kube
+bench-kube: .venv/.installed control-plane ## Compare with kube-scheduler on a real API server (ONLY=preemption)
+	@$(BIN)/python -m benchmarks.kube $(ONLY)
 
 demo: .venv/.installed ## Watch gangs being scheduled in a simulated cluster
 	@$(BIN)/muster simulate scenarios/demo.yaml

@@ -30,7 +30,7 @@ from muster.kube.client import Client
 from muster.kube.connection import Connection, load
 from muster.kube.lease import Lease, Timing
 from muster.kube.limits import Rate
-from muster.kube.outbox import Outbox
+from muster.kube.outbox import Outbox, Urgency
 
 _log = structlog.get_logger()
 
@@ -229,7 +229,8 @@ class Muster:
         """Nothing more is sent, nothing is left running, and the lease, if it is still ours, is free for others."""
         cut_off = 0
         if self._outbox is not None:
-            cut_off = self._outbox.under_way
+            # an event that arrives late harms nobody
+            cut_off = self._outbox.under_way_of(Urgency.POD)
             await self._outbox.close()
         for task in self._tasks:
             task.cancel()

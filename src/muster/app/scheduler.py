@@ -12,6 +12,7 @@ from typing import Protocol
 import structlog
 
 from muster.api.wire import PodGroup
+from muster.app.evictions import Evictions
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.unsaid import Unsaid
@@ -102,6 +103,7 @@ class Scheduler:
         self._protection = Protection(informers.groups.custom, in_use=self._in_use, write=self._write_finalizers)
         self._measure = measure
         self._unsaid = Unsaid()
+        self._evictions = Evictions(self._delete)
         self._stopping = False
 
     async def run(self) -> None:
@@ -116,6 +118,7 @@ class Scheduler:
             for change in changes:
                 if isinstance(change, PodGone):
                     self._unsaid.forget(change.uid)
+                    self._evictions.settled(change.uid)
         for first in range(0, len(changes), _CHANGES_AT_ONCE):
             self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
             await asyncio.sleep(0)
@@ -126,6 +129,7 @@ class Scheduler:
         decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)
         if self._measure is not None:
             self._measure.decided(time.perf_counter() - began, decisions)
+        self._evictions.new_turn()
         for decision in decisions:
             self._carry_out(decision)
         # sockets get their turn
@@ -171,8 +175,10 @@ class Scheduler:
         match decision:
             case Bind():
                 self._bind(decision)
-            case Release() | Evict():
+            case Release():
                 self._delete(decision)
+            case Evict():
+                self._evictions.decided(decision)
             case Lost():
                 self._lost(decision)
             case PodCondition():
@@ -186,6 +192,7 @@ class Scheduler:
         _log.info("binding", unit=decision.unit, pods=len(decision.pods))
         for placement in decision.pods:
             # the subject makes it follow, or replace, what is still to be said of the pod while it waited
+            self._evictions.settled(placement.uid)
             send = partial(self._send_bind, placement)
             self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
 
@@ -237,6 +244,10 @@ class Scheduler:
             lasting = self._unsaid.decided(pod.uid, node=node, since=since)
             send = partial(self._send_pod_condition, pod, node, decision)
             urgency = Urgency.NOMINATION if node else Urgency.POD
+            if node:
+                self._evictions.nominates(pod.uid)
+            else:
+                self._evictions.settled(pod.uid)
             self._outbox.put(Errand(urgency, send, subject=f"pod {pod.uid}", lasting=lasting))
 
     async def _send_pod_condition(self, pod: PodRef, node: str, decision: PodCondition) -> None:
@@ -245,6 +256,7 @@ class Scheduler:
             self._client, pod, reason=decision.reason, message=decision.message, nominated=node, since=since
         )
         self._unsaid.written(pod.uid, node=node, since=since)
+        self._evictions.settled(pod.uid)
 
     def _gang_condition(self, decision: GangCondition) -> None:
         below = decision.aspect is Aspect.BELOW_MINIMUM

@@ -86,12 +86,14 @@ class Binding:
             # it was denied here before: elsewhere next
             return False
         pod.denied_on |= {node}
+        pod.answered = True
         delay = min(_LAST_DENIAL_SECONDS, _FIRST_DENIAL_SECONDS * 2 ** (len(pod.denied_on) - 1))
         self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
         return True
 
     def retry(self, pod: PodState, cluster: Cluster) -> None:
         """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
+        pod.answered = False
         if pod.leaving:
             # the failed bind may have landed after all: its room stays taken until the pod is gone
             return
@@ -237,8 +239,8 @@ class Binding:
     def _release(self, gang: GangState, reason: str, message: str) -> None:
         """All members that have a node are to be deleted."""
         for pod in list(gang.members.values()):
-            if pod.stage is Stage.BINDING and pod.denied_at is not None:
-                # it waits to be tried again, and is surely not bound
+            if pod.stage is Stage.BINDING and pod.answered:
+                # surely not bound
                 self._intake.move(pod, Stage.PENDING)
         members = [pod for pod in gang.members.values() if pod.takes_room and pod.ours and not pod.leaving]
         members.sort(key=lambda pod: pod.key)
@@ -252,7 +254,8 @@ def _denied_for_good(pod: PodState, now: float) -> bool:
 
 
 def _bind_error(gang: GangState) -> str:
-    return min((pod.bind_error for pod in gang.candidates.values() if pod.bind_error), default="")
+    unbound = (pod for pod in gang.members.values() if pod.stage in (Stage.PENDING, Stage.BINDING))
+    return min((pod.bind_error for pod in unbound if pod.bind_error), default="")
 
 
 def _still_fits(pod: PodState, nodes: NodeTable) -> bool:

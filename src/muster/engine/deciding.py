@@ -261,7 +261,7 @@ class Decider:
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)
-            pod.stage = Stage.BINDING
+            pod.stage, pod.answered = Stage.BINDING, False
             self._cluster.note(pod, names[row])
             if gang is not None:
                 gang.count(pod)

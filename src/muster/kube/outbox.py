@@ -119,6 +119,10 @@ class Outbox:
     def under_way(self) -> int:
         return len(self._under_way)
 
+    def under_way_of(self, up_to: Urgency) -> int:
+        """How many that are at least so urgent are under way."""
+        return sum(errand.urgency <= up_to for errand in self._under_way.values())
+
     async def done(self, *, up_to: Urgency = Urgency.EVENT) -> None:
         """Returns when nothing that is at least so urgent waits or is under way."""
         while not self.is_done(up_to):

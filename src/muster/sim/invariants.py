@@ -119,16 +119,14 @@ class Invariants:
             elif isinstance(decision, GangCondition):
                 self._check_gang_condition(decision, scene)
             elif isinstance(decision, Evict):
-                unit = scene.unit_or_rest(decision.unit)
-                held = self._passes.held_from(unit, scene) if unit else set()
-                self._evictions.check(decision, scene, evicted=evicted, stood=decision.unit in stood, blocked=held)
-                scene.leave(decision.pods)
+                self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
             elif isinstance(decision, Lost):
                 self._evictions.lost(decision.unit)
             stood -= self._fences.play(decision, scene, evicted=evicted)
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
+        self._fences.review(aside=self._mixed | self._binds.refused)
         scene = self._scene()
         self._life.review(scene.gangs)
         self._passes.review(scene)
@@ -159,7 +157,9 @@ class Invariants:
 
     def _scene(self) -> Scene:
         gangs = self._reading.gangs()
-        self._binds.review(gangs, shrunk=self._excused)
+        # where others bind without knowing of ours, nodes need not shrink to be too small
+        full = {name for name, place in self._reading.places().items() if min(place.room.values()) < 0}
+        self._binds.review(gangs, shrunk=self._excused | full)
         scene = Scene(self._world, self._reading, gangs, broken=self._fences.broken, patience=self._patience)
         for uid, placement in self._binds.doubtful.items():
             scene.doubt(uid, placement.node)
@@ -211,7 +211,7 @@ class Invariants:
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
         again = {placement.uid for placement in decision.pods if self._binds.tried_there(placement)}
         unit = scene.unit(decision.unit)
-        if unit is not None and not uids <= self._binds.held.keys():
+        if unit is not None and not uids <= again:
             self._check_order(unit, scene)
         room = scene.places()
         for placement, pod in zip(decision.pods, pods, strict=True):
@@ -315,6 +315,15 @@ class Invariants:
                 return False
             take(keep.needs, place)
         return True
+
+    def _check_evict(self, decision: Evict, scene: Scene, *, evicted: set[str], stood: bool) -> None:
+        unit = scene.unit_or_rest(decision.unit)
+        if unit is None:
+            raise BrokenRuleError("eviction", f"pods are evicted for {decision.unit}, which does not wait")
+        self._fences.renew(unit, scene)
+        held = self._passes.held_from(unit, scene)
+        self._evictions.check(decision, unit, scene, evicted=evicted, stood=stood, blocked=held)
+        scene.leave(decision.pods)
 
     def _check_release(self, decision: Release, scene: Scene) -> None:
         gang, now = scene.gangs.get(decision.unit), self._world.now

@@ -38,21 +38,21 @@ class OpenBinds:
         """By pod, as far as this scheduler has seen them."""
         self.refused: set[str] = set()
         """Units that may be in backoff, since binds of theirs were refused for good or given up."""
-        self._denied: dict[str, tuple[float, set[str]]] = {}
-        """By pod: when it was first denied, and where it was tried again since."""
+        self._denied_at: dict[str, float] = {}
+        """By pod: when it was first denied."""
 
     def told(self, change: Change) -> None:
         if isinstance(change, BindFailed):
             self._failed(change)
         elif isinstance(change, PodGone):
             self._settled(change.uid)
-            self._denied.pop(change.uid, None)
+            self._denied_at.pop(change.uid, None)
         elif isinstance(change, PodSeen) and change.pod.spec.node_name:
             self._settled(change.pod.metadata.uid)
 
     def restarted(self) -> None:
         """A new scheduler knows nothing of all this."""
-        for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied):
+        for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied_at):
             forgotten.clear()
 
     def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> None:
@@ -85,18 +85,16 @@ class OpenBinds:
         self.failures[change.uid] += 1
         if pod is None or pod.spec.node_name:
             return
-        transient = change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE
-        if transient or (change.failure is Failure.DENIED and self._tried_again_there(change)):
-            self.held[change.uid] = Placement(change.uid, key_of(pod), change.node)
-        else:
-            self.refused.add(unit_of(pod))
-
-    def _tried_again_there(self, change: BindFailed) -> bool:
-        """A denial is tried again once on each node, until it is final."""
-        first, nodes = self._denied.setdefault(change.uid, (self._world.now, set()))
-        again = self._world.now - first < _DENIED_SECONDS and change.node not in nodes
-        nodes.add(change.node)
-        return again
+        placement = Placement(change.uid, key_of(pod), change.node)
+        if change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE:
+            self.held[change.uid] = placement
+            return
+        self.refused.add(unit_of(pod))
+        if change.failure is Failure.DENIED:
+            # tried again there, or elsewhere, in turns
+            self._denied_at.setdefault(change.uid, self._world.now)
+            self.doubtful[change.uid] = placement
+            self._since[change.uid] = self._world.now
 
     def denied_for_good(self, gang: Gang) -> bool:
         """Whether too many members were denied for too long for the gang to reach its minimum."""
@@ -104,7 +102,7 @@ class OpenBinds:
         return bool(denied) and gang.present - len(denied) < gang.minimum
 
     def _final(self, uid: str) -> bool:
-        return uid in self._denied and self._world.now - self._denied[uid][0] >= _DENIED_SECONDS
+        return uid in self._denied_at and self._world.now - self._denied_at[uid] >= _DENIED_SECONDS
 
     def _settled(self, uid: str) -> None:
         self.held.pop(uid, None)

@@ -64,15 +64,21 @@ class Evictions:
 
     # --- what must be known before ---
 
-    def check(self, decision: Evict, scene: Scene, *, evicted: set[str], stood: bool, blocked: set[str]) -> None:
+    def check(
+        self,
+        decision: Evict,
+        unit: Waiting,
+        scene: Scene,
+        *,
+        evicted: set[str],
+        stood: bool,
+        blocked: set[str],
+    ) -> None:
         """Looks at an eviction, with the unit's nominations played.
 
         All in `evicted` go in this batch.  `stood`: what was kept for the unit before still served it.  `blocked`
         nodes perhaps could not be used.
         """
-        unit = scene.unit_or_rest(decision.unit)
-        if unit is None:
-            raise BrokenRuleError(_RULE, f"pods are evicted for {decision.unit}, which does not wait")
         self.seen["evictions looked at"] += 1
         if stood:
             raise BrokenRuleError("new victims", f"{unit.key} evicts although what is kept for it still serves it")

@@ -6,6 +6,8 @@ priority takes it.  Nobody of equal or lower priority may be bound into it.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from muster.engine.decisions import Bind, Decision, Evict, Lost, Placement, PodCondition
 from muster.sim.plain import fits, take
 from muster.sim.reading import Reading, Waiting
@@ -24,10 +26,38 @@ class Fences:
         self._reading = reading
         self.broken: set[str] = set()
         """Pods that are nominated, and nothing is kept for them."""
+        self._lost: dict[str, str] = {}
+        """Those of them whose unit lost what was kept for it, by unit: it may get the same again."""
 
     def restarted(self) -> None:
         """A new scheduler keeps what nominations say."""
         self.broken.clear()
+        self._lost.clear()
+
+    def review(self, *, aside: Container[str]) -> None:
+        """Nothing more is to be said: nominations of units that lost them stand again, unless those stand `aside`."""
+        for uid, unit in list(self._lost.items()):
+            if unit not in aside:
+                self.broken.discard(uid)
+                del self._lost[uid]
+
+    def renew(self, unit: Waiting, scene: Scene) -> None:
+        """Somebody is evicted for the unit: what its pods say is kept for it."""
+        for pod in unit.pods:
+            uid = pod.metadata.uid
+            node = scene.said[uid][2] if uid in scene.said else pod.status.nominated_node_name
+            if node in self._world.nodes:
+                scene.keep(pod, node)
+                self._mend(uid)
+
+    def _mend(self, uid: str) -> None:
+        self.broken.discard(uid)
+        self._lost.pop(uid, None)
+
+    def _lose(self, unit: str, scene: Scene) -> None:
+        for uid in scene.drop(unit):
+            self.broken.add(uid)
+            self._lost[uid] = unit
 
     def check(self, decision: Bind, unit: Waiting, scene: Scene, *, again: set[str]) -> None:
         """Looks at a bind before it is played; pods in `again` are tried once more where they were."""
@@ -53,10 +83,11 @@ class Fences:
         `evicted` are leaving too, as decisions further on say.
         """
         if isinstance(decision, Lost):
-            self.broken.update(scene.drop(decision.unit))
+            self._lose(decision.unit, scene)
             return {decision.unit}
         if isinstance(decision, PodCondition):
-            self.broken.difference_update(ref.uid for ref in decision.pods)
+            for ref in decision.pods:
+                self._mend(ref.uid)
             return self._overflow(scene, evicted) if decision.nominated else set()
         if isinstance(decision, Bind):
             who = self._world.pods[decision.pods[0].uid]
@@ -76,7 +107,7 @@ class Fences:
             highest = max([by, *(keep.priority for keep in here)])
             lost.update(keep.unit for keep in here if keep.priority < highest)
         for unit in lost:
-            self.broken.update(scene.drop(unit))
+            self._lose(unit, scene)
         return lost
 
 

@@ -1,0 +1,288 @@
+"""Who makes room for whom, on a real control plane, whatever breaks meanwhile.
+
+Pods that stop slowly (`stops`) stay until the test lets them go, so that it can strike at any moment.
+"""
+
+import datetime
+
+import pytest
+
+from tests.kube.checks import until
+from tests.kube.conftest import needs_native_groups
+from tests.kube.stage import BELOW, SHORT, Stage, denied, fragile_plane, pod
+
+pytestmark = needs_native_groups
+
+SLOW = 60
+"""Longer than any test waits."""
+
+
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory):
+    with fragile_plane(tmp_path_factory.mktemp("record")) as plane:
+        yield plane
+
+
+@pytest.fixture
+def stage(fragile, namespaces, tmp_path):
+    with Stage(fragile, namespaces.make(fragile), tmp_path) as stage:
+        yield stage
+        # who stops slowly would stay on nodes that the next test uses
+        stage.let_go(*[life.name for life in stage.history.lives.values() if not life.gone])
+
+
+# --- one after another ------------------------------------------------------------------------
+
+
+def test_a_gang_is_evicted_whole_for_another_and_leaves_in_peace(stage, nodes):
+    nodes(stage.plane, 4)
+    muster = stage.leader()
+    stage.gang("low", 8, cpu="4", priority="low", whole=True, shape={"stops": 1})
+    stage.started("low")
+    stage.run(*[f"low-{number}" for number in range(8)])
+    # six of them would do
+    stage.gang("high", 3, cpu="8", priority="high")
+    stage.started("high")
+
+    assert evicted(stage) == [f"low-{number}" for number in range(8)]
+    for life in [stage.life(name) for name in evicted(stage)]:
+        target = life.condition("DisruptionTarget")
+        assert target["reason"] == "PreemptionByScheduler"
+        assert target["message"] == "muster: preempting to accommodate a higher priority podgroup"
+        assert life.pod["metadata"]["deletionGracePeriodSeconds"] == 60
+    nominations = stage.nominations()
+    assert {write.name for write, _ in nominations} == {"high-0", "high-1", "high-2"}
+    assert max(write.answered for write, _ in nominations) < min(each.came for each in stage.deletions())
+    gone = max(each.came for each in stage.deletions(by_replicas=False))
+    assert all(each.came > gone for each in stage.bindings() if each.name.startswith("high"))
+    assert not nominated(stage)
+    waits = [message for _, _, reason, message in stage.said("high") if reason == "Unschedulable"]
+    assert waits == [
+        "needs 3 × 8 cpu, 4 nodes have room for none (for 4 if nothing else ran); has a place when 8 pods have left"
+    ]
+    why = stage.says("low", "Preempted", status="True", kind=BELOW)
+    assert why == f"its members were evicted for {stage.namespace}/high, of higher priority"
+    assert len(muster.said("evicting")) == 1
+    assert not muster.said("evicted in vain")
+    stage.check()
+
+
+def test_a_gang_that_a_budget_protects_is_spared_if_another_will_do(stage, nodes):
+    nodes(stage.plane, 5)
+    stage.leader()
+    # of two gangs the smaller one would go
+    stage.gang("guarded", 2, cpu="8", priority="low", whole=True, shape={"labels": {"app": "guarded"}})
+    stage.gang("plain", 3, cpu="8", priority="low", whole=True)
+    stage.started("guarded", "plain")
+    protect(stage, "guarded")
+    stage.gang("high", 2, cpu="8", priority="high")
+    stage.started("high")
+
+    assert evicted(stage) == ["plain-0", "plain-1", "plain-2"]
+    stage.check()
+
+
+# --- Muster -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deleted", [0, 5], ids=["before the first eviction", "between two evictions"])
+def test_the_next_replica_goes_on_with_what_one_that_was_killed_had_begun(stage, nodes, deleted):
+    nodes(stage.plane, 10)
+    first = stage.leader(lease=SHORT)
+    fill(stage, 10)
+    # two of each pair must go, half of the pairs; what may not be deleted are all of them, or one of each pair
+    with denied(stage, "delete", "low-b" if deleted else "low"):
+        stage.gang("high", 5, cpu="8", priority="high")
+        stage.history.until(lambda: len(nominated(stage)) == 5 and len(stage.leaving) == deleted, "the first evictions")
+        places = nominated(stage)
+        first.kill()
+    second = stage.muster(lease=SHORT)
+    stage.history.until(lambda: len(stage.leaving) == 10, "the other evictions")
+    stage.let_go(*stage.leaving)
+    stage.started("high")
+
+    assert len(evicted(stage)) == 10
+    assert {life.name: life.nodes[0] for life in stage.history.of("high")} == places
+    assert not nominated(stage)
+    assert not second.said("evicted in vain")
+    stage.check()
+
+
+def test_a_replica_that_takes_over_evicts_nobody_again(stage, nodes):
+    nodes(stage.plane, 4)
+    first = stage.leader(lease=SHORT)
+    fill(stage, 4)
+    second = stage.muster(lease=SHORT)
+    second.wait_for("standing by, another replica leads")
+    stage.gang("high", 2, cpu="8", priority="high")
+    stage.history.until(lambda: len(stage.leaving) == 4, "the evictions")
+    places = nominated(stage)
+    first.kill()
+    second.wait_for("leading")
+    stage.let_go(*stage.leaving)
+    stage.started("high")
+
+    assert len(evicted(stage)) == 4
+    assert {life.name: life.nodes[0] for life in stage.history.of("high")} == places
+    assert not nominated(stage)
+    assert not second.said("evicting")
+    stage.check()
+
+
+def test_nobody_is_evicted_before_it_is_written_for_whom(stage, nodes):
+    nodes(stage.plane, 2)
+    muster = stage.leader()
+    fill(stage, 2)
+    with denied(stage, "describe", "high-1"):
+        stage.gang("high", 2, cpu="8", priority="high")
+        muster.wait_for("still not done", tries=3)
+        assert not stage.deletions()
+    stage.history.until(lambda: len(stage.leaving) == 4, "the evictions")
+    stage.let_go(*stage.leaving)
+    stage.started("high")
+    stage.check()
+
+
+def test_evictions_go_on_after_the_api_server_died_in_the_middle_of_them(stage, nodes):
+    nodes(stage.plane, 10)
+    muster = stage.leader(rate=20)
+    fill(stage, 10)
+    stage.gang("high", 5, cpu="8", priority="high")
+    stage.history.until(lambda: stage.leaving, "the first eviction")
+    stage.plane.apiserver.restart()
+    stage.history.until(lambda: len(stage.leaving) == 10, "the other evictions")
+    stage.let_go(*stage.leaving)
+    stage.started("high")
+
+    assert len(stage.leaving) == 10
+    assert len(muster.said("evicting")) == 1
+    stage.check()
+
+
+# --- another scheduler ------------------------------------------------------------------------
+
+
+def test_a_gang_whose_room_another_scheduler_gives_away_has_others_evicted_three_times_at_most(stage, nodes):
+    nodes(stage.plane, 4)
+    muster = stage.leader()
+    stage.plane.start_scheduler()
+    try:
+        stage.pods([pod(f"low-{number}", cpu="4", priority="low", **FOREIGN) for number in range(20)])
+        stage.history.until(lambda: len(running(stage)) == 8, "full nodes")
+        stage.gang("high", 2, cpu="8", priority="high")
+        for round_ in range(1, 4):
+            until(lambda: len(muster.said("evicting")) == round_, lambda: f"round {round_}: {muster.tail()}")
+            # the first that leaves is replaced at once, while others are still there
+            stage.let_go(min(stage.leaving - gone(stage)))
+            until(lambda: len(muster.said("evicted in vain")) == round_, lambda: f"loss {round_}: {muster.tail()}")
+        until(lambda: "others were evicted for it 3 times in vain" in (stage.says_now("high") or ("",))[-1], "its word")
+    finally:
+        stage.plane.stop_scheduler()
+    assert {line["reason"] for line in muster.said("evicted in vain")} == {"foreign bind"}
+    assert stage.history.bound("high") == 0
+    # nobody takes what they leave now
+    stage.let_go(*(stage.leaving - gone(stage)))
+    stage.started("high")
+    assert len(muster.said("evicting")) == 3
+    stage.check()
+
+
+def test_a_gang_starts_in_one_round_beside_a_scheduler_that_has_nothing_to_do(stage, nodes):
+    nodes(stage.plane, 4)
+    muster = stage.leader()
+    stage.plane.start_scheduler()
+    try:
+        stage.pods([pod(f"low-{number}", cpu="4", priority="low", **FOREIGN) for number in range(8)])
+        stage.history.until(lambda: len(running(stage)) == 8, "full nodes")
+        stage.gang("high", 2, cpu="8", priority="high")
+        stage.history.until(lambda: len(stage.leaving) == 4, "the evictions")
+        stage.let_go(*stage.leaving)
+        stage.started("high")
+    finally:
+        stage.plane.stop_scheduler()
+    assert len(evicted(stage)) == 4
+    assert not muster.said("evicted in vain")
+    stage.check()
+
+
+# --- who waits --------------------------------------------------------------------------------
+
+
+def test_a_gang_is_passed_by_twice_as_many_as_it_has_members_and_by_no_more(stage, nodes):
+    nodes(stage.plane, 4)
+    stage.leader()
+    stage.pods([pod(f"early-{number}") for number in range(32)])
+    stage.run(*[f"early-{number}" for number in range(32)])
+    stage.gang("big", 4, cpu="8")
+    stage.says("big", "Unschedulable")
+    made = stage.plane.request("GET", f"/apis/scheduling.k8s.io/v1beta1/namespaces/{stage.namespace}/podgroups/big")
+    born = datetime.datetime.fromisoformat(made["metadata"]["creationTimestamp"])
+    until(lambda: datetime.datetime.now(datetime.UTC) - born > datetime.timedelta(seconds=1), "the next second")
+    stage.pods([pod(f"late-{number}") for number in range(20)])
+    stage.wait(*[f"late-{number}" for number in range(20)])
+    # as they end one by one, others take their place, until it is enough
+    stage.let_go(*[f"early-{number}" for number in range(12)])
+    message = until(lambda: held(stage, "big"), "held nodes")
+    assert message.startswith("8 later units went first, so nodes that it can use are held for it")
+    stage.let_go(*[f"early-{number}" for number in range(12, 32)])
+    stage.let_go(*[life.name for life in stage.history.lives.values() if life.name.startswith("late") and life.nodes])
+    stage.started("big")
+
+    order = [each.name.split("-")[0] for each in stage.bindings() if not each.name.startswith("early")]
+    assert order == ["late"] * 8 + ["big"] * 4
+    stage.check()
+
+
+# --- helpers ----------------------------------------------------------------------------------
+
+FOREIGN = {"scheduler": "default-scheduler", "stops": SLOW}
+
+
+def fill(stage, count):
+    """Two pods on each of so many nodes that others may have evicted, and that stop slowly: a and b."""
+    half = {"cpu": "4", "priority": "low", "stops": SLOW}
+    names = [[f"low-{side}-{number}" for number in range(count)] for side in "ab"]
+    for side in names:
+        stage.pods([pod(name, **half) for name in side])
+        stage.run(*side)
+
+
+def running(stage):
+    return {life.name for life in stage.history.of("") if life.phase == "Running"}
+
+
+def gone(stage):
+    return {life.name for life in stage.history.lives.values() if life.gone}
+
+
+def evicted(stage):
+    """Pods that replicas deleted, by the record; a pod stands there as often as it was deleted."""
+    return sorted(each.name for each in stage.deletions())
+
+
+def nominated(stage):
+    """Where room is kept, by pod."""
+    nodes = {life.name: life.pod["status"].get("nominatedNodeName") for life in stage.history.lives.values()}
+    return {name: node for name, node in nodes.items() if node}
+
+
+def held(stage, gang):
+    """What the group says from the point on where it tells that nodes are held for it."""
+    message = (stage.says_now(gang) or ("",))[-1]
+    found = [part for part in message.split("; ") if "are held for it" in part]
+    return found[0] if found else ""
+
+
+def protect(stage, app):
+    """A budget that allows no disruption of these pods."""
+    path = f"/apis/policy/v1/namespaces/{stage.namespace}/poddisruptionbudgets"
+    spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": app}}}
+    budget = stage.plane.request("POST", path, {"metadata": {"name": app}, "spec": spec})
+    budget["status"] = {
+        "disruptionsAllowed": 0,
+        "currentHealthy": 2,
+        "desiredHealthy": 2,
+        "expectedPods": 2,
+        "observedGeneration": budget["metadata"]["generation"],
+    }
+    stage.plane.request("PUT", f"{path}/{app}/status", budget)

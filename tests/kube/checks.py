@@ -29,6 +29,8 @@ class Life:
         """Where it was bound; more than one is a disaster."""
         self.pod = pod
         self.gone = False
+        self.grace = None
+        """The seconds it was given to stop, by whoever first asked it to."""
 
     @property
     def phase(self):
@@ -166,6 +168,8 @@ class History:
     def _seen(self, pod):
         life = self.lives.setdefault(pod["metadata"]["uid"], Life(pod))
         life.pod = pod
+        if life.is_leaving and life.grace is None:
+            life.grace = pod["metadata"]["deletionGracePeriodSeconds"]
         node = pod["spec"].get("nodeName")
         if node and node not in life.nodes:
             life.nodes.append(node)

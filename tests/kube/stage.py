@@ -30,7 +30,7 @@ SHORT = (4, 3, 1)
 """Seconds of a lease that a test waits for the end of: duration, deadline of its renewal, time between tries."""
 BELOW = "PodGroupBelowMinimum"
 PRIORITIES = {"high": 100, "low": -100}
-_GRACE_SECONDS = 60
+GRACE_SECONDS = 60
 _RECORDED = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -201,9 +201,15 @@ class Stage:
         return found[-1]
 
     @property
+    def evicted(self):
+        """Names of the pods that replicas have asked to go, whether they are there or not."""
+        lives = list(self.history.lives.values())
+        return {life.name for life in lives if life.is_leaving and life.condition("DisruptionTarget")}
+
+    @property
     def leaving(self):
-        """Names of the pods that were asked to go, and are there or not."""
-        return {life.name for life in list(self.history.lives.values()) if life.is_leaving}
+        """Those of them that are still there."""
+        return {name for name in self.evicted if not self.life(name).gone}
 
     def unbound(self, gang):
         """The members that have no node, by what the server says now."""
@@ -281,7 +287,7 @@ def pod(name, *, gang=None, cpu="1", scheduler="muster", priority=None, runs=Non
     if priority is not None:
         spec["priorityClassName"] = priority
     # kubelets that are asked need not wait
-    spec = {"terminationGracePeriodSeconds": _GRACE_SECONDS if stops else 0, **spec}
+    spec = {"terminationGracePeriodSeconds": GRACE_SECONDS if stops else 0, **spec}
     spec = {"schedulerName": scheduler, "restartPolicy": "Never", "containers": [container], **spec}
     return {"metadata": {"name": name, "annotations": annotations, "labels": labels or {}}, "spec": spec}
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.kube.checks import until
 from tests.kube.conftest import needs_native_groups
-from tests.kube.stage import BELOW, SHORT, Stage, denied, fragile_plane, pod
+from tests.kube.stage import BELOW, GRACE_SECONDS, SHORT, Stage, denied, fragile_plane, pod
 
 pytestmark = needs_native_groups
 
-SLOW = 60
+SLOW = GRACE_SECONDS
 """Longer than any test waits."""
 
 
@@ -44,12 +44,12 @@ def test_a_gang_is_evicted_whole_for_another_and_leaves_in_peace(stage, nodes):
     stage.gang("high", 3, cpu="8", priority="high")
     stage.started("high")
 
-    assert evicted(stage) == [f"low-{number}" for number in range(8)]
-    for life in [stage.life(name) for name in evicted(stage)]:
+    assert deleted(stage) == [f"low-{number}" for number in range(8)]
+    for life in [stage.life(name) for name in deleted(stage)]:
         target = life.condition("DisruptionTarget")
         assert target["reason"] == "PreemptionByScheduler"
         assert target["message"] == "muster: preempting to accommodate a higher priority podgroup"
-        assert life.pod["metadata"]["deletionGracePeriodSeconds"] == 60
+        assert life.grace == GRACE_SECONDS
     nominations = stage.nominations()
     assert {write.name for write, _ in nominations} == {"high-0", "high-1", "high-2"}
     assert max(write.answered for write, _ in nominations) < min(each.came for each in stage.deletions())
@@ -57,9 +57,8 @@ def test_a_gang_is_evicted_whole_for_another_and_leaves_in_peace(stage, nodes):
     assert all(each.came > gone for each in stage.bindings() if each.name.startswith("high"))
     assert not nominated(stage)
     waits = [message for _, _, reason, message in stage.said("high") if reason == "Unschedulable"]
-    assert waits == [
-        "needs 3 × 8 cpu, 4 nodes have room for none (for 4 if nothing else ran); has a place when 8 pods have left"
-    ]
+    needs = "needs 3 × 8 cpu, 4 nodes have room for none (for 4 if nothing else ran)"
+    assert waits == [f"{needs}; has a place when 8 pods have left"]
     why = stage.says("low", "Preempted", status="True", kind=BELOW)
     assert why == f"its members were evicted for {stage.namespace}/high, of higher priority"
     assert len(muster.said("evicting")) == 1
@@ -78,30 +77,32 @@ def test_a_gang_that_a_budget_protects_is_spared_if_another_will_do(stage, nodes
     stage.gang("high", 2, cpu="8", priority="high")
     stage.started("high")
 
-    assert evicted(stage) == ["plain-0", "plain-1", "plain-2"]
+    assert deleted(stage) == ["plain-0", "plain-1", "plain-2"]
     stage.check()
 
 
 # --- Muster -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("deleted", [0, 5], ids=["before the first eviction", "between two evictions"])
-def test_the_next_replica_goes_on_with_what_one_that_was_killed_had_begun(stage, nodes, deleted):
+@pytest.mark.parametrize("evictions", [0, 5], ids=["before the first eviction", "between two evictions"])
+def test_the_next_replica_goes_on_with_what_one_that_was_killed_had_begun(stage, nodes, evictions):
     nodes(stage.plane, 10)
     first = stage.leader(lease=SHORT)
     fill(stage, 10)
     # two of each pair must go, half of the pairs; what may not be deleted are all of them, or one of each pair
-    with denied(stage, "delete", "low-b" if deleted else "low"):
+    with denied(stage, "delete", "low-b" if evictions else "low"):
         stage.gang("high", 5, cpu="8", priority="high")
-        stage.history.until(lambda: len(nominated(stage)) == 5 and len(stage.leaving) == deleted, "the first evictions")
+        stage.history.until(
+            lambda: len(nominated(stage)) == 5 and len(stage.evicted) == evictions, "the first evictions"
+        )
         places = nominated(stage)
         first.kill()
     second = stage.muster(lease=SHORT)
-    stage.history.until(lambda: len(stage.leaving) == 10, "the other evictions")
+    stage.history.until(lambda: len(stage.evicted) == 10, "the other evictions")
     stage.let_go(*stage.leaving)
     stage.started("high")
 
-    assert len(evicted(stage)) == 10
+    assert len(deleted(stage)) == 10
     assert {life.name: life.nodes[0] for life in stage.history.of("high")} == places
     assert not nominated(stage)
     assert not second.said("evicted in vain")
@@ -115,14 +116,14 @@ def test_a_replica_that_takes_over_evicts_nobody_again(stage, nodes):
     second = stage.muster(lease=SHORT)
     second.wait_for("standing by, another replica leads")
     stage.gang("high", 2, cpu="8", priority="high")
-    stage.history.until(lambda: len(stage.leaving) == 4, "the evictions")
+    stage.history.until(lambda: len(stage.evicted) == 4, "the evictions")
     places = nominated(stage)
     first.kill()
     second.wait_for("leading")
     stage.let_go(*stage.leaving)
     stage.started("high")
 
-    assert len(evicted(stage)) == 4
+    assert len(deleted(stage)) == 4
     assert {life.name: life.nodes[0] for life in stage.history.of("high")} == places
     assert not nominated(stage)
     assert not second.said("evicting")
@@ -137,7 +138,7 @@ def test_nobody_is_evicted_before_it_is_written_for_whom(stage, nodes):
         stage.gang("high", 2, cpu="8", priority="high")
         muster.wait_for("still not done", tries=3)
         assert not stage.deletions()
-    stage.history.until(lambda: len(stage.leaving) == 4, "the evictions")
+    stage.history.until(lambda: len(stage.evicted) == 4, "the evictions")
     stage.let_go(*stage.leaving)
     stage.started("high")
     stage.check()
@@ -148,13 +149,13 @@ def test_evictions_go_on_after_the_api_server_died_in_the_middle_of_them(stage, 
     muster = stage.leader(rate=20)
     fill(stage, 10)
     stage.gang("high", 5, cpu="8", priority="high")
-    stage.history.until(lambda: stage.leaving, "the first eviction")
+    stage.history.until(lambda: stage.evicted, "the first eviction")
     stage.plane.apiserver.restart()
-    stage.history.until(lambda: len(stage.leaving) == 10, "the other evictions")
+    stage.history.until(lambda: len(stage.evicted) == 10, "the other evictions")
     stage.let_go(*stage.leaving)
     stage.started("high")
 
-    assert len(stage.leaving) == 10
+    assert len(stage.evicted) == 10
     assert len(muster.said("evicting")) == 1
     stage.check()
 
@@ -165,23 +166,26 @@ def test_evictions_go_on_after_the_api_server_died_in_the_middle_of_them(stage, 
 def test_a_gang_whose_room_another_scheduler_gives_away_has_others_evicted_three_times_at_most(stage, nodes):
     nodes(stage.plane, 4)
     muster = stage.leader()
-    stage.plane.start_scheduler()
+    stage.plane.start_scheduler({"podMaxBackoffSeconds": 1})
     try:
         stage.pods([pod(f"low-{number}", cpu="4", priority="low", **FOREIGN) for number in range(20)])
         stage.history.until(lambda: len(running(stage)) == 8, "full nodes")
         stage.gang("high", 2, cpu="8", priority="high")
-        for round_ in range(1, 4):
-            until(lambda: len(muster.said("evicting")) == round_, lambda: f"round {round_}: {muster.tail()}")
+        for rounds in (1, 2, 3):
+            until_said(muster, "evicting", rounds)
+            evictions = sum(line["pods"] for line in muster.said("evicting"))
+            stage.history.until(lambda all_=evictions: len(stage.evicted) == all_, "the evictions")
             # the first that leaves is replaced at once, while others are still there
-            stage.let_go(min(stage.leaving - gone(stage)))
-            until(lambda: len(muster.said("evicted in vain")) == round_, lambda: f"loss {round_}: {muster.tail()}")
-        until(lambda: "others were evicted for it 3 times in vain" in (stage.says_now("high") or ("",))[-1], "its word")
+            kept = set(nominated(stage).values())
+            stage.let_go(min(name for name in stage.leaving if stage.life(name).nodes[0] in kept))
+            until_said(muster, "evicted in vain", rounds)
+        until(lambda: "nobody is evicted for it" in says(stage, "high"), lambda: says(stage, "high"))
     finally:
         stage.plane.stop_scheduler()
+    assert "since others were evicted for it 3 times in vain" in says(stage, "high")
     assert {line["reason"] for line in muster.said("evicted in vain")} == {"foreign bind"}
     assert stage.history.bound("high") == 0
-    # nobody takes what they leave now
-    stage.let_go(*(stage.leaving - gone(stage)))
+    stage.let_go(*running(stage))
     stage.started("high")
     assert len(muster.said("evicting")) == 3
     stage.check()
@@ -195,12 +199,12 @@ def test_a_gang_starts_in_one_round_beside_a_scheduler_that_has_nothing_to_do(st
         stage.pods([pod(f"low-{number}", cpu="4", priority="low", **FOREIGN) for number in range(8)])
         stage.history.until(lambda: len(running(stage)) == 8, "full nodes")
         stage.gang("high", 2, cpu="8", priority="high")
-        stage.history.until(lambda: len(stage.leaving) == 4, "the evictions")
+        stage.history.until(lambda: len(stage.evicted) == 4, "the evictions")
         stage.let_go(*stage.leaving)
         stage.started("high")
     finally:
         stage.plane.stop_scheduler()
-    assert len(evicted(stage)) == 4
+    assert len(deleted(stage)) == 4
     assert not muster.said("evicted in vain")
     stage.check()
 
@@ -222,8 +226,8 @@ def test_a_gang_is_passed_by_twice_as_many_as_it_has_members_and_by_no_more(stag
     stage.wait(*[f"late-{number}" for number in range(20)])
     # as they end one by one, others take their place, until it is enough
     stage.let_go(*[f"early-{number}" for number in range(12)])
-    message = until(lambda: held(stage, "big"), "held nodes")
-    assert message.startswith("8 later units went first, so nodes that it can use are held for it")
+    until(lambda: "held for it" in says(stage, "big"), lambda: says(stage, "big"))
+    assert "8 later units went first, so nodes that it can use are held for it" in says(stage, "big")
     stage.let_go(*[f"early-{number}" for number in range(12, 32)])
     stage.let_go(*[life.name for life in stage.history.lives.values() if life.name.startswith("late") and life.nodes])
     stage.started("big")
@@ -251,11 +255,7 @@ def running(stage):
     return {life.name for life in stage.history.of("") if life.phase == "Running"}
 
 
-def gone(stage):
-    return {life.name for life in stage.history.lives.values() if life.gone}
-
-
-def evicted(stage):
+def deleted(stage):
     """Pods that replicas deleted, by the record; a pod stands there as often as it was deleted."""
     return sorted(each.name for each in stage.deletions())
 
@@ -266,11 +266,13 @@ def nominated(stage):
     return {name: node for name, node in nodes.items() if node}
 
 
-def held(stage, gang):
-    """What the group says from the point on where it tells that nodes are held for it."""
-    message = (stage.says_now(gang) or ("",))[-1]
-    found = [part for part in message.split("; ") if "are held for it" in part]
-    return found[0] if found else ""
+def says(stage, gang):
+    """The message of the group's condition."""
+    return (stage.says_now(gang) or ("",))[-1]
+
+
+def until_said(muster, message, count):
+    until(lambda: len(muster.said(message)) == count, lambda: f"{message!r} to be said {count} times\n{muster.tail()}")
 
 
 def protect(stage, app):

@@ -303,7 +303,7 @@ async def test_a_groups_condition_is_applied_to_the_group_of_that_uid(api):
     api.on("PATCH", f"{GROUPS}/g/status", Reply({}))
     await say(api, group())
     (call,) = api.calls
-    assert call.query == {"fieldManager": "muster", "force": "true"}
+    assert call.query == {"fieldManager": "muster.PodGroupScheduled", "force": "true"}
     assert call.headers["Content-Type"] == APPLY_PATCH
     assert call.document == {
         "apiVersion": "muster.dev/v1beta1",

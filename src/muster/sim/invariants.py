@@ -159,7 +159,8 @@ class Invariants:
         gangs = self._reading.gangs()
         # where others bind without knowing of ours, nodes need not shrink to be too small
         full = {name for name, place in self._reading.places().items() if min(place.room.values()) < 0}
-        self._binds.review(gangs, shrunk=self._excused | full)
+        if self._binds.review(gangs, shrunk=self._excused | full):
+            gangs = self._reading.gangs()
         scene = Scene(self._world, self._reading, gangs, broken=self._fences.broken, patience=self._patience)
         for uid, placement in self._binds.doubtful.items():
             scene.doubt(uid, placement.node)

@@ -55,12 +55,12 @@ class OpenBinds:
         for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied_at):
             forgotten.clear()
 
-    def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> None:
-        """Finds out which binds have become doubtful, and which doubtful ones nobody keeps any more.
+    def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> bool:
+        """Finds out which binds have become doubtful, and which doubtful ones nobody keeps any more; whether any.
 
         `shrunk` are nodes with less room than what is on them.
         """
-        now = self._world.now
+        now, before = self._world.now, (len(self.held), len(self.doubtful))
         for uid, placement in list(self.held.items()):
             if placement.node in shrunk or not self._makes_sense(placement, gangs):
                 self.doubtful[uid] = self.held.pop(uid)
@@ -71,6 +71,7 @@ class OpenBinds:
             leaving = self._world.pods[uid].metadata.deletion_timestamp is not None
             if now - self._since[uid] > _RETRY_SECONDS and not leaving:
                 del self.doubtful[uid]
+        return before != (len(self.held), len(self.doubtful))
 
     def tried_there(self, placement: Placement) -> bool:
         """Whether this is the same bind once more."""

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
+from msgspec.structs import replace
+
+from muster.api.times import stamp
 from muster.api.wire import Pod
 from muster.engine.changes import Change, Failure
 from muster.engine.decisions import Decision, Evict, Lost, Placement
@@ -260,6 +263,8 @@ class ChaosWorld(World):
         if stuck and uid not in self._stuck and pod is not None and pod.spec.node_name in self.nodes:
             self._stuck.add(uid)
             self.seen["pods stuck"] += 1
+            if pod.metadata.deletion_timestamp is None:
+                self._put_pod(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(self.now))))
             self.at(self.now + stuck, lambda: super(ChaosWorld, self)._remove_pod(uid))
         elif uid not in self._stuck or pod is None or pod.spec.node_name not in self.nodes:
             super()._remove_pod(uid)

@@ -194,8 +194,8 @@ class Decider:
         if not trial.lacking:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)
-        if room is Room.THINKING:
-            return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
+        if (tried := self._still_waits(unit, trial, room)) is not None:
+            return tried
         if room is Room.MADE:
             trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
             if not trial.lacking:
@@ -213,8 +213,8 @@ class Decider:
         if not trial.lacking:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)
-        if room is Room.THINKING:
-            return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
+        if (tried := self._still_waits(unit, trial, room)) is not None:
+            return tried
         if room is Room.MADE:
             trial = self._search.find(gang, self._ground(unit, blocked))
             if not trial.lacking:
@@ -228,6 +228,16 @@ class Decider:
         verdict = self._as_it_is(unit, verdict)
         self._status.gang_refused(gang, trial, verdict)
         return self._refusal(unit, verdict, trial)
+
+    def _still_waits(self, unit: Unit, trial: Trial, room: Room) -> Tried | None:
+        """Nothing is new: it is not known yet whom to evict, or who was evicted is still leaving."""
+        if room is Room.THINKING:
+            return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
+        if room is Room.KEPT and unit.told_kept:
+            work = _WORK_PER_UNIT + _WORK_PER_POD * trial.placed
+            return Tried(unit, Outcome.PREEMPTING, work, trial.wants(), unit.needed, trial.lacking)
+        unit.told_kept = room in (Room.KEPT, Room.MADE)
+        return None
 
     def _take(self, unit: Unit, trial: Trial) -> Tried:
         """Everything that has a place is bound to it, together."""

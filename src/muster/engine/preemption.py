@@ -32,9 +32,11 @@ class Room(Enum):
     """What came of looking for room."""
 
     AS_BEFORE = 0
-    MADE = 1
+    KEPT = 1
+    """What is kept for the unit will serve it when others have left."""
+    MADE = 2
     """Something changed that may help the unit, at once or later."""
-    THINKING = 2
+    THINKING = 3
     """Not known yet: the unit's next turn goes on with it."""
 
 
@@ -121,7 +123,7 @@ class Preemption:
         if fence is not None:
             loss = self._loss(unit, fence, now)
             if loss is None:
-                return Room.AS_BEFORE
+                return Room.KEPT
             self._eviction.lose(unit.key, *loss)
         thought = self._think(unit, blocked, now)
         if not thought.ready:

@@ -224,9 +224,10 @@ class Invariants:
             self._check_gang_bind(scene.gangs[decision.unit], decision)
         self._fences.bound(decision, scene)
         scene.bind(decision)
-        if unit is not None and not uids <= again:
+        if unit is not None:
             nodes = {placement.node for placement in decision.pods}
-            self._passes.bound(unit, nodes, scene, unsure=self._mixed | self._binds.refused)
+            unsure = self._mixed | self._binds.refused
+            self._passes.bound(unit, nodes, scene, unsure=unsure, again=uids <= again)
             self._passes.forget(unit)
         self._evictions.bound(decision.unit)
 

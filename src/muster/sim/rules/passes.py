@@ -68,8 +68,8 @@ class Passes:
 
     # --- those who pass ---
 
-    def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str]) -> None:
-        """A unit is being bound to nodes; gangs in `unsure` may be in backoff, or not have been looked at."""
+    def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str], again: bool) -> None:
+        """A unit is being bound to nodes, perhaps once more; gangs in `unsure` may be in backoff."""
         lasting = self._lasting(scene)
         for passed in scene.waiting:
             if passed.order >= unit.order:
@@ -78,7 +78,7 @@ class Passes:
                 continue
             count = self._count(passed, scene)
             count.perhaps += 1
-            if passed.key in unsure or not self._reading.fits(passed, lasting):
+            if again or passed.key in unsure or not self._reading.fits(passed, lasting):
                 continue
             count.sure += 1
             self.seen["gangs that were passed"] += 1

@@ -204,18 +204,18 @@ class Kubelets:
         self._due.put_nowait(held.pod.metadata.uid)
 
     def _has_stopped(self, held: _Held) -> bool:
-        """Asked when a pod is to go, and again when the time is over that it takes to stop."""
-        pod = held.pod
-        if held.stop is None and pod.status.phase == "Running" and pod.metadata.deletion_timestamp is not None:
-            grace = seconds(pod.metadata.deletion_timestamp) - time.time()
-            takes = min(float(pod.metadata.annotations.get(STOP_SECONDS, "0")), grace)
-            if takes > 0:
-                held.stop = asyncio.get_running_loop().call_later(takes, self._stopped, held)
-        return held.stop is None or held.stopped
-
-    def _stopped(self, held: _Held) -> None:
-        held.stopped = True
-        self._due.put_nowait(held.pod.metadata.uid)
+        """Whether a pod that is asked to go has; if not, it is looked at again when it will have."""
+        meta, now = held.pod.metadata, time.time()
+        if held.pod.status.phase != "Running" or meta.deletion_timestamp is None:
+            return True
+        held.asked_at = held.asked_at or now
+        end = min(held.asked_at + float(meta.annotations.get(STOP_SECONDS, "0")), seconds(meta.deletion_timestamp))
+        if end <= now:
+            return True
+        if held.stop is not None:
+            held.stop.cancel()
+        held.stop = asyncio.get_running_loop().call_later(end - now, self._due.put_nowait, meta.uid)
+        return False
 
     def _admit(self, pod: _Pod) -> tuple[str, str] | None:
         """Count the pod on its node; or reason and message why there is no room for it."""
@@ -256,7 +256,7 @@ class _Pod(Pod, frozen=True):
 class _Held:
     """One bound pod: how it was seen last, and what was done about it."""
 
-    __slots__ = ("done", "end", "over", "pod", "stop", "stopped")
+    __slots__ = ("asked_at", "done", "end", "over", "pod", "stop")
 
     def __init__(self, pod: _Pod) -> None:
         self.pod = pod
@@ -265,9 +265,9 @@ class _Held:
         self.end: asyncio.TimerHandle | None = None
         self.over = False
         """Its time has run out; to be reported."""
+        self.asked_at: float | None = None
+        """When it was seen that it is to go."""
         self.stop: asyncio.TimerHandle | None = None
-        self.stopped = False
-        """It was asked to go and has had the time that this takes."""
 
 
 class _Step(NamedTuple):

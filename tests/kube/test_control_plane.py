@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import controlplane.plane
-from controlplane.kubelet import EXIT_CODE, RUN_SECONDS, Kubelets
+from controlplane.kubelet import EXIT_CODE, RUN_SECONDS, STOP_SECONDS, Kubelets
 from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane, PlaneError
 from muster.base.errors import ApiError, Unreachable
@@ -174,6 +174,21 @@ def test_a_deleted_pod_leaves_the_api_although_it_has_time(plane, namespace, nod
     plane.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/a")
 
     until(lambda: is_gone(plane, f"/api/v1/namespaces/{namespace}/pods/a"), "the pod's removal")
+
+
+@pytest.mark.usefixtures("kubelets")
+def test_a_pod_that_stops_slowly_takes_its_room_until_it_has(plane, namespace, nodes):
+    [node] = nodes(plane, 1, cpu="2")
+    path = f"/api/v1/namespaces/{namespace}/pods/slow"
+    create_pod(plane, namespace, "slow", node=node, annotations={STOP_SECONDS: "20"})
+    until(lambda: phase_of(plane, namespace, "slow") == "Running", "the first pod")
+    plane.request("DELETE", path)
+    create_pod(plane, namespace, "second", node=node, cpu="2")
+    until(lambda: phase_of(plane, namespace, "second") == "Failed", "the refusal")
+    assert phase_of(plane, namespace, "slow") == "Running"
+    plane.request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 1})
+    # no pod has more time than its grace
+    until(lambda: is_gone(plane, path), "the first pod's end", 10)
 
 
 @pytest.mark.parametrize(

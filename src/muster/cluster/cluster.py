@@ -156,6 +156,7 @@ class Cluster:
         row = self.nodes.rows.get(pod.kept)
         if row is not None:
             self.nodes.usage.remove(row, pod.pod_class)
+        self._stir(pod.kept)
         pod.kept = ""
 
     def _stir(self, node: str) -> None:

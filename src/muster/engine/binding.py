@@ -228,7 +228,7 @@ class Binding:
             return False
         first = min(hopeless, key=lambda pod: pod.key)
         message = f"{first.key} may not be bound: {first.bind_error}"
-        if gang.running:
+        if gang.running and not declared.holds_partial:
             self._release(gang, SCHEDULER_ERROR, message)
         self._status.gang_says(gang, SCHEDULER_ERROR, message)
         for pod in hopeless:

@@ -157,7 +157,8 @@ class Bypass:
     def _look(self, entry: Overtaken) -> None:
         gang = entry.unit.gang
         assert gang is not None
-        held = entry.passed >= entry.limit
+        # nothing is held for one that cannot be bound where it has a place
+        held = entry.passed >= entry.limit and entry.unit.refusals <= 1
         version = self._cluster.nodes.described.end
         if held and entry.version != version:
             entry.fits, entry.version = self._would_fit(gang, self._lasting()), version

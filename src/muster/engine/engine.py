@@ -292,7 +292,7 @@ class Engine:
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:
             leaves = any(pod.leaving for _, node in places for pod in self.cluster.on_node.get(node, {}).values())
-            self._decider.fences.put_up(unit.key, places, priority=unit.priority, evicted=leaves)
+            self._decider.fences.put_up(unit.key, places, priority=unit.priority, evicted=leaves, restored=True)
 
     def _lose(self, unit: Unit, why: str) -> None:
         """Nothing is kept for the unit any more."""

@@ -52,6 +52,9 @@ class Eviction:
             gang = self._cluster.gangs.get(pod.gang) if pod.gang else None
             if gang is not None:
                 gang.lost_to = unit.name
+                if gang.below_minimum and not gang.running and not gang.binding:
+                    # its other members must not start without those
+                    gang.fallen = True
         message = f"{self._scheduler}: preempting to accommodate a higher priority {kind}"
         refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
         self._evictions.append(Evict(unit.name, refs, PREEMPTED, message))
@@ -64,7 +67,7 @@ class Eviction:
         if fence is None:
             return None
         self._cluster.stirred[key] = None
-        if fence.evicted:
+        if fence.evicted and not fence.restored:
             message = f"room that others were evicted for is lost: {message}"
             first = fence.pods[0]
             lone = first.gang is None

@@ -26,6 +26,8 @@ class Fence(msgspec.Struct, gc=False, eq=False):
     pods: list[PodState]
     evicted: bool
     """Somebody was evicted for it, as far as is known."""
+    restored: bool
+    """It was found on the pods, and nobody knows yet whether all who were to go have been told to."""
     waits_for: int
     """How many were on their way out of its nodes when it was put up: told once, not counted down."""
     neighbours: frozenset[str]
@@ -45,7 +47,15 @@ class Fences:
     def of(self, unit: str) -> Fence | None:
         return self._fences.get(unit)
 
-    def put_up(self, unit: str, places: Iterable[tuple[PodState, str]], *, priority: int, evicted: bool) -> Fence:
+    def put_up(
+        self,
+        unit: str,
+        places: Iterable[tuple[PodState, str]],
+        *,
+        priority: int,
+        evicted: bool,
+        restored: bool = False,
+    ) -> Fence:
         """Keeps these places for the unit, in place of what was kept before."""
         before = self.take_down(unit)
         kept: list[PodState] = []
@@ -59,6 +69,7 @@ class Fences:
             priority=priority,
             pods=kept,
             evicted=evicted or (before is not None and before.evicted),
+            restored=restored,
             waits_for=sum(pod.leaving for pod in there),
             neighbours=frozenset(pod.uid for pod in there),
         )

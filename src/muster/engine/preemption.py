@@ -123,6 +123,7 @@ class Preemption:
         if fence is not None:
             loss = self._loss(unit, fence, now)
             if loss is None:
+                fence.restored = False
                 return Room.KEPT
             self._eviction.lose(unit.key, *loss)
         thought = self._think(unit, blocked, now)

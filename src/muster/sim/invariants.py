@@ -111,6 +111,7 @@ class Invariants:
         for decision in decisions:
             if isinstance(decision, Bind):
                 self._check_bind(decision, scene)
+                stood.discard(decision.unit)
             elif isinstance(decision, Release):
                 self._check_release(decision, scene)
             elif isinstance(decision, PodCondition):
@@ -221,7 +222,7 @@ class Invariants:
         if whole is not None:
             self._fences.check(decision, whole, scene, again=again)
         if pods[0].spec.scheduling_group is not None:
-            self._check_gang_bind(scene.gangs[decision.unit], decision)
+            self._check_gang_bind(decision, scene)
         self._fences.bound(decision, scene)
         scene.bind(decision)
         if unit is not None:
@@ -266,8 +267,9 @@ class Invariants:
             raise BrokenRuleError("over-commit", f"{placement.pod} does not fit on {placement.node}: {place.room}")
         take(needs, place)
 
-    def _check_gang_bind(self, gang: Gang, decision: Bind) -> None:
+    def _check_gang_bind(self, decision: Bind, scene: Scene) -> None:
         """All or nothing; but what is half bound already may be tried again as long as its time lasts."""
+        gang = scene.gangs[decision.unit]
         if gang.group is None:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
         if gang.started or (gang.group.metadata.uid in self._started and not gang.fallen):
@@ -279,6 +281,7 @@ class Invariants:
             return
         kept = {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
         more = kept | {placement.uid for placement in decision.pods} - self._binds.held.keys()
+        more |= scene.bound.get(gang.key, set())
         have = gang.bound + gang.binding + len(more)
         if have < gang.minimum:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound with {have} of {gang.minimum}: {decision.pods}")

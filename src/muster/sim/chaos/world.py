@@ -19,7 +19,7 @@ from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.reading import OURS
 from muster.sim.recount import recount
-from muster.sim.world import BindFate, Faults, World
+from muster.sim.world import BindFate, Faults, Happened, World
 
 START = 1_700_000_000.0
 OTHER = "other"
@@ -214,7 +214,12 @@ class ChaosWorld(World):
             raise BrokenRuleError("livelock", f"{_MOST_CALLS} calls of decide at one instant")
         if errors := engine.tally.errors:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
-        self._watches[name].before(decisions)
+        try:
+            self._watches[name].before(decisions)
+        except BrokenRuleError:
+            # nobody carries them out, but the story tells them
+            self.history += [Happened(now, decision) for decision in decisions]
+            raise
         self.seen.update(f"decisions: {type(decision).__name__}" for decision in decisions)
         self.seen.update(f"lost: {decision.why}" for decision in decisions if isinstance(decision, Lost))
 

@@ -52,6 +52,8 @@ class Scene:
         """Units that may be decided, best first; those that were are taken out."""
         self._rest: dict[str, Waiting] = {}
         """Members of units that were bound without them."""
+        self.bound: dict[str, set[str]] = {}
+        """By unit: pods that are bound in this batch."""
         self.said: dict[str, tuple[str, str, str]] = {}
         """By UID: reason, message and nomination, for pods of which something is said in this batch."""
         self.takers: dict[str, Taker] = {}
@@ -132,6 +134,7 @@ class Scene:
         """The pods take their room; nothing is kept for the unit any more."""
         for placement in decision.pods:
             pod = self._world.pods[placement.uid]
+            self.bound.setdefault(decision.unit, set()).add(placement.uid)
             self.doubtful.pop(placement.uid, None)
             if placement.node in self._world.nodes:
                 self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))

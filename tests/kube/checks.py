@@ -31,6 +31,8 @@ class Life:
         self.gone = False
         self.grace = None
         """The seconds it was given to stop, by whoever first asked it to."""
+        self.bound_at = self.ended_at = None
+        """Resource versions from which on it had a node, and took no room there any more; they grow with time."""
 
     @property
     def phase(self):
@@ -173,6 +175,7 @@ class History:
         node = pod["spec"].get("nodeName")
         if node and node not in life.nodes:
             life.nodes.append(node)
+            life.bound_at = int(pod["metadata"]["resourceVersion"])
         self._book(life)
 
     def _gone(self, life):
@@ -184,8 +187,8 @@ class History:
             if life.takes_room:
                 self._on_node[node][life.uid] = life.cpu
                 self.fullest[node] = max(self.fullest[node], sum(self._on_node[node].values()))
-            else:
-                self._on_node[node].pop(life.uid, None)
+            elif self._on_node[node].pop(life.uid, None) is not None:
+                life.ended_at = int(life.pod["metadata"]["resourceVersion"])
 
 
 # --- what must hold ---------------------------------------------------------------------------

@@ -230,10 +230,9 @@ class Stage:
     def bindings(self):
         return self.record("create", "pods/binding")
 
-    def deletions(self, *, by_replicas=True):
-        """Those that were not refused."""
-        found = [each for each in self.record("delete", "pods") if each.code < 400]
-        return [each for each in found if each.user.startswith("muster-") is by_replicas]
+    def deletions(self):
+        """Those that replicas asked for, and that were not refused."""
+        return [each for each in self.record("delete", "pods") if each.code < 400 and each.user.startswith("muster-")]
 
     def nominations(self):
         """Writes that say of a pod where room is kept for it; (write, node) each."""

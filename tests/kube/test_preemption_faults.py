@@ -53,8 +53,10 @@ def test_a_gang_is_evicted_whole_for_another_and_leaves_in_peace(stage, nodes):
     nominations = [write for write, _ in stage.nominations()]
     assert sorted(write.name for write in nominations) == ["high-0", "high-1", "high-2"]
     assert max(write.answered for write in nominations) < min(each.came for each in stage.deletions())
-    gone = max(each.came for each in stage.deletions(by_replicas=False))
-    assert all(each.came > gone for each in stage.bindings() if each.name.startswith("high"))
+    high = stage.history.of("high")
+    theirs = {node for life in high for node in life.nodes}
+    in_their_way = [stage.life(name) for name in deleted(stage) if stage.life(name).nodes[0] in theirs]
+    assert min(life.bound_at for life in high) > max(life.ended_at for life in in_their_way)
     assert not nominated(stage)
     waits = [message for _, _, reason, message in stage.said("high") if reason == "Unschedulable"]
     needs = "needs 3 × 8 cpu, 4 nodes have room for none (for 4 if nothing else ran)"
@@ -109,7 +111,7 @@ def test_the_next_replica_goes_on_with_what_one_that_was_killed_had_begun(stage,
     stage.check()
 
 
-def test_a_replica_that_takes_over_evicts_nobody_again(stage, nodes):
+def test_a_replica_that_takes_over_evicts_nobody_again_and_gives_the_room_to_nobody_else(stage, nodes):
     nodes(stage.plane, 4)
     first = stage.leader(lease=SHORT)
     fill(stage, 4)
@@ -119,7 +121,14 @@ def test_a_replica_that_takes_over_evicts_nobody_again(stage, nodes):
     stage.history.until(lambda: len(stage.evicted) == 4, "the evictions")
     places = nominated(stage)
     first.kill()
+    stage.pods([pod("rival", cpu="4", priority="low")])
     second.wait_for("leading")
+    stage.wait("rival")
+    stage.let_go(min(stage.leaving))
+    # who has placed this one has seen that room is free
+    stage.pods([pod("tiny", cpu="0", priority="low")])
+    stage.run("tiny")
+    assert not stage.life("rival").nodes
     stage.let_go(*stage.leaving)
     stage.started("high")
 

@@ -287,6 +287,8 @@ class Decider:
 
     def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial) -> Tried:
         self._audit.record(Attempt(self._now, verdict))
+        # now that its pods say where room is kept for them
+        self._decisions += self.eviction.take()
         wants = trial.wants()
         work = _WORK_PER_REFUSAL + len(wants) * (self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks

@@ -108,7 +108,7 @@ class Engine:
                 self._line.wake()
             self._tell_overtaken()
         self._line.end_turn()
-        decisions = self._decisions + self._decider.eviction.take()
+        decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions
 

@@ -26,7 +26,7 @@ class Eviction:
         self._evictions: list[Decision] = []
 
     def take(self) -> list[Decision]:
-        """The evictions since this was last asked; to be told last, when all say where their room is kept."""
+        """The evictions since this was last asked; to be told when the unit's pods say where room is kept for them."""
         taken, self._evictions = self._evictions, []
         return taken
 

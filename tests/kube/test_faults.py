@@ -366,10 +366,10 @@ def test_a_gang_that_is_refused_by_a_kubelet_as_soon_as_it_has_started_is_undone
 def test_a_gang_that_lost_a_node_says_so_and_what_replaces_its_member_goes_first(stage, nodes):
     nodes(stage.plane, 3)
     stage.leader()
+    stage.pods([pod("older", cpu="8", nodeSelector={"kubernetes.io/hostname": "new0"})])
+    stage.wait("older")
     stage.gang("train", 3, cpu="8")
     stage.started("train")
-    stage.pods([pod("older", cpu="8")])
-    stage.wait("older")
     lose_node(stage, "train-1")
     assert stage.says("train", "MembersLost", status="True", kind=BELOW) == "2 of 3 members are bound"
     stage.pods([pod("train-again", gang="train", cpu="8")])

@@ -290,7 +290,7 @@ class Decider:
         # now that its pods say where room is kept for them
         self._decisions += self.eviction.take()
         wants = trial.wants()
-        work = _WORK_PER_REFUSAL + len(wants) * (self._cluster.nodes.capacity // _NODES_PER_WORK)
+        work = self.preemption.work + _WORK_PER_REFUSAL + len(wants) * (self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
         room_for = trial.lacking if verdict.outcome is Outcome.PREEMPTING else verdict.needed
         return Tried(unit, verdict.outcome, work, wants, verdict.needed, room_for)

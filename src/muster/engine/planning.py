@@ -8,7 +8,7 @@ Who cannot be put back is a victim, and none of them could be spared.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -53,6 +53,8 @@ class Plan(NamedTuple):
         """Pods to evict."""
         return [pod for victim in self.victims if not victim.kept for pod in victim.pods]
 
+
+_Found = TypeVar("_Found")
 
 Thinking = Generator[int, None, Plan | None]
 """A plan that is being made: yields work done, returns the plan."""
@@ -106,8 +108,7 @@ class Planner:
             looking = self._candidates.everywhere(unit=gang.key, priority=gang.priority)
             victims += yield from _as_work(looking)
         work = _WORK_PER_VICTIM * len(victims)
-        ordered, _ = self._candidates.spared_first(victims)
-        yield work
+        ordered, _ = yield from _as_work(self._candidates.spared_first(victims))
         scale = self._scale(gang, trial, ground, ordered)
         yield work
         if not scale.enough:
@@ -217,7 +218,7 @@ class Planner:
         victims = [v for v in self._fences.lower_than(pod.priority) if any(p.kept == node for p in v.pods)]
         if pod.preempts:
             victims += self._candidates.on(node, unit=pod.uid, priority=pod.priority)
-        ordered, forbidden = self._candidates.spared_first(victims, as_upstream=True)
+        ordered, forbidden = _at_once(self._candidates.spared_first(victims, as_upstream=True))
         occupied = [self._occupied(victim) for victim in ordered]
         if self._views.needs_resources_only(pod.pod_class):
             scale: Scale = OneNode(pod.pod_class, row, ground.usage.free, occupied)
@@ -291,12 +292,22 @@ class Planner:
         return occupied
 
 
-def _as_work(looking: Generator[int, None, list[Victim]]) -> Generator[int, None, list[Victim]]:
+def _as_work(looking: Generator[int, None, _Found]) -> Generator[int, None, _Found]:
+    """The same, with the work it takes for what it has looked at."""
     while True:
         try:
             yield _WORK_PER_VICTIM * next(looking)
         except StopIteration as done:
-            found: list[Victim] = done.value
+            found: _Found = done.value
+            return found
+
+
+def _at_once(looking: Generator[int, None, _Found]) -> _Found:
+    while True:
+        try:
+            next(looking)
+        except StopIteration as done:
+            found: _Found = done.value
             return found
 
 

@@ -81,6 +81,8 @@ class Preemption:
         self._eviction = eviction
         self._tally = tally
         self._thought = _NO_THOUGHT
+        self.work = 0
+        """What the last look for room took, in microseconds."""
 
     # --- what others ask ---
 
@@ -119,6 +121,7 @@ class Preemption:
 
     def make_room(self, unit: Unit, blocked: Bools | None, now: float) -> Room:
         """Sees to it that a unit that has no place gets one if others leave."""
+        self.work = 0
         fence = self._fences.of(unit.key)
         if fence is not None:
             loss = self._loss(unit, fence, now)
@@ -144,11 +147,10 @@ class Preemption:
         if thought.version != version:
             again = thought.again + 1 if thought.version[0] == unit.key else 0
             thought = self._thought = _Thought(version, self._planner.plan(unit, blocked=blocked, now=now), again)
-        work = 0
-        while not thought.ready and (work < WORK_AT_ONCE or thought.again > _MOST_STARTS):
+        while not thought.ready and (self.work < WORK_AT_ONCE or thought.again > _MOST_STARTS):
             try:
                 assert thought.thinking is not None
-                work += next(thought.thinking)
+                self.work += next(thought.thinking)
             except StopIteration as done:
                 thought.ready, thought.plan = True, done.value
         return thought

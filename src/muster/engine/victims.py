@@ -52,19 +52,26 @@ class Candidates:
         """The same for one node; gangs that go whole take their members elsewhere with them."""
         return self._of(self._cluster.on_node.get(node, {}).values(), {unit: None}, priority)
 
-    def spared_first(self, victims: list[Victim], *, as_upstream: bool = False) -> tuple[list[Victim], int]:
+    def spared_first(
+        self, victims: list[Victim], *, as_upstream: bool = False
+    ) -> Generator[int, None, tuple[list[Victim], int]]:
         """Most precious first: whose eviction a budget forbids, then by importance; and how many those are.
 
         What budgets allow is given to the least important first, since they are the first to go; upstream gives it to
-        the most important first, and may then evict them instead of others.
+        the most important first, and may then evict them instead of others.  Yields how many it has seen.
         """
         ordered = sorted(victims, key=_key)
         ordered.sort(key=self._importance, reverse=True)
+        yield len(ordered)
         if not self._cluster.budgets:
             return ordered, 0
         account = self._cluster.budgets.account()
-        spend = ordered if as_upstream else reversed(ordered)
-        forbidden = {id(v) for v in spend if not v.kept and account.overdraws(v.pods)}
+        spend = ordered if as_upstream else ordered[::-1]
+        forbidden: set[int] = set()
+        for first in range(0, len(spend), _PODS_AT_ONCE):
+            some = spend[first : first + _PODS_AT_ONCE]
+            forbidden.update(id(v) for v in some if not v.kept and account.overdraws(v.pods))
+            yield len(some)
         ordered.sort(key=lambda victim: id(victim) not in forbidden)
         return ordered, len(forbidden)
 

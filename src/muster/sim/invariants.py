@@ -358,7 +358,7 @@ class Invariants:
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
-        self._words.check_gang(decision, gang, reached=reached)
+        self._words.check_gang(decision, gang, scene, reached=reached)
         if decision.aspect is Aspect.BELOW_MINIMUM:
             self._life.check_condition(decision, gang)
 

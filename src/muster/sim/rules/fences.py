@@ -46,7 +46,8 @@ class Fences:
         for pod in unit.pods:
             uid = pod.metadata.uid
             node = scene.said[uid][2] if uid in scene.said else pod.status.nominated_node_name
-            if node in self._world.nodes:
+            stands = uid in scene.said or uid in self._lost or uid not in self.broken
+            if stands and node in self._world.nodes:
                 scene.keep(pod, node)
                 self._mend(uid)
 

@@ -71,14 +71,15 @@ class Passes:
     def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str], again: bool) -> None:
         """A unit is being bound to nodes, perhaps once more; gangs in `unsure` may be in backoff."""
         lasting = self._lasting(scene)
-        for passed in scene.waiting:
-            if passed.order >= unit.order:
-                return
-            if passed.gang is None or not nodes & self._reading.usable(passed, lasting):
+        for passed in (*scene.waiting, *scene.rest.values()):
+            if passed.order >= unit.order or passed.gang is None or not passed.pods:
+                continue
+            if not nodes & self._reading.usable(passed, lasting):
                 continue
             count = self._count(passed, scene)
             count.perhaps += 1
-            if again or passed.key in unsure or not self._reading.fits(passed, lasting):
+            sure = not again and passed.key not in unsure and passed.key not in scene.rest
+            if not sure or not self._reading.fits(passed, lasting):
                 continue
             count.sure += 1
             self.seen["gangs that were passed"] += 1

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from muster.api.times import seconds
 from muster.api.wire import Pod
 from muster.engine.decisions import Bind, PodCondition, PodRef
+from muster.gangs.model import Aspect
 from muster.sim.plain import Needs, Place, take, unit_of
 from muster.sim.reading import ENDED, Gang, Reading, Waiting
 from muster.sim.world import World
@@ -50,12 +51,14 @@ class Scene:
         self.gangs = gangs
         self.waiting: list[Waiting] = sorted(reading.waiting(gangs), key=lambda unit: unit.order)
         """Units that may be decided, best first; those that were are taken out."""
-        self._rest: dict[str, Waiting] = {}
-        """Members of units that were bound without them."""
+        self.rest: dict[str, Waiting] = {}
+        """By unit: members of units that were bound without them."""
         self.bound: dict[str, set[str]] = {}
         """By unit: pods that are bound in this batch."""
         self.said: dict[str, tuple[str, str, str]] = {}
         """By UID: reason, message and nomination, for pods of which something is said in this batch."""
+        self.gangs_said: dict[tuple[str, Aspect], tuple[str, str, str]] = {}
+        """By gang: status, reason and message, of those of which something is said in this batch."""
         self.takers: dict[str, Taker] = {}
         """By UID: on nodes that are there."""
         self.doubtful: dict[str, Taker] = {}
@@ -93,7 +96,7 @@ class Scene:
 
     def unit_or_rest(self, key: str) -> Waiting | None:
         """The unit, or what is left to place of it."""
-        return self._rest.get(key) or self.unit(key)
+        return self.rest.get(key) or self.unit(key)
 
     def priority_of(self, pod: Pod) -> int:
         """At which it can be evicted: its gang's where there is one."""
@@ -143,7 +146,7 @@ class Scene:
         if unit is not None:
             bound = {placement.uid for placement in decision.pods}
             left = [pod for pod in unit.pods if pod.metadata.uid not in bound]
-            self._rest[unit.key] = unit._replace(need=1, pods=left)
+            self.rest[unit.key] = unit._replace(need=1, pods=left)
         self.waiting = [unit for unit in self.waiting if unit.key != decision.unit]
 
     def say(self, decision: PodCondition) -> None:

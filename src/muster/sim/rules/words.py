@@ -50,7 +50,7 @@ class Words:
             if _said(pod, scene) == (decision.reason, decision.message, node):
                 raise BrokenRuleError("noise", f"{ref.pod} says so already: {decision.message}")
 
-    def check_gang(self, decision: GangCondition, gang: Gang, *, reached: bool) -> None:
+    def check_gang(self, decision: GangCondition, gang: Gang, scene: Scene, *, reached: bool) -> None:
         """`reached`: it had its minimum bound, now or before."""
         said = gang.said if decision.aspect is Aspect.STARTED else gang.below
         if decision.aspect is Aspect.STARTED:
@@ -59,8 +59,11 @@ class Words:
             if gang.says_started and not decision.holds:
                 raise BrokenRuleError("gang condition", f"{gang.key} goes back to not started")
         new = ("True" if decision.holds else "False", decision.reason, decision.message)
-        if said is not None and (said.status, said.reason, said.message) == new:
+        stands = None if said is None else (said.status, said.reason, said.message)
+        about = gang.key, decision.aspect
+        if scene.gangs_said.get(about, stands) == new:
             raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")
+        scene.gangs_said[about] = new
 
     # --- at rest ---
 

@@ -10,6 +10,7 @@ import http.client
 import itertools
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -160,6 +161,11 @@ class Stage:
     def run(self, *names):
         """Waits until these pods run."""
         self.history.until(lambda: all(self.life(name).phase == "Running" for name in names), f"{names} to run")
+
+    def next_second(self):
+        """Waits until what is made is younger than what is there: ages are in whole seconds."""
+        now = int(time.time())
+        until(lambda: int(time.time()) > now, "the next second", 2)
 
     def wait(self, *names):
         """Waits until these pods say that they do."""

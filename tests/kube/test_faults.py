@@ -368,6 +368,7 @@ def test_a_gang_that_lost_a_node_says_so_and_what_replaces_its_member_goes_first
     stage.leader()
     stage.pods([pod("older", cpu="8", nodeSelector={"kubernetes.io/hostname": "new0"})])
     stage.wait("older")
+    stage.next_second()
     stage.gang("train", 3, cpu="8")
     stage.started("train")
     lose_node(stage, "train-1")

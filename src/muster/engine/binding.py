@@ -10,7 +10,6 @@ from __future__ import annotations
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
-from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
@@ -98,7 +97,7 @@ class Binding:
             # the failed bind may have landed after all: its room stays taken until the pod is gone
             return
         gang = cluster.gangs.get(pod.gang) if pod.gang else None
-        if not _still_fits(pod, cluster.nodes) or (gang is not None and _fell_apart(gang)):
+        if not _still_fits(pod, cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
             self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
@@ -258,10 +257,16 @@ def _bind_error(gang: GangState) -> str:
     return min((pod.bind_error for pod in unbound if pod.bind_error), default="")
 
 
-def _still_fits(pod: PodState, nodes: NodeTable) -> bool:
-    """Its node is there, and has not shrunk below what is on it."""
-    row = nodes.rows.get(pod.node)
-    return row is not None and all(nodes.usage.free[resource, row] >= 0 for resource, _ in pod.pod_class.room)
+def _still_fits(pod: PodState, cluster: Cluster) -> bool:
+    """Its node is there, and has not shrunk below what is on it; what is kept there comes on top of that."""
+    row = cluster.nodes.rows.get(pod.node)
+    if row is None:
+        return False
+    free = {resource: int(cluster.nodes.usage.free[resource, row]) for resource, _ in pod.pod_class.room}
+    for kept in cluster.kept_on.get(pod.node, {}).values():
+        for resource, amount in kept.pod_class.room:
+            free[resource] = free.get(resource, 0) + amount
+    return all(free[resource] >= 0 for resource, _ in pod.pod_class.room)
 
 
 def _fell_apart(gang: GangState) -> bool:

@@ -56,7 +56,7 @@ class Bypass:
         self._views = views
         self._would_fit = would_fit
         self._factor = profile.fairness.passes_per_member
-        self._waiting: dict[str, Overtaken] = {}
+        self.waiting: dict[str, Overtaken] = {}
         self._in_order: list[Overtaken] = []
         self._usable: dict[tuple[PodClass, ...], Bools] = {}
         """The nodes that classes could use, as of `_version`."""
@@ -70,12 +70,8 @@ class Bypass:
     def __len__(self) -> int:
         return self._held
 
-    @property
-    def any_wait(self) -> bool:
-        return bool(self._waiting)
-
     def of(self, key: str) -> Overtaken | None:
-        return self._waiting.get(key)
+        return self.waiting.get(key)
 
     def begin(self) -> None:
         """All that ran before this scheduler came is known."""
@@ -89,11 +85,11 @@ class Bypass:
         gang, factor = unit.gang, self._factor
         if gang is None or factor is None:
             return
-        entry = self._waiting.get(unit.key)
+        entry = self.waiting.get(unit.key)
         limit = max(1, int(factor * gang.present))
         kinds = tuple(sorted(classes, key=lambda c: c.order))
         if entry is None:
-            entry = self._waiting[unit.key] = Overtaken(unit, unit.order, kinds, limit)
+            entry = self.waiting[unit.key] = Overtaken(unit, unit.order, kinds, limit)
             entry.passed = self._passed_before(entry, gang)
             insort(self._in_order, entry, key=_order)
         elif entry.order != unit.order:
@@ -105,7 +101,7 @@ class Bypass:
 
     def leaves(self, key: str) -> None:
         """It started, went, or cannot fit: it holds nothing."""
-        entry = self._waiting.pop(key, None)
+        entry = self.waiting.pop(key, None)
         if entry is not None:
             del self._in_order[self._place(entry)]
             if entry.held:
@@ -134,7 +130,7 @@ class Bypass:
     def reached(self) -> list[Unit]:
         """Gangs for which nodes are held since this was last asked; they want to be told."""
         reached, self._reached = self._reached, {}
-        return [self._waiting[key].unit for key in reached if key in self._waiting]
+        return [self.waiting[key].unit for key in reached if key in self.waiting]
 
     def blocked(self, order: Order) -> Bools | None:
         """Rows that a unit of this order may not use, since they are held for others before it."""

@@ -135,7 +135,7 @@ class Decider:
 
     def _small(self, unit: Unit) -> Small | None:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
-        if self.fences.of(unit.key) is not None:
+        if unit.key in self.fences.by_unit:
             return None
         if unit.pod is not None:
             return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
@@ -151,8 +151,9 @@ class Decider:
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""
-        self._bind(small.unit, list(zip(small.pods, rows, strict=True)))
-        return self._success(small.unit, len(rows), len(rows))
+        name = small.unit.name
+        self._bind(small.unit, name, list(zip(small.pods, rows, strict=True)))
+        return self._success(small.unit, name, len(rows), len(rows))
 
     # --- one unit ---
 
@@ -244,8 +245,9 @@ class Decider:
         self.fences.take_down(unit.key)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)
-        self._bind(unit, trial.places)
-        return self._success(unit, trial.placed, trial.needed)
+        name = unit.name
+        self._bind(unit, name, trial.places)
+        return self._success(unit, name, trial.placed, trial.needed)
 
     def _would_fit(self, gang: GangState, usage: Usage) -> bool:
         return not self._search.find(gang, Ground(usage)).lacking
@@ -263,7 +265,7 @@ class Decider:
 
     # --- what follows ---
 
-    def _bind(self, unit: Unit, binds: list[tuple[PodState, int]]) -> None:
+    def _bind(self, unit: Unit, name: str, binds: list[tuple[PodState, int]]) -> None:
         """The pods are on their way; their room is taken already."""
         gang, names = unit.gang, self._cluster.nodes.names
         if gang is not None and gang.fallen:
@@ -275,13 +277,13 @@ class Decider:
             self._cluster.note(pod, names[row])
             if gang is not None:
                 gang.count(pod)
-        if self.bypass.any_wait:
+        if self.bypass.waiting:
             self.bypass.leaves(unit.key)
             self.bypass.passes(unit.order, [row for _, row in binds])
-        self._decisions.append(Bind(unit.name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
+        self._decisions.append(Bind(name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
 
-    def _success(self, unit: Unit, placed: int, needed: int) -> Tried:
-        verdict = Verdict(unit=unit.name, outcome=Outcome.PLACED, placed=placed, needed=needed)
+    def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:
+        verdict = Verdict(unit=name, outcome=Outcome.PLACED, placed=placed, needed=needed)
         self._audit.record(Attempt(self._now, verdict))
         return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 

@@ -101,9 +101,15 @@ class Engine:
                     break
                 continue
             tried, untried = self._decider.decide(unit, self._line.pop, now)
-            work -= sum(map(self._file, tried))
+            done = sum(map(self._file, tried))
+            self._line.spend(done)
+            work -= done
             for left in untried:
                 self._line.push(left)
+            if self.cluster.nodes.usage.freed:
+                # deciding freed room, and it belongs to the best who waits for it
+                self._unbooked = self._line.notice()
+                work = 0 if self._unbooked else work
             if tried[-1].outcome is not Outcome.PLACED:
                 self._line.wake()
             self._tell_overtaken()
@@ -192,7 +198,8 @@ class Engine:
             failures = pod.bind_failures
             unit = Unit(pod.uid, None, pod, (1, *order), failures=failures, refusals=failures, tried_at=self._now)
             self._units[pod.uid] = unit
-            self._keep_again(unit, [pod])
+            if self._new:
+                self._keep_again(unit, [pod])
         if pod.held is not None:
             self._hold(unit)
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
@@ -214,7 +221,8 @@ class Engine:
             # new, or deleted and made again under its name
             self._drop(key)
             unit = self._units[key] = Unit(key, gang, None, self._order(gang))
-            self._keep_again(unit, list(gang.candidates.values()))
+            if self._new:
+                self._keep_again(unit, list(gang.candidates.values()))
         unit.changes += 1
         if not gang.candidates and not gang.binding:
             unit.failures = unit.refusals = 0
@@ -286,8 +294,6 @@ class Engine:
 
     def _keep_again(self, unit: Unit, pods: list[PodState]) -> None:
         """What a scheduler before us kept for the unit stands on its pods."""
-        if not self._new:
-            return
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:
@@ -401,7 +407,8 @@ class Engine:
             self._line.push(unit)
             return tried.work
         unit.tried_at = self._now
-        self._line.spend(tried.work, failing=unit.failures > 1 and tried.outcome is not Outcome.PLACED)
+        if unit.failures > 1 and tried.outcome is not Outcome.PLACED:
+            self._line.spend_in_vain(tried.work)
         unit.needed = tried.needed
         unit.had_started = unit.gang is not None and unit.gang.has_started
         if tried.outcome is Outcome.ERROR:

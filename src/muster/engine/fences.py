@@ -39,13 +39,13 @@ class Fences:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._fences: dict[str, Fence] = {}
+        self.by_unit: dict[str, Fence] = {}
 
     def __len__(self) -> int:
-        return len(self._fences)
+        return len(self.by_unit)
 
     def of(self, unit: str) -> Fence | None:
-        return self._fences.get(unit)
+        return self.by_unit.get(unit)
 
     def put_up(
         self,
@@ -73,12 +73,12 @@ class Fences:
             waits_for=sum(pod.leaving for pod in there),
             neighbours=frozenset(pod.uid for pod in there),
         )
-        self._fences[unit] = fence
+        self.by_unit[unit] = fence
         return fence
 
     def take_down(self, unit: str) -> Fence | None:
         """Nothing is kept for the unit any more."""
-        fence = self._fences.pop(unit, None)
+        fence = self.by_unit.pop(unit, None)
         if fence is not None:
             for pod in fence.pods:
                 self._cluster.give_up(pod)
@@ -91,7 +91,7 @@ class Fences:
 
     def lift(self, unit: str, usage: Usage) -> None:
         """Gives a trial the room that is kept for the unit."""
-        fence = self._fences.get(unit)
+        fence = self.by_unit.get(unit)
         for pod in fence.pods if fence else ():
             row = self._cluster.nodes.rows.get(pod.kept)
             if row is not None:
@@ -108,7 +108,7 @@ class Fences:
                 started=float("-inf"),
                 kept=fence.unit,
             )
-            for fence in self._fences.values()
+            for fence in self.by_unit.values()
             if fence.priority < priority
         ]
 

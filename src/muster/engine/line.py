@@ -71,20 +71,26 @@ class Line:
             self._queue.push(unit)
         self._aside.clear()
 
-    def spend(self, work: int, *, failing: bool) -> None:
-        """So much work went into a unit, which failed again or did not."""
-        self._share.spend(work, failing=failing)
+    def spend(self, work: int) -> None:
+        """So much work went into units."""
+        self._share.spend(work)
+
+    def spend_in_vain(self, work: int) -> None:
+        """So much of it went into one that keeps failing."""
+        self._share.spend_in_vain(work)
 
     # --- moving ---
 
     def push(self, unit: Unit) -> None:
         """Ready now."""
-        self._waiting.leave(unit.key)
+        if unit.where is Where.WAITING:
+            self._waiting.leave(unit.key)
         self._queue.push(unit)
 
     def enqueue(self, unit: Unit) -> None:
         """Ready now, or when its backoff is over."""
-        self._waiting.leave(unit.key)
+        if unit.where is Where.WAITING:
+            self._waiting.leave(unit.key)
         if unit.failures > 1:
             size = len(unit.gang.candidates) if unit.gang else 1
             wait = self._backoff
@@ -99,7 +105,8 @@ class Line:
 
     def move(self, unit: Unit, where: Where) -> None:
         """Held, or nowhere."""
-        self._waiting.leave(unit.key)
+        if unit.where is Where.WAITING:
+            self._waiting.leave(unit.key)
         self._queue.move(unit, where)
 
     def park(self, unit: Unit, wants: dict[PodClass, int], room_for: int, *, may_evict: bool) -> None:

@@ -138,9 +138,12 @@ class Share:
         self._most = most
         self._all = self._failing = 0.0
 
-    def spend(self, work: int, *, failing: bool) -> None:
+    def spend_in_vain(self, work: int) -> None:
+        self._failing += work
+
+    def spend(self, work: int) -> None:
+        """All of it, what was in vain too."""
         self._all += work
-        self._failing += work * failing
         if self._all > _REMEMBERED_WORK:
             self._all /= 2
             self._failing /= 2

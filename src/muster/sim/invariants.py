@@ -229,7 +229,8 @@ class Invariants:
             nodes = {placement.node for placement in decision.pods}
             unsure = self._mixed | self._binds.refused
             self._passes.bound(unit, nodes, scene, unsure=unsure, again=uids <= again)
-            self._passes.forget(unit)
+            if not uids <= again:
+                self._passes.forget(unit)
         self._evictions.bound(decision.unit)
 
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:

@@ -13,6 +13,8 @@ from benchmarks.shapes import foreign, full_cluster, group, partly_filled, pod
 from muster.engine.changes import Change, GroupGone, PodGone, PodSeen
 from muster.engine.decisions import Bind
 from muster.engine.engine import Engine
+from muster.framework.profile import Fairness
+from muster.plugins.registry import ProfileParts, default_parts, make_profile
 
 _REPEATS = 5
 
@@ -78,57 +80,84 @@ def small_gangs() -> None:
 
 def deep_queue() -> None:
     """A full cluster; every 0.1 s ten pods end and others take their room.  Once a second a gang comes that waits
-    until what ends next makes room for it."""
+    until what ends next makes room for it, and may pass all others."""
     gangs, rounds = 10_000, 200
     title(
         f"{gangs:,} waiting gangs of distinct classes, 1,000 full nodes, 100 pods ending per second, and one that fits"
     )
-    rng = random.Random(3)
-    engine, running = full_cluster(1_000, pods_per_node=20)
-    changes: list[Change] = []
-    for g in range(gangs):
-        changes.append(group(f"w-{g:05d}", 2))
-        changes += [
-            pod(f"w-{g:05d}-{i}", cpu_milli=4_000 + g, memory_gib=1, index=i, gang=f"w-{g:05d}") for i in range(2)
-        ]
-    first = Calls(engine)
-    first.apply(changes)
-    gc.freeze()  # as a driver does once it has read the cluster: what is there now is there to stay
-    first.decide(1.0)
-    line("first refusal of all of them", f"{first.spent:.2f} s", f"longest decide {first.longest * 1000:.1f} ms")
-    assert len(engine.audit.story("bench/w-00000")) == 1
-    gc.freeze()
-    calls = Calls(engine)
-    waits: list[float] = []
-    now = 1.0
-    for number in range(rounds):
-        name = f"fits-{number}"
-        engine.apply([group(name, 4, created=now)])
-        engine.apply([pod(f"{name}-{i}", cpu_milli=900, memory_gib=1, index=i, gang=name) for i in range(4)])
-        assert not placements(calls.decide(now))
-        for tenth in range(10):
-            now += 0.1
-            nodes = rng.sample(sorted(running), 10)
-            engine.apply([PodGone(running[node].pop()) for node in nodes])
-            start = perf_counter()
-            starts = placements(calls.decide(now))
-            if starts:
-                waits.append(perf_counter() - start)
-                engine.apply([PodGone(placed.uid) for placed in starts])
-                engine.apply([GroupGone(f"bench/{name}")])
-            refill = [foreign(f"r-{number}-{tenth}-{node}", node, cpu_milli=1_000, memory_gib=1) for node in nodes]
-            for node, change in zip(nodes, refill, strict=True):
-                running[node].append(change.pod.metadata.uid)
-            engine.apply(refill)
+    queue = _DeepQueue(gangs, Fairness(passes_per_member=None))
+    line(
+        "first refusal of all of them",
+        f"{queue.calls.spent:.2f} s",
+        f"longest decide {queue.calls.longest * 1000:.1f} ms",
+    )
+    calls, waits = queue.run(rounds)
     assert len(waits) == rounds, len(waits)
     waits.sort()
-    seconds = sorted(calls.seconds)
     line(
         "the one that fits starts, after the room is there, within",
         f"median {waits[len(waits) // 2] * 1000:.1f} ms",
         f"99 % {waits[len(waits) * 99 // 100] * 1000:.1f} ms",
     )
+    _decide_line(calls)
+
+
+def overtaken() -> None:
+    """The same, but no gang is passed for ever: soon all nodes are held, and the ones that would fit wait too."""
+    gangs, rounds = 10_000, 20
+    title(f"{gangs:,} waiting gangs of distinct classes that others may pass four times")
+    calls, waits = _DeepQueue(gangs, Fairness()).run(rounds)
+    line(f"{rounds} gangs that would fit", f"{len(waits)} start")
+    _decide_line(calls)
+
+
+def _decide_line(calls: Calls) -> None:
+    seconds = sorted(calls.seconds)
     line("decide calls", f"median {seconds[len(seconds) // 2] * 1000:.2f} ms", f"longest {seconds[-1] * 1000:.1f} ms")
+
+
+class _DeepQueue:
+    """Gangs of two that wait on 1,000 full nodes; `calls` has their first refusals."""
+
+    def __init__(self, gangs: int, fairness: Fairness) -> None:
+        profile = make_profile(ProfileParts(plugins=default_parts(), fairness=fairness))
+        self._engine, self._running = full_cluster(1_000, pods_per_node=20, profile=profile)
+        changes: list[Change] = []
+        for g in range(gangs):
+            name = f"w-{g:05d}"
+            changes.append(group(name, 2))
+            changes += [pod(f"{name}-{i}", cpu_milli=4_000 + g, memory_gib=1, index=i, gang=name) for i in range(2)]
+        self.calls = Calls(self._engine)
+        self.calls.apply(changes)
+        gc.freeze()  # as a driver does once it has read the cluster: what is there now is there to stay
+        self.calls.decide(1.0)
+        assert len(self._engine.audit.story("bench/w-00000")) == 1
+        gc.freeze()
+
+    def run(self, rounds: int) -> tuple[Calls, list[float]]:
+        """The calls, and how long each gang that started took once there was room."""
+        rng, engine, running = random.Random(3), self._engine, self._running
+        calls, waits, now = Calls(engine), [], 1.0
+        for number in range(rounds):
+            name = f"fits-{number}"
+            engine.apply([group(name, 4, created=now)])
+            engine.apply([pod(f"{name}-{i}", cpu_milli=900, memory_gib=1, index=i, gang=name) for i in range(4)])
+            assert not placements(calls.decide(now))
+            for tenth in range(10):
+                now += 0.1
+                nodes = rng.sample(sorted(running), 10)
+                engine.apply([PodGone(running[node].pop()) for node in nodes])
+                start = perf_counter()
+                starts = placements(calls.decide(now))
+                if starts:
+                    waits.append(perf_counter() - start)
+                    engine.apply([PodGone(placed.uid) for placed in starts])
+                    engine.apply([GroupGone(f"bench/{name}")])
+                refill = [foreign(f"r-{number}-{tenth}-{node}", node, cpu_milli=1_000, memory_gib=1) for node in nodes]
+                for node, change in zip(nodes, refill, strict=True):
+                    running[node].append(change.pod.metadata.uid)
+                engine.apply(refill)
+        return calls, waits
 
 
 def cluster_size() -> None:
@@ -178,5 +207,6 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "lone-pods": lone_pods,
     "small-gangs": small_gangs,
     "deep-queue": deep_queue,
+    "overtaken": overtaken,
     "cluster-size": cluster_size,
 }

@@ -27,6 +27,7 @@ from muster.api.wire import (
 )
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.engine import Engine
+from muster.framework.profile import Profile
 from muster.plugins.defaults import default_profile
 
 GIB = 1024**3
@@ -76,9 +77,9 @@ def partly_filled(count: int, seed: int = 1) -> Engine:
     return engine
 
 
-def full_cluster(count: int, *, pods_per_node: int) -> tuple[Engine, dict[str, list[str]]]:
+def full_cluster(count: int, *, pods_per_node: int, profile: Profile) -> tuple[Engine, dict[str, list[str]]]:
     """An engine that knows `count` equal nodes without a free cpu; and the UIDs of what runs, by node."""
-    engine = Engine(default_profile())
+    engine = Engine(profile)
     running: dict[str, list[str]] = {}
     changes: list[Change] = []
     for index in range(count):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import count
 from typing import Protocol
 
 import structlog
@@ -46,6 +47,8 @@ _log = structlog.get_logger()
 
 # changes come in bursts: those of so short a while are taken in together
 _GATHER_SECONDS = 0.002
+# so often the reason of a deletion is tried to be written before the deletion goes without
+_INSISTENT_TRIES = 6
 # about 10 ms of taking in, then others get their turn
 _CHANGES_AT_ONCE = 2_000
 
@@ -227,15 +230,18 @@ class Scheduler:
         what = "releasing" if isinstance(decision, Release) else "evicting"
         _log.warning(what, unit=decision.unit, pods=len(decision.pods), why=decision.message)
         for pod in decision.pods:
-            send = partial(
-                writes.delete_pod,
-                self._client,
-                pod,
-                reason=decision.reason,
-                message=decision.message,
-                at=self._clock(),
-            )
+            send = partial(self._send_deletion, pod, decision, self._clock(), count())
             self._outbox.put(Errand(Urgency.RELEASE, send, subject=f"delete {pod.uid}", lasting=True))
+
+    async def _send_deletion(self, pod: PodRef, decision: Release | Evict, at: float, tries: Iterator[int]) -> None:
+        await writes.delete_pod(
+            self._client,
+            pod,
+            reason=decision.reason,
+            message=decision.message,
+            at=at,
+            insist=next(tries) < _INSISTENT_TRIES,
+        )
 
     def _pod_condition(self, decision: PodCondition) -> None:
         since = self._clock() if decision.transition else None

@@ -63,6 +63,8 @@ class Line:
             if unit.failures <= 1 or self._share.left or not len(self._queue):
                 return unit
             self._aside.append(unit)
+            # the room that it was woken for is offered to the next
+            self.wake()
         return self._aside.pop(0) if self._aside else None
 
     def end_turn(self) -> None:

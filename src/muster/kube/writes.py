@@ -113,8 +113,14 @@ async def _after_conflict(client: Client, placement: Placement, conflict: ApiErr
 # --- pods ---
 
 
-async def delete_pod(client: Client, pod: PodRef, *, reason: str, message: str, at: float) -> None:
-    """Says on the pod why it goes, then deletes it with its own grace period."""
+async def delete_pod(
+    client: Client, pod: PodRef, *, reason: str, message: str, at: float, insist: bool = False
+) -> None:
+    """Says on the pod why it goes, then deletes it with its own grace period.
+
+    Where it cannot be said for want of rights, the pod goes all the same, unless the caller insists: a server that has
+    just started does not know anybody's rights yet.
+    """
     namespace, name = _split(pod.pod)
     said = {
         "type": "DisruptionTarget",
@@ -129,7 +135,8 @@ async def delete_pod(client: Client, pod: PodRef, *, reason: str, message: str, 
             patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [said]}}
             await _patch_status(client, PODS, pod.pod, patch)
         except ApiError as error:
-            if error.code in (404, 429) or error.code >= 500:
+            no_right = error.code == 401 or (error.code == 403 and "cannot patch resource" in error.message)
+            if error.code in (404, 429) or error.code >= 500 or (no_right and insist):
                 raise
             # it goes all the same: the reason is a courtesy, the room that it holds is not
         await client.request("DELETE", PODS.path(namespace, name), body=_encode(options))

@@ -36,6 +36,7 @@ class Cluster:
         self.levels = Levels()
         self.lasting: dict[str, PodState] = {}
         """Pods that take room and belong to their node."""
+        self.lasting_version = 0
         self.stirred: dict[str, None] = {}
         """Units (gang or pod UID) for which room is kept on nodes where something changed; to be emptied."""
         self.budgets = Budgets()
@@ -89,6 +90,7 @@ class Cluster:
             self.leaving[pod.uid] = pod
         if pod.lasting:
             self.lasting[pod.uid] = pod
+            self.lasting_version += 1
         if self.kept_on:
             self._stir(node)
         there = self.on_node.get(node)
@@ -100,7 +102,9 @@ class Cluster:
         """The pod gives its room back."""
         self.version += 1
         self.leaving.pop(pod.uid, None)
-        self.lasting.pop(pod.uid, None)
+        if pod.lasting:
+            self.lasting.pop(pod.uid, None)
+            self.lasting_version += 1
         if self.kept_on:
             self._stir(pod.node)
         there = self.on_node[pod.node]

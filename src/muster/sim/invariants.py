@@ -118,7 +118,7 @@ class Invariants:
                 self._words.check_pods(decision, scene)
                 scene.say(decision)
             elif isinstance(decision, GangCondition):
-                self._check_gang_condition(decision, scene)
+                self._check_gang_condition(decision, scene, evicted=evicted)
             elif isinstance(decision, Evict):
                 self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
             elif isinstance(decision, Lost):
@@ -354,14 +354,14 @@ class Invariants:
                 raise BrokenRuleError("no pod lost", f"{ref.pod} is released but has no node")
         scene.leave(decision.pods)
 
-    def _check_gang_condition(self, decision: GangCondition, scene: Scene) -> None:
+    def _check_gang_condition(self, decision: GangCondition, scene: Scene, *, evicted: set[str]) -> None:
         gang = scene.gangs.get(decision.gang)
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
         self._words.check_gang(decision, gang, scene, reached=reached)
         if decision.aspect is Aspect.BELOW_MINIMUM:
-            self._life.check_condition(decision, gang)
+            self._life.check_condition(decision, gang, evicted=evicted)
 
     # --- the world ---
 

@@ -129,8 +129,9 @@ class Evictions:
     def _check_proof(self, unit: Waiting, scene: Scene, gone: set[str]) -> None:
         """The members have places, which hold once all have left who leave; and they are as many as are needed."""
         mine = scene.kept_for(unit.key)
-        if len(mine) < unit.need:
-            raise BrokenRuleError("proof", f"{unit.key} evicts, has places for {len(mine)} and needs {unit.need}")
+        need = unit.need - self._doubtful(unit, scene)
+        if len(mine) < need:
+            raise BrokenRuleError("proof", f"{unit.key} evicts, has places for {len(mine)} and needs {need}")
         room = scene.places(gone=gone, kept=lambda keep: keep.unit != unit.key and keep.priority >= unit.priority)
         for uid, keep in mine.items():
             pod = self._world.pods[uid]
@@ -138,9 +139,13 @@ class Evictions:
                 raise BrokenRuleError("proof", f"{key_of(pod)} has no room on {keep.node} even with the victims gone")
             take(keep.needs, room[keep.node])
 
+    def _doubtful(self, unit: Waiting, scene: Scene) -> int:
+        """Members that perhaps have a place already."""
+        return sum(pod.metadata.uid in scene.doubtful for pod in unit.pods)
+
     def _check_minimal(self, unit: Waiting, scene: Scene, victims: dict[str, set[str]], blocked: set[str]) -> None:
         """Nobody could be spared, and nobody more precious was taken than needed.  All else counts as it was."""
-        if not self._reading.exact(unit) and len(self._reading.wanted(unit)) > 1:
+        if self._doubtful(unit, scene) or len(self._reading.wanted(unit)) > 1:
             return
         need = len(scene.kept_for(unit.key))
         all_victims = set().union(*victims.values())

@@ -97,7 +97,10 @@ class Fences:
 
     def bound(self, decision: Bind, scene: Scene) -> None:
         """A unit is bound: nothing is kept for it any more, even if some of the binds will fail."""
-        self.broken.update(scene.kept_for(decision.unit))
+        bound = {placement.uid for placement in decision.pods}
+        self.broken.update(bound)
+        self._lost.update({uid: decision.unit for uid in scene.kept_for(decision.unit) if uid not in bound})
+        self.broken.update(self._lost)
 
     def _overflow(self, scene: Scene, evicted: set[str], by: int = _LOWEST) -> set[str]:
         """Where more is kept than there will be, those of lower priority have lost: they learn it in their turn."""

@@ -67,9 +67,13 @@ class Life:
         if grace is None or not gang.below_minimum or self._world.now < since + grace:
             raise BrokenRuleError("release", f"{decision.unit} is released although it has started")
 
-    def check_condition(self, decision: GangCondition, gang: Gang) -> None:
-        """It says so if it has started and is below its minimum, and takes it back if it is not."""
-        if decision.holds and not gang.below_minimum:
+    def check_condition(self, decision: GangCondition, gang: Gang, *, evicted: set[str]) -> None:
+        """It says so if it has started and is below its minimum, and takes it back if it is not.
+
+        All in `evicted` count no longer.
+        """
+        hit = any(pod.metadata.uid in evicted for pod in gang.members)
+        if decision.holds and not gang.below_minimum and not (gang.says_started and hit):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
         if not decision.holds and (gang.bound < gang.minimum or not gang.says_below):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")

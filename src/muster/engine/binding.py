@@ -114,7 +114,8 @@ class Binding:
         if gang.unbound == 0:
             if not gang.has_started:
                 self._intake.started(gang, now)
-            gang.fallen, gang.below_since, gang.lost_to, gang.rounds = False, None, "", 0
+                gang.rounds = 0
+            gang.fallen, gang.below_since, gang.lost_to = False, None, ""
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
         elif gang.below_minimum:

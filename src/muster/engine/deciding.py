@@ -270,6 +270,9 @@ class Decider:
         gang, names = unit.gang, self._cluster.nodes.names
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
+        if gang is not None and gang.has_started:
+            # what others were evicted for is done: these members are in
+            gang.rounds = 0
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)

@@ -110,7 +110,8 @@ class Engine:
                 # deciding freed room, and it belongs to the best who waits for it
                 self._unbooked = self._line.notice()
                 work = 0 if self._unbooked else work
-            if tried[-1].outcome is not Outcome.PLACED:
+                self._line.wake()
+            elif tried[-1].outcome is not Outcome.PLACED:
                 self._line.wake()
             self._tell_overtaken()
         self._line.end_turn()

@@ -123,7 +123,7 @@ class Fences:
                 return Loss.NODE, f"node {pod.kept} is gone"
         nodes = list(dict.fromkeys(pod.kept for pod in fence.pods))
         for node in nodes:
-            if not self._has_room(node, now, patience):
+            if not self._has_room(fence, node, now, patience):
                 return self._who_took(fence, [node], now, patience)
         return None
 
@@ -134,13 +134,18 @@ class Fences:
             return None
         return self._who_took(fence, nodes, now, patience)
 
-    def _has_room(self, node: str, now: float, patience: float) -> bool:
-        """Whether the node holds all that is on it or kept on it, once those have left who are leaving."""
+    def _has_room(self, fence: Fence, node: str, now: float, patience: float) -> bool:
+        """Whether the node holds all that is on it, or kept on it against the unit, once the leaving have left."""
         row = self._cluster.nodes.rows[node]
         free = self._cluster.nodes.usage.free[:, row].copy()
         for pod in self._leaving(node, now, patience):
             for resource, amount in pod.pod_class.room:
                 free[resource] += amount
+        for pod in self._cluster.kept_on[node].values():
+            other = self.by_unit.get(pod.gang or pod.uid)
+            if other is not None and other.priority < fence.priority:
+                for resource, amount in pod.pod_class.room:
+                    free[resource] += amount
         asked = {resource for pod in self._cluster.kept_on[node].values() for resource, _ in pod.pod_class.room}
         return all(free[resource] >= 0 for resource in asked)
 

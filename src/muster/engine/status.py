@@ -193,7 +193,7 @@ class Status:
             gang.said = (False, "", why)
             pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
             self._warn(why, action="Scheduling", pods=pods)
-            self._not_ready(gang, why)
+        self._not_ready(gang, why)
 
 
 _UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED, FELL)

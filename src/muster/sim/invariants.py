@@ -314,7 +314,7 @@ class Invariants:
         unit, mine = scene.unit(key), scene.kept_for(key)
         if unit is None or len(mine) < unit.need:
             return False
-        room = scene.places(gone=scene.leaving, doubtful=True, kept=lambda keep: keep.unit != key)
+        room = scene.places(gone=scene.leaving, perhaps=True, kept=lambda keep: keep.unit != key)
         for uid, keep in mine.items():
             place = room[keep.node]
             if not self._reading.admits(keep.node, keep.needs, self._world.pods[uid]) or not fits(keep.needs, place):
@@ -366,7 +366,7 @@ class Invariants:
     # --- the world ---
 
     def _check_room(self, scene: Scene) -> None:
-        taken, left = scene.places(), scene.places(doubtful=True)
+        taken, left = scene.places(), scene.places(perhaps=True)
         for name, place in taken.items():
             short = {resource: amount for resource, amount in place.room.items() if amount < 0}
             if min(left[name].room.values()) >= 0:

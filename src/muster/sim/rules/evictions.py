@@ -171,7 +171,7 @@ class Evictions:
         }
 
     def _hoped(self, unit: Waiting, scene: Scene, gone: set[str]) -> Places:
-        return scene.places(gone=gone, doubtful=True, kept=lambda keep: keep.unit != unit.key)
+        return scene.places(gone=gone, perhaps=True, kept=lambda keep: keep.unit != unit.key)
 
     def _holds(self, unit: Waiting, need: int, places: Places, blocked: set[str]) -> bool:
         """Whether so many of the unit's members go on places that it may surely use."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from muster.api.wire import Pod
 from muster.engine.decisions import Bind, Decision, Evict, Lost, Placement, PodCondition
 from muster.sim.plain import fits, take
 from muster.sim.reading import Reading, Waiting
@@ -42,14 +43,21 @@ class Fences:
                 del self._lost[uid]
 
     def renew(self, unit: Waiting, scene: Scene) -> None:
-        """Somebody is evicted for the unit: what its pods say is kept for it."""
+        """Somebody is evicted for the unit: what its pods say is kept for it, even if that was lost before."""
         for pod in unit.pods:
             uid = pod.metadata.uid
-            node = scene.said[uid][2] if uid in scene.said else pod.status.nominated_node_name
-            stands = uid in scene.said or uid in self._lost or uid not in self.broken
-            if stands and node in self._world.nodes:
-                scene.keep(pod, node)
-                self._mend(uid)
+            if uid in self._lost and uid in scene.perhaps:
+                self._stand(pod, scene)
+        for pod in unit.pods:
+            uid = pod.metadata.uid
+            # the same node as before a bind that failed
+            lacks = len(scene.kept_for(unit.key)) < unit.need
+            if lacks and uid in scene.perhaps and uid not in scene.doubtful:
+                self._stand(pod, scene)
+
+    def _stand(self, pod: Pod, scene: Scene) -> None:
+        scene.keep(pod, scene.perhaps[pod.metadata.uid].node)
+        self._mend(pod.metadata.uid)
 
     def _mend(self, uid: str) -> None:
         self.broken.discard(uid)

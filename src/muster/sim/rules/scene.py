@@ -67,6 +67,8 @@ class Scene:
         """Those whose room will be free soon."""
         self.kept: dict[str, Keep] = {}
         """By UID."""
+        self.perhaps: dict[str, Keep] = {}
+        """By UID: room that pods are nominated to, and that is perhaps not kept any more, or is again."""
         for uid, pod in world.pods.items():
             self._read(uid, pod, broken=broken, patience=patience)
 
@@ -80,8 +82,8 @@ class Scene:
             if deleted is not None and self._world.now <= seconds(deleted) + patience:
                 self.leaving.add(uid)
         nominated = pod.status.nominated_node_name
-        if nominated in self._world.nodes and uid not in broken and reading.waits(pod):
-            self.keep(pod, nominated)
+        if nominated in self._world.nodes and reading.waits(pod):
+            self.keep(pod, nominated, sure=uid not in broken)
 
     def doubt(self, uid: str, node: str) -> None:
         """The pod perhaps takes room on the node."""
@@ -112,24 +114,24 @@ class Scene:
         self,
         *,
         gone: Container[str] = (),
-        doubtful: bool = False,
+        perhaps: bool = False,
         kept: Callable[[Keep], bool] = lambda keep: False,
     ) -> Places:
-        """The room without those who are `gone`, with what is `kept` taken."""
+        """The room without those who are `gone`, and what is `kept` taken; and what `perhaps` is taken or kept."""
         places = self._reading.empty()
         for uid, taker in self.takers.items():
             if uid not in gone:
                 take(taker.needs, places[taker.node])
-        for taker in self.doubtful.values() if doubtful else ():
+        for taker in self.doubtful.values() if perhaps else ():
             take(taker.needs, places[taker.node])
-        for keep in self.kept.values():
-            if kept(keep) and keep.node in places:
+        for keep in (*self.kept.values(), *self.perhaps.values()) if perhaps else self.kept.values():
+            if kept(keep):
                 take(keep.needs, places[keep.node])
         return places
 
     def left_for(self, unit: Waiting) -> Places:
         """The room that surely nobody else has or keeps."""
-        return self.places(doubtful=True, kept=lambda keep: keep.unit != unit.key)
+        return self.places(perhaps=True, kept=lambda keep: keep.unit != unit.key)
 
     # --- decisions ---
 
@@ -138,7 +140,8 @@ class Scene:
         for placement in decision.pods:
             pod = self._world.pods[placement.uid]
             self.bound.setdefault(decision.unit, set()).add(placement.uid)
-            self.doubtful.pop(placement.uid, None)
+            for known in (self.doubtful, self.kept, self.perhaps):
+                known.pop(placement.uid, None)
             if placement.node in self._world.nodes:
                 self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))
         self.drop(decision.unit)
@@ -155,20 +158,22 @@ class Scene:
         for ref, node in zip(decision.pods, nodes, strict=True):
             self.said[ref.uid] = decision.reason, decision.message, node
             self.kept.pop(ref.uid, None)
+            self.perhaps.pop(ref.uid, None)
             pod = self._world.pods.get(ref.uid)
             if pod is not None and node in self._world.nodes:
                 self.keep(pod, node)
 
-    def keep(self, pod: Pod, node: str) -> None:
+    def keep(self, pod: Pod, node: str, *, sure: bool = True) -> None:
         keep = Keep(unit_of(pod), self.priority_of(pod), node, self._reading.needs_of(pod))
-        self.kept[pod.metadata.uid] = keep
+        self.perhaps.pop(pod.metadata.uid, None)
+        (self.kept if sure else self.perhaps)[pod.metadata.uid] = keep
 
     def drop(self, unit: str) -> list[str]:
-        """Nothing is kept for the unit any more; for which pods it was."""
-        dropped = list(self.kept_for(unit))
+        """Nothing is kept for the unit any more, unless it gets the same again; for which pods it was."""
+        dropped = self.kept_for(unit)
         for uid in dropped:
-            del self.kept[uid]
-        return dropped
+            self.perhaps[uid] = self.kept.pop(uid)
+        return list(dropped)
 
     def leave(self, pods: Iterable[PodRef]) -> None:
         self.leaving.update(ref.uid for ref in pods)

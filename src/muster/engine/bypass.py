@@ -196,7 +196,9 @@ class Bypass:
 
     def _fits(self, entry: Overtaken) -> bool:
         version, gang = self._cluster.nodes.described.end, entry.unit.gang
-        assert gang is not None
+        if gang is None or gang.declared is None:
+            # its object is gone, and it will be too
+            return False
         if entry.version != version:
             entry.fits, entry.version = self._would_fit(gang, self._lasting()), version
         return entry.fits

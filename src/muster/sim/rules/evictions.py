@@ -100,7 +100,7 @@ class Evictions:
             there = ref.uid in scene.takers or ref.uid in scene.doubtful
             if pod is None or not (there or self._stranded(pod)):
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and takes no room")
-            if ref.uid in scene.leaving:
+            if ref.uid in scene.leaving or pod.metadata.deletion_timestamp is not None:
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and is leaving already")
             priority = scene.priority_of(pod)
             if priority >= unit.priority:
@@ -123,8 +123,10 @@ class Evictions:
         return pod.spec.scheduling_group is not None and bool(self._reading.node_of(pod))
 
     def _stays(self, pod: Pod, scene: Scene, decision: Evict) -> bool:
-        uid = pod.metadata.uid
-        return uid in scene.takers and uid not in scene.leaving and all(ref.uid != uid for ref in decision.pods)
+        uid, leaves = pod.metadata.uid, pod.metadata.deletion_timestamp is not None
+        if uid not in scene.takers or uid in scene.leaving or leaves:
+            return False
+        return all(ref.uid != uid for ref in decision.pods)
 
     def _check_proof(self, unit: Waiting, scene: Scene, gone: set[str]) -> None:
         """The members have places, which hold once all have left who leave; and they are as many as are needed."""

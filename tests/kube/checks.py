@@ -1,5 +1,6 @@
 """What happened to the pods of a namespace, and what must hold of it whatever went wrong."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -80,7 +81,8 @@ class History:
         self._ending = True
         # ends the read that the thread is in
         if (connection := self._connection) is not None and connection.sock is not None:
-            connection.sock.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):  # the other side was faster
+                connection.sock.shutdown(socket.SHUT_RDWR)
         self._thread.join()
 
     # --- questions ---

@@ -89,9 +89,9 @@ class Stage:
         return self
 
     def __exit__(self, *_):
-        self.history.__exit__()
         for replica in self.replicas:
             replica.kill()
+        self.history.__exit__()
         self.plane.kubectl("delete", "lease", "muster", "-n", "muster-system", "--ignore-not-found")
 
     # --- what a test does ---

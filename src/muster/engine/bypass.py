@@ -26,6 +26,7 @@ from muster.framework.views import Views
 # about 10 ms with 1,000 nodes
 _CLASSES_AT_ONCE = 256
 _CLASSES_KEPT = 4_096
+_ANY_NUMBER = 2**31
 
 
 class Overtaken(msgspec.Struct, gc=False, eq=False):
@@ -126,6 +127,11 @@ class Bypass:
         return entry
 
     # --- those who pass ---
+
+    @property
+    def slack(self) -> int:
+        """So many units may be decided at once before anybody has been passed too often."""
+        return min((entry.limit - entry.passed for entry in self.waiting.values()), default=_ANY_NUMBER)
 
     def passes(self, order: Order, rows: Iterable[int]) -> None:
         """A unit started on these rows: all who wait before it and could have used one of them were passed."""

@@ -124,7 +124,11 @@ class Decider:
     def _collect(self, first: Small, following: Callable[[], Unit | None]) -> tuple[list[Small], Unit | None]:
         """Small units for one window, and the unit that ended the run because it is none."""
         run, pods, classes = [first], len(first.pods), {first.pod_class}
-        while pods < self._stream.window and len(classes) < CLASSES_AT_ONCE and (unit := following()) is not None:
+        most = self.bypass.slack
+        while pods < self._stream.window and len(classes) < CLASSES_AT_ONCE and len(run) < most:
+            unit = following()
+            if unit is None:
+                break
             small = self._small(unit)
             if small is None:
                 return run, unit

@@ -29,6 +29,8 @@ REPLICAS = "muster-replicas"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster"
 SHORT = (4, 3, 1)
 """Seconds of a lease that a test waits for the end of: duration, deadline of its renewal, time between tries."""
+LONG = (120, 90, 2)
+"""That of one that outlives the API server, however long it takes to come back."""
 BELOW = "PodGroupBelowMinimum"
 PRIORITIES = {"high": 100, "low": -100}
 GRACE_SECONDS = 60
@@ -91,6 +93,8 @@ class Stage:
     def __exit__(self, *_):
         for replica in self.replicas:
             replica.kill()
+            # shown if the test has failed
+            print(replica.tail())
         self.history.__exit__()
         self.plane.kubectl("delete", "lease", "muster", "-n", "muster-system", "--ignore-not-found")
 

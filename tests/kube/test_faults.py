@@ -20,7 +20,7 @@ from muster.kube.connection import load
 from tests.kube.checks import until
 from tests.kube.conftest import needs_native_groups
 from tests.kube.cutting_proxy import CuttingProxy
-from tests.kube.stage import BELOW, LEASE, REPLICAS, SHORT, UNLUCKY, Stage, denied, fragile_plane, pod
+from tests.kube.stage import BELOW, LEASE, LONG, REPLICAS, SHORT, UNLUCKY, Stage, denied, fragile_plane, pod
 
 pytestmark = needs_native_groups
 
@@ -65,7 +65,7 @@ def few_seats(fragile):
 def test_a_gang_is_completed_after_the_api_server_died_in_the_middle_of_it(stage, nodes):
     nodes(stage.plane, 60)
     journal = stage.folder / "journal"
-    muster = stage.leader(journal=journal)
+    muster = stage.leader(journal=journal, lease=LONG)
     stage.gang("train", 400)
     stage.history.until_bound("train", 50)
     stage.plane.apiserver.restart()
@@ -111,7 +111,7 @@ def test_a_gang_starts_on_a_server_that_rejects_what_is_more_than_a_few_requests
 def test_deletions_that_a_lost_history_hides_are_noticed(stage, nodes):
     nodes(stage.plane, 10)
     with CuttingProxy(stage.plane.server) as way:
-        muster = stage.leader(through=way)
+        muster = stage.leader(through=way, lease=LONG)
         stage.gang("first", 80)
         stage.started("first")
         stage.gang("second", 80)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.kube.checks import until
 from tests.kube.conftest import needs_native_groups
-from tests.kube.stage import BELOW, GRACE_SECONDS, SHORT, Stage, denied, fragile_plane, pod
+from tests.kube.stage import BELOW, GRACE_SECONDS, LONG, SHORT, Stage, denied, fragile_plane, pod
 
 pytestmark = needs_native_groups
 
@@ -153,7 +153,7 @@ def test_nobody_is_evicted_before_it_is_written_for_whom(stage, nodes):
 
 def test_evictions_go_on_after_the_api_server_died_in_the_middle_of_them(stage, nodes):
     nodes(stage.plane, 10)
-    muster = stage.leader(rate=20)
+    muster = stage.leader(rate=20, lease=LONG)
     fill(stage, 10)
     stage.gang("high", 5, cpu="8", priority="high")
     stage.history.until(lambda: stage.evicted, "the first eviction")
@@ -229,12 +229,12 @@ def test_a_gang_is_passed_by_twice_as_many_as_it_has_members_and_by_no_more(stag
     stage.next_second()
     stage.pods([pod(f"late-{number}") for number in range(20)])
     stage.wait(*[f"late-{number}" for number in range(20)])
-    # as they end one by one, others take their place, until it is enough
+    # as these end, those take their place, until it is enough
     stage.let_go(*[f"early-{number}" for number in range(12)])
     until(lambda: "held for it" in says(stage, "big"), lambda: says(stage, "big"))
     assert "8 later units went first, so nodes that it can use are held for it" in says(stage, "big")
-    stage.let_go(*[f"early-{number}" for number in range(12, 32)])
-    stage.let_go(*[life.name for life in stage.history.lives.values() if life.name.startswith("late") and life.nodes])
+    stage.history.until(lambda: len(running(stage)) == 20 + 8, "who goes first to run")
+    stage.let_go(*running(stage))
     stage.started("big")
 
     order = [each.name.split("-")[0] for each in stage.bindings() if not each.name.startswith("early")]

@@ -17,7 +17,7 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import Stage
 from muster.cluster.resources import MEMORY
 from muster.cluster.usage import Usage
-from muster.engine import cycle, engine, intake, status
+from muster.engine import cycle, engine, intake, line, status
 from muster.engine.binding import Binding
 from muster.engine.changes import Failure
 from muster.engine.decisions import Bind, Placement
@@ -226,7 +226,7 @@ def a_change_of_the_minimum_is_not_heard(patch):
     patch(Intake, "_group_seen", deaf)
 
 
-@fault("gang condition")
+@fault("after the start")
 def failed_members_count(patch):
     count = GangState._count
 
@@ -318,7 +318,7 @@ def pods_that_end_keep_their_room(patch):
     patch(Cluster, "vacate", vacate)
 
 
-@fault("nobody waits who fits", "resizing")
+@fault("order", "resizing")
 def a_lowered_minimum_wakes_nobody(patch):
     def reconsider(self, unit, gang):
         if unit.where is not engine.Where.WAITING:
@@ -330,7 +330,7 @@ def a_lowered_minimum_wakes_nobody(patch):
 
 @fault("livelock", "stubborn")
 def there_is_no_backoff(patch):
-    patch(engine, "backoff_seconds", lambda failures, **more: 0.0)
+    patch(line, "backoff_seconds", lambda failures, **more: 0.0)
 
 
 # --- what is said ---
@@ -338,7 +338,7 @@ def there_is_no_backoff(patch):
 
 @fault("told")
 def refused_pods_are_not_told(patch):
-    patch(Status, "pods_wait", lambda self, pods, message: None)
+    patch(Status, "pods_wait", lambda self, pods, message, **more: None)
 
 
 @fault("text")
@@ -350,11 +350,11 @@ def refused_pods_are_told_in_other_words(patch):
 def pods_are_told_the_same_again(patch):
     wait = Status.pods_wait
 
-    def again(self, pods, message):
+    def again(self, pods, message, **more):
         pods = list(pods)
         for pod in pods:
             pod.said = None
-        wait(self, pods, message)
+        wait(self, pods, message, **more)
 
     patch(Status, "pods_wait", again)
 

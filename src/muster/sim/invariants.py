@@ -158,10 +158,11 @@ class Invariants:
 
     def _scene(self) -> Scene:
         gangs = self._reading.gangs()
-        # where others bind without knowing of ours, nodes need not shrink to be too small
-        full = {name for name, place in self._reading.places().items() if min(place.room.values()) < 0}
-        if self._binds.review(gangs, shrunk=self._excused | full):
-            gangs = self._reading.gangs()
+        if self._binds.held or self._binds.doubtful:
+            # where others bind without knowing of ours, nodes need not shrink to be too small
+            full = {name for name, place in self.room_left().items() if min(place.room.values()) < 0}
+            if self._binds.review(gangs, shrunk=self._excused | full):
+                gangs = self._reading.gangs()
         scene = Scene(self._world, self._reading, gangs, broken=self._fences.broken, patience=self._patience)
         for uid, placement in self._binds.doubtful.items():
             scene.doubt(uid, placement.node)
@@ -176,10 +177,11 @@ class Invariants:
 
     @property
     def troubled(self) -> bool:
-        """Whether the engine may know more than the objects say: of failed binds, backoff, half-bound gangs."""
+        """Whether the engine may know more than the objects say: of failed binds, backoff, passes, half-bound gangs."""
         scene = self._scene()
         return (
             bool(self._binds.failures)
+            or self._passes.any
             or any(gang.partial for gang in scene.gangs.values())
             or any(self._may_back_off(unit.key) for unit in scene.waiting)
         )
@@ -261,9 +263,11 @@ class Invariants:
         if not admits(node, pod) and not self._binds.tried_there(placement):
             raise BrokenRuleError("node rules", f"{placement.node} does not admit {placement.pod}")
         needs, place = self._reading.needs_of(pod), room[placement.node]
-        if any(collide(port, taken) for port in needs.ports for taken in place.ports):
+        # others may have taken it since; our kubelet will tell
+        excused = not self._alone and self._binds.tried_there(placement)
+        if any(collide(port, taken) for port in needs.ports for taken in place.ports) and not excused:
             raise BrokenRuleError("ports", f"{placement.pod} wants a port that is taken on {placement.node}")
-        excused = placement.node in self._excused and self._binds.tried_there(placement)
+        excused |= placement.node in self._excused and self._binds.tried_there(placement)
         if not fits(needs, place) and not excused:
             raise BrokenRuleError("over-commit", f"{placement.pod} does not fit on {placement.node}: {place.room}")
         take(needs, place)

@@ -31,7 +31,7 @@ MEMBERS_LOST = "MembersLost"
 Order = tuple[int, int, float, str]
 
 # right of return: what was lost of a gang that runs goes ahead of everything of its priority
-_LONG_AGO = 1e12
+_LONG_AGO = 4e9
 
 
 class Gang:

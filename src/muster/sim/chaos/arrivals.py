@@ -115,7 +115,7 @@ class Arrivals(Hand):
         scheduler: str = OURS,
     ) -> Pod:
         annotations: dict[str, str] = {}
-        if rng.random() < 0.35:
+        if rng.random() < (0.1 if "crowded" in self.mood else 0.35):
             annotations[RUN_SECONDS] = rng.choice(("1", "7", "20", "45"))
             if rng.random() < 0.3:
                 annotations[EXIT_CODE] = "1"

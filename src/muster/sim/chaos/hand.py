@@ -29,6 +29,7 @@ class Hand:
         self.gangs: dict[str, tuple[int, PodSpec]] = {}
         """By name: how many members its controller wants, and their shape."""
         self.step = 0
+        self._steps = len(recipe.plan)
         self.lost: dict[str, Node] = {}
 
     def any_node(self, rng: Random) -> Node | None:
@@ -66,7 +67,10 @@ class Hand:
         self.world.at(self.world.now + delay, create)
 
     def priority(self, rng: Random) -> int:
-        return rng.choice((0, 0, 5, 10)) if "priorities" in self.mood else 0
+        if "priorities" not in self.mood:
+            return 0
+        early = "crowded" in self.mood and self.step < self._steps // 3
+        return rng.choice((0, 0, 0, 5)) if early else rng.choice((0, 0, 5, 10))
 
     def scheduler(self, rng: Random) -> str:
         return OTHER if "beside" in self.mood and rng.random() < 0.4 else OURS

@@ -31,6 +31,7 @@ Mood = frozenset[str]
 # How often a world has each trouble.  "stubborn" has nodes where every bind fails; "hurry" gives the engine so
 # little budget that it decides one unit per call; "long" worlds last for hours, others for a minute or two.  "stuck"
 # pods stay after their grace is over, and an "impatient" engine does not wait for such; "beside" has a second engine.
+# In "crowded" worlds many come, few end by themselves, and who comes later is more important.
 _LIKELY = {
     "slow": 0.5,
     "transient": 0.3,
@@ -60,7 +61,7 @@ _LIKELY = {
     "held parts": 0.15,
     "taken down": 0.25,
     "daemons": 0.2,
-    "crowded": 0.4,
+    "crowded": 0.5,
     "hurry": 0.2,
     "beside": 0.12,
     "long": 0.03,
@@ -146,7 +147,8 @@ def _plan(rng: Random, mood: Mood, steps: int) -> list[Step]:
     kinds = [(kind, weight) for kind, weight, trouble in _KINDS if not trouble or trouble in mood]
     chosen = rng.choices([k for k, _ in kinds], weights=[w for _, w in kinds], k=steps)
     # arrivals first, or there is little to go wrong
-    chosen[: steps // 6] = rng.choices(("gang", "pod"), weights=(3, 1), k=steps // 6)
+    first = steps // (3 if "crowded" in mood else 6)
+    chosen[:first] = rng.choices(("gang", "pod"), weights=(3, 1), k=first)
     pace = (0.0, 2.0, 10.0, 60.0, 200.0, 400.0) if "long" in mood else (0.0, 0.3, 1.0, 2.0, 5.0, 9.0)
     delays = rng.choices(pace, weights=(6, 4, 4, 3, 2, 1), k=steps)
     return [Step(i, delay, kind) for i, (delay, kind) in enumerate(zip(delays, chosen, strict=True))]

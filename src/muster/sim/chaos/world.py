@@ -28,6 +28,8 @@ STUCK_SECONDS = "sim/stuck-seconds"
 """Annotation: for so long after it has stopped the pod does not go, since somebody's finalizer is on it."""
 _STUBBORN_SECONDS = 150.0
 _IMPATIENT = Preemption(patience_seconds=4.0)
+# what was miscounted once mostly stays so
+_RECOUNT_EVERY = 3
 # calls of decide at one instant; more than a few dozen are never needed
 _MOST_CALLS = 300
 
@@ -193,10 +195,16 @@ class ChaosWorld(World):
             self.seen["steps"] += 1
             for watch in self._watches.values():
                 watch.after()
-            for engine in (self.engine, *self._engines.values()) if self._recount else ():
-                recount(self, engine)
+            if self._recount and self.seen["steps"] % _RECOUNT_EVERY == 0:
+                self._count_again()
+
+    def _count_again(self) -> None:
+        for engine in (self.engine, *self._engines.values()):
+            recount(self, engine)
 
     def at_rest(self) -> None:
+        if self._recount:
+            self._count_again()
         for watch in self._watches.values():
             watch.at_rest()
 

@@ -165,11 +165,13 @@ class Evictions:
             )
 
     def _below(self, priority: int, unit: Waiting, scene: Scene) -> set[str]:
-        """Everybody of lower priority, the unit's own members apart."""
+        """Everybody of lower priority who could be evicted: not the unit itself, nor who is leaving anyway."""
         return {
             uid
             for uid, taker in scene.takers.items()
-            if scene.priority_of(taker.pod) < priority and unit_of(taker.pod) != unit.key
+            if scene.priority_of(taker.pod) < priority
+            and unit_of(taker.pod) != unit.key
+            and taker.pod.metadata.deletion_timestamp is None
         }
 
     def _hoped(self, unit: Waiting, scene: Scene, gone: set[str]) -> Places:

@@ -73,7 +73,7 @@ class Life:
         All in `evicted` count no longer.
         """
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
-        if decision.holds and not gang.below_minimum and not (gang.says_started and hit):
+        if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
         if not decision.holds and (gang.bound < gang.minimum or not gang.says_below):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")

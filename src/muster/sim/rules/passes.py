@@ -56,6 +56,11 @@ class Passes:
         self._counts.clear()
         self._ran = list(self._running(gangs))
 
+    @property
+    def any(self) -> bool:
+        """Whether somebody who waits may have been passed: a new scheduler would not count all of that."""
+        return any(count.perhaps for count in self._counts.values())
+
     def review(self, scene: Scene) -> None:
         """Gangs that no longer wait are not passed; numbers of members are noted."""
         there = {unit.gang.group.metadata.uid: unit for unit in scene.waiting if unit.gang and unit.gang.group}

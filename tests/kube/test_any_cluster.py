@@ -180,9 +180,9 @@ class Space:
         self.cluster.request("DELETE", f"{self.pods_path}/{name}", {"gracePeriodSeconds": 0})
 
 
-def pod_spec(*, cpu="1", scheduler="muster", node=None):
+def pod_spec(*, cpu="1", scheduler="muster", node=None, **more):
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
-    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]}
+    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container], **more}
     return spec | ({"schedulerName": scheduler} if scheduler else {}) | ({"nodeName": node} if node else {})
 
 
@@ -269,11 +269,13 @@ def test_a_group_that_nobody_uses_is_deleted_at_once(space, running):
 
 def test_of_two_waiting_groups_the_one_of_the_higher_class_goes_first(space, running, nodes):
     (node,) = nodes(space.cluster, 1, cpu="2")
-    for name, value in (("any-low", 10), ("any-high", 1000)):
+    classes = {"any-low": 10, "any-high": 1000, "any-top": 2000}
+    for name, value in classes.items():
         body = {"metadata": {"name": name}, "value": value}
         space.cluster.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body)
     try:
-        space.pod("before", cpu="2", node=node)
+        # above both, or they would have it evicted
+        space.pod("before", cpu="2", node=node, priorityClassName="any-top")
         space.gang("low", 2, priorityClassName="any-low")
         # the older goes first otherwise; the API counts in seconds
         made = int(time.time())
@@ -285,7 +287,7 @@ def test_of_two_waiting_groups_the_one_of_the_higher_class_goes_first(space, run
         space.until_bound("high", 2)
         assert space.bound("low") == 0
     finally:
-        for name in ("any-low", "any-high"):
+        for name in classes:
             space.cluster.request("DELETE", f"/apis/scheduling.k8s.io/v1/priorityclasses/{name}")
 
 

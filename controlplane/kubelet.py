@@ -165,7 +165,9 @@ class Kubelets:
                     step.method, step.path, body=msgspec.json.encode(step.body), content_type=step.content_type
                 )
             except ApiError as error:
-                if is_gone(error):
+                # a report that was under way when the pod was asked to go may come after that of its end
+                late = error.code == 422 and held.pod.metadata.deletion_timestamp is not None
+                if late or is_gone(error):
                     continue
                 if error.code != 429 and error.code < 500:
                     raise

@@ -27,7 +27,7 @@ from tests.kube.muster_process import MusterProcess
 DEPLOY = Path(__file__).parents[2] / "deploy" / "base"
 REPLICAS = "muster-replicas"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster"
-SHORT = (4, 3, 1)
+SHORT = (6, 5, 1)
 """Seconds of a lease that a test waits for the end of: duration, deadline of its renewal, time between tries."""
 LONG = (120, 90, 2)
 """That of one that outlives the API server, however long it takes to come back."""

@@ -40,6 +40,10 @@ __all__ = ["BrokenRuleError", "Invariants"]
 
 # stamps are whole seconds, so what the objects say of a time may be so much too early
 _STAMP_SECONDS = 1.0
+# so long after the last victim has left a gang must be whole, or is undone
+_WAITED_SECONDS = 5.0
+# a denial is final after 5 s; the try that is under way then may take long
+_DENIED_SECONDS = 16.0
 
 Gangs = dict[str, Gang]
 
@@ -82,6 +86,8 @@ class Invariants:
         """Those of them that the oracle found a place for while they waited."""
         self._started: set[str] = set()
         """UIDs of groups that had their minimum bound once."""
+        self._waited: dict[str, float] = {}
+        """By UID: until when half-bound gangs waited for others to leave, which they may whatever their time-out."""
         self._excused: set[str] = set()
         """Nodes that shrank below what is on them."""
 
@@ -344,7 +350,9 @@ class Invariants:
             raise BrokenRuleError("release", f"nothing of {decision.unit} is released")
         if gang.started:
             self._life.check_release(decision, gang)
-        elif not self._binds.denied_for_good(gang):
+        elif self._binds.denied_for_good(gang):
+            self._binds.undone(gang)
+        else:
             if not gang.bound:
                 raise BrokenRuleError("release", f"{decision.unit} is released but is not a half-bound gang")
             if gang.deadline is not None and gang.deadline > now:
@@ -385,16 +393,19 @@ class Invariants:
             return
         if gang.started:
             self._started.add(gang.group.metadata.uid)
-        if not gang.partial or gang.foreign or gang.holds_partial or self._waits_for_victims(gang, scene):
+        if not gang.partial or gang.foreign or gang.holds_partial:
             return
-        late = 0.0 if gang.deadline is None else self._world.now - gang.deadline
-        if late > _STAMP_SECONDS:
+        denied = self._binds.denied_for(gang)
+        if denied > _DENIED_SECONDS:
+            raise BrokenRuleError("denied for good", f"{gang.key} is half bound, and was denied {denied:g} s ago")
+        uid, now = gang.group.metadata.uid, self._world.now
+        if scene.kept_for(gang.key):
+            self._waited[uid] = now
+        late = 0.0 if gang.deadline is None else now - gang.deadline
+        if late > _STAMP_SECONDS and now > self._waited.get(uid, now - _WAITED_SECONDS) + _WAITED_SECONDS:
             raise BrokenRuleError(
                 "half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound, {late:g} s too long"
             )
-
-    def _waits_for_victims(self, gang: Gang, scene: Scene) -> bool:
-        return bool(scene.kept_for(gang.key))
 
     def _check_waits(self, unit: Waiting, scene: Scene) -> None:
         if not self._reading.exact(unit):

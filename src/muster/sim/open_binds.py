@@ -105,6 +105,17 @@ class OpenBinds:
     def _final(self, uid: str) -> bool:
         return uid in self._denied_at and self._world.now - self._denied_at[uid] >= _DENIED_SECONDS
 
+    def denied_for(self, gang: Gang) -> float:
+        """For how many seconds so many members have been denied that the gang cannot reach its minimum."""
+        since = sorted(self._denied_at[pod.metadata.uid] for pod in gang.candidates if self._final(pod.metadata.uid))
+        spare = gang.present - gang.minimum
+        return self._world.now - since[spare] if 0 <= spare < len(since) else 0.0
+
+    def undone(self, gang: Gang) -> None:
+        """The gang is released: its members are tried anew, as if for the first time."""
+        for pod in gang.members:
+            self._denied_at.pop(pod.metadata.uid, None)
+
     def _settled(self, uid: str) -> None:
         self.held.pop(uid, None)
         self.doubtful.pop(uid, None)

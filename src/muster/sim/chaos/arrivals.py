@@ -174,15 +174,22 @@ class Arrivals(Hand):
         return f"foreign pod {pod.metadata.name} on {node}"
 
     def take_kept_room(self, rng: Random) -> str:
-        """Another scheduler puts a pod where room is kept for one of ours."""
-        kept = {pod.status.nominated_node_name for pod in self.world.pods.values()}
-        pod = self._foreign(rng)
-        room = {name: place for name, place in self.world.invariants.room_left().items() if name in kept}
-        node = self.node_for(pod, rng, room)
-        if node is None:
+        """Another scheduler puts a pod where room is kept for one of ours, when the first victim is gone."""
+        kept = {pod.status.nominated_node_name for pod in self.world.pods.values()} & self.world.nodes.keys()
+        if not kept:
             return ""
-        self.world.create_pod(replace(pod, spec=replace(pod.spec, node_name=node)))
-        return f"foreign pod {pod.metadata.name} takes room that is kept on {node}"
+        thief = self._foreign(rng)
+
+        def steal(victim: Pod) -> bool:
+            """Whatever the victim took, the thief takes."""
+            if victim.spec.node_name not in kept or victim.spec.node_name not in self.world.nodes:
+                return False
+            spec = replace(thief.spec, containers=victim.spec.containers, node_name=victim.spec.node_name)
+            self.world.create_pod(replace(thief, spec=replace(spec, init_containers=(), overhead={})))
+            return True
+
+        self.world.thief = steal
+        return f"foreign pod {thief.metadata.name} takes room that is kept"
 
     def _foreign(self, rng: Random) -> Pod:
         pod = self._pod(self.name("f"), rng.choice(self.shapes), rng, priority=self.priority(rng), scheduler=OTHER)

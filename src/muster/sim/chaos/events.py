@@ -138,3 +138,44 @@ class Events(Turns):
         """Between the nomination and the eviction, or right after the eviction."""
         self.world.crash_at_eviction = rng.choice((0, 1))
         return "scheduler dies " + ("before", "after")[self.world.crash_at_eviction] + " its next eviction"
+
+    # --- bad timing ---
+
+    def at_next_eviction(self, rng: Random) -> str:
+        """Something else happens while victims are leaving."""
+        possible = [kind for kind, trouble in _TIMELY if trouble in self.mood or not trouble]
+        kind, delay = rng.choice(possible), rng.choice((0.0, 0.2, 1.0, 3.0))
+        chance, number = Random(rng.random()), 100 * self.step + 99
+
+        def happen() -> None:
+            self.step = number
+            getattr(self, kind)(chance)
+
+        self.world.after_eviction.append((delay, happen))
+        return f"{kind} {delay:g} s after the next eviction"
+
+    def cordon_kept_node(self, rng: Random) -> str:
+        kept = sorted({pod.status.nominated_node_name for pod in self.world.pods.values()} & self.world.nodes.keys())
+        return self._change_node(rng, "cordoned", among=kept, unschedulable=True) if kept else ""
+
+    def victim_ends(self, rng: Random) -> str:
+        """Who is to leave comes to its end by itself."""
+        leaving = [pod for pod in self.world.pods.values() if pod.metadata.deletion_timestamp is not None]
+        pod = self.pick(rng, (pod for pod in leaving if pod.status.phase == "Running"))
+        if pod is None:
+            return ""
+        self.world.end_pod(pod.metadata.uid, failed=rng.random() < 0.5)
+        return f"{pod.metadata.name} ends while it is leaving"
+
+
+# (kind of event, the trouble it belongs to): what is worst while victims are leaving
+_TIMELY = (
+    ("change_whom_room_is_kept_for", ""),
+    ("victim_ends", ""),
+    ("urgent", ""),
+    ("add_node", ""),
+    ("lose_kept_node", "node loss"),
+    ("cordon_kept_node", "node facts"),
+    ("take_kept_room", "foreign"),
+    ("restart", "restarts"),
+)

@@ -60,7 +60,9 @@ class Hand:
             if self.gangs.get(name) is not wanted:
                 return
             if isinstance(thing, Pod):
-                self.world.create_pod(thing)
+                # its name may have been given away meanwhile
+                if self.world.find_pod(f"{NAMESPACE}/{thing.metadata.name}") is None:
+                    self.world.create_pod(thing)
             elif f"{NAMESPACE}/{name}" not in self.world.groups:
                 self.world.create_group(thing)
 

@@ -127,7 +127,8 @@ class ChaosEngine(Engine):
 class ChaosWorld(World):
     """`crash_in` counts down at every point where a scheduler can die: before each decision, around each bind.
 
-    In `crash_at_eviction` stands how many evictions it carries out before it dies.
+    In `crash_at_eviction` stands how many evictions it carries out before it dies.  What is in `after_eviction` is
+    done so many seconds after the next eviction, and then forgotten.
     """
 
     def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True) -> None:
@@ -138,6 +139,9 @@ class ChaosWorld(World):
         self.seen: Counter[str] = Counter()
         self.crash_in: int | None = None
         self.crash_at_eviction: int | None = None
+        self.after_eviction: list[tuple[float, Callable[[], None]]] = []
+        self.thief: Callable[[Pod], bool] | None = None
+        """Is told of pods that are gone, until it has what it wants."""
         self.points = 0
         self._calls: Counter[Engine] = Counter()
         self._called_at = 0.0
@@ -168,6 +172,8 @@ class ChaosWorld(World):
         """From now on binds succeed and the scheduler lives."""
         self._chaos.calm = True
         self.crash_in = self.crash_at_eviction = None
+        self.after_eviction.clear()
+        self.thief = None
 
     def waits(self, pod: Pod) -> bool:
         """Ours, unbound, and no bind of it is open."""
@@ -238,8 +244,12 @@ class ChaosWorld(World):
             if self.crash_at_eviction < 0:
                 self._die()
         super()._carry_out(decision)
-        if isinstance(decision, Evict) and self._acts_first and self.crash_at_eviction == 0:
-            self._die()
+        if isinstance(decision, Evict):
+            planned, self.after_eviction = self.after_eviction, []
+            for delay, action in planned:
+                self.at(self.now + delay, action)
+            if self._acts_first and self.crash_at_eviction == 0:
+                self._die()
 
     def _send(self, placement: Placement) -> None:
         self._point()
@@ -272,15 +282,25 @@ class ChaosWorld(World):
     def _remove_pod(self, uid: str) -> None:
         """A pod that is stuck goes later, unless its node is gone."""
         pod = self.pods.get(uid)
-        stuck = float(pod.metadata.annotations.get(STUCK_SECONDS, "0")) if pod is not None else 0.0
-        if stuck and uid not in self._stuck and pod is not None and pod.spec.node_name in self.nodes:
-            self._stuck.add(uid)
-            self.seen["pods stuck"] += 1
-            if pod.metadata.deletion_timestamp is None:
-                self._put_pod(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(self.now))))
-            self.at(self.now + stuck, lambda: super(ChaosWorld, self)._remove_pod(uid))
-        elif uid not in self._stuck or pod is None or pod.spec.node_name not in self.nodes:
-            super()._remove_pod(uid)
+        if pod is None:
+            return
+        stuck = float(pod.metadata.annotations.get(STUCK_SECONDS, "0"))
+        if not stuck or uid in self._stuck or pod.spec.node_name not in self.nodes:
+            if uid not in self._stuck or pod.spec.node_name not in self.nodes:
+                self._gone(uid)
+            return
+        self._stuck.add(uid)
+        self.seen["pods stuck"] += 1
+        if pod.metadata.deletion_timestamp is None:
+            self._put_pod(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(self.now))))
+        self.at(self.now + stuck, lambda: self._gone(uid))
+
+    def _gone(self, uid: str) -> None:
+        pod = self.pods.get(uid)
+        super()._remove_pod(uid)
+        if self.thief is not None and pod is not None and self.thief(pod):
+            self.seen["room taken by another scheduler while it was kept"] += 1
+            self.thief = None
 
 
 def _last_error(engine: Engine) -> str:

@@ -156,6 +156,7 @@ class Evictions:
             if self._holds(unit, need, room, blocked):
                 raise BrokenRuleError("one victim too many", f"{name} could have been spared by {unit.key}")
         if self._world.budgets:
+            self._check_budgets(unit, scene, all_victims, blocked)
             return
         highest = max(scene.priority_of(self._world.pods[uid]) for uid in all_victims)
         lower = self._below(highest, unit, scene)
@@ -163,6 +164,31 @@ class Evictions:
             raise BrokenRuleError(
                 "precious victim", f"{unit.key} evicts pods of priority {highest}; lower ones would have done"
             )
+
+    def _check_budgets(self, unit: Waiting, scene: Scene, victims: set[str], blocked: set[str]) -> None:
+        """Whom a budget does not let go at all is evicted only if all others would not be enough."""
+        protected = {uid for uid in scene.takers if self._protected(self._world.pods[uid])}
+        if not protected & victims:
+            return
+        # a gang that goes whole does not go without its protected members
+        whole = {unit_of(self._world.pods[uid]) for uid in protected}
+        others = {
+            uid
+            for uid in self._below(unit.priority, unit, scene) - protected
+            if unit_of(self._world.pods[uid]) not in whole
+        }
+        room = self._hoped(unit, scene, scene.leaving | others)
+        if self._holds(unit, len(scene.kept_for(unit.key)), room, blocked):
+            raise BrokenRuleError("budget", f"{unit.key} evicts pods that a budget protects; others would have done")
+
+    def _protected(self, pod: Pod) -> bool:
+        budgets = self._world.budgets.values()
+        return any(
+            budget.status.disruptions_allowed == 0
+            and budget.spec.selector is not None
+            and budget.spec.selector.matches(pod.metadata.labels)
+            for budget in budgets
+        )
 
     def _below(self, priority: int, unit: Waiting, scene: Scene) -> set[str]:
         """Everybody of lower priority who could be evicted: not the unit itself, nor who is leaving anyway."""

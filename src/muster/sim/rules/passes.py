@@ -130,6 +130,9 @@ class Passes:
             if passers:
                 usable = self._reading.usable(unit, self._lasting(scene))
                 found.perhaps, found.sure = len(passers), sum(bool(ran.nodes & usable) for ran in passers)
+                if unit.gang.below_minimum:
+                    # it went ahead of many when it lost members; who had passed it by then is anybody's guess
+                    found.sure = 0
         return found
 
     # --- what runs ---

@@ -395,10 +395,10 @@ class Invariants:
             self._started.add(gang.group.metadata.uid)
         if not gang.partial or gang.foreign or gang.holds_partial:
             return
-        denied = self._binds.denied_for(gang)
+        uid, now = gang.group.metadata.uid, self._world.now
+        denied = min(self._binds.denied_for(gang), now - min(gang.bound_times, default=now))
         if denied > _DENIED_SECONDS:
             raise BrokenRuleError("denied for good", f"{gang.key} is half bound, and was denied {denied:g} s ago")
-        uid, now = gang.group.metadata.uid, self._world.now
         if scene.kept_for(gang.key):
             self._waited[uid] = now
         late = 0.0 if gang.deadline is None else now - gang.deadline

@@ -137,7 +137,8 @@ class Invariants:
         scene = self._scene()
         self._life.review(scene.gangs)
         self._passes.review(scene)
-        self._evictions.review(self._candidates(scene))
+        whole = [gang.key for gang in scene.gangs.values() if gang.group is not None and gang.bound >= gang.minimum]
+        self._evictions.review(self._candidates(scene), whole)
         self._check_room(scene)
         for gang in scene.gangs.values():
             self._check_half_bound(gang, scene)
@@ -231,12 +232,14 @@ class Invariants:
             self._fences.check(decision, whole, scene, again=again)
         if pods[0].spec.scheduling_group is not None:
             self._check_gang_bind(decision, scene)
+        # what was kept for the unit before others were passed too often is its own
+        own = {keep.node for keep in scene.kept_for(decision.unit).values()}
         self._fences.bound(decision, scene)
         scene.bind(decision)
         if unit is not None:
             nodes = {placement.node for placement in decision.pods}
             unsure = self._mixed | self._binds.refused
-            self._passes.bound(unit, nodes, scene, unsure=unsure, again=uids <= again)
+            self._passes.bound(unit, nodes, scene, unsure=unsure, sure=not uids <= again and not nodes <= own)
             if not uids <= again:
                 self._passes.forget(unit)
         self._evictions.bound(decision.unit)
@@ -402,7 +405,7 @@ class Invariants:
         if scene.kept_for(gang.key):
             self._waited[uid] = now
         late = 0.0 if gang.deadline is None else now - gang.deadline
-        if late > _STAMP_SECONDS and now > self._waited.get(uid, now - _WAITED_SECONDS) + _WAITED_SECONDS:
+        if late > _STAMP_SECONDS and now > self._waited.get(uid, 0.0) + _WAITED_SECONDS:
             raise BrokenRuleError(
                 "half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound, {late:g} s too long"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from muster.api.wire import Pod
 from muster.engine.decisions import Evict
@@ -26,6 +26,9 @@ class Evictions:
         self._owed: dict[str, set[str]] = {}
         """By unit: the pods that were evicted for it, and it has not started since."""
         self._rounds: Counter[str] = Counter()
+        """How often each unit evicted since it was last bound..."""
+        self._spent: Counter[str] = Counter()
+        """...and since it last had all that it needs."""
         self.seen: Counter[str] = Counter()
 
     # --- what comes of it ---
@@ -43,18 +46,19 @@ class Evictions:
     def restarted(self) -> None:
         """A new scheduler knows of those who are leaving: not of who is gone, or was to be evicted and was not."""
         self._rounds.clear()
+        self._spent.clear()
         for unit, pods in list(self._owed.items()):
             known = [self._world.pods[uid] for uid in pods & self._world.pods.keys()]
             if all(pod.metadata.deletion_timestamp is None for pod in known):
                 del self._owed[unit]
 
-    def review(self, waiting: Iterable[str]) -> None:
-        """Units that went, or have nothing to place any more, owe nothing; `waiting` have candidates."""
-        there = set(waiting)
-        for unit in [unit for unit in self._owed if unit not in there]:
-            del self._owed[unit]
-        for unit in [unit for unit in self._rounds if unit not in there]:
-            del self._rounds[unit]
+    def review(self, there: Container[str], started: Iterable[str]) -> None:
+        """Units that are not `there`, or have nothing to place any more, owe nothing."""
+        for known in (self._owed, self._rounds, self._spent):
+            for unit in [unit for unit in known if unit not in there]:
+                del known[unit]
+        for unit in started:
+            self._spent.pop(unit, None)
 
     def at_rest(self) -> None:
         for unit, pods in self._owed.items():
@@ -85,6 +89,7 @@ class Evictions:
         if unit.key in self._owed:
             raise BrokenRuleError("new victims", f"{unit.key} evicts again, and nobody says what became of the last")
         self._rounds[unit.key] += 1
+        self._spent[unit.key] += 1
         if self._rounds[unit.key] > self._most_rounds:
             raise BrokenRuleError(_RULE, f"{unit.key} evicts for the {self._rounds[unit.key]}th time without a start")
         victims = self._victims(decision, unit, scene)
@@ -212,7 +217,7 @@ class Evictions:
 
     def could(self, unit: Waiting, scene: Scene, blocked: set[str]) -> bool:
         """Whether the unit would surely fit if all left who may be evicted for it."""
-        if self._rounds[unit.key] >= self._most_rounds or not self._may_evict(unit):
+        if self._spent[unit.key] >= self._most_rounds or not self._may_evict(unit):
             return False
         lower = self._below(unit.priority, unit, scene)
         return bool(lower) and self._holds(unit, unit.need, self._hoped(unit, scene, scene.leaving | lower), blocked)

@@ -73,8 +73,11 @@ class Passes:
 
     # --- those who pass ---
 
-    def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str], again: bool) -> None:
-        """A unit is being bound to nodes, perhaps once more; gangs in `unsure` may be in backoff."""
+    def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str], sure: bool) -> None:
+        """A unit is being bound to nodes; gangs in `unsure` may be in backoff.
+
+        Not `sure`: it is bound once more to where it was, or to room that is its own.
+        """
         lasting = self._lasting(scene)
         for passed in (*scene.waiting, *scene.rest.values()):
             if passed.order >= unit.order or passed.gang is None or not passed.pods:
@@ -83,8 +86,8 @@ class Passes:
                 continue
             count = self._count(passed, scene)
             count.perhaps += 1
-            sure = not again and passed.key not in unsure and passed.key not in scene.rest
-            if not sure or not self._reading.fits(passed, lasting):
+            counts = sure and passed.key not in unsure and passed.key not in scene.rest
+            if not counts or not self._reading.fits(passed, lasting):
                 continue
             count.sure += 1
             self.seen["gangs that were passed"] += 1

@@ -65,7 +65,8 @@ def test_a_rebuilt_engine_binds_as_the_one_that_lived_on(part):
 
 
 def test_windows_decide_as_one_unit_after_another(monkeypatch):
-    seeds = range(700, 740)
+    # where each call decides one unit or one window, how much that is shows to a scheduler beside
+    seeds = [seed for seed in range(700, 740) if not recipe(seed).mood >= {"hurry", "beside"}]
     in_windows = [run(seed).digest(Bind, Release) for seed in seeds]
     monkeypatch.setattr(Stream, "window", 1)
     assert [run(seed).digest(Bind, Release) for seed in seeds] == in_windows

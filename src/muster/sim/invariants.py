@@ -25,8 +25,8 @@ from muster.engine.decisions import (
 from muster.framework.profile import Fairness, Preemption
 from muster.gangs.model import Aspect
 from muster.sim.open_binds import OpenBinds
-from muster.sim.plain import Place, Port, admits, collide, fits, key_of, take, unit_of
-from muster.sim.reading import ENDED, OURS, Gang, Reading, Waiting
+from muster.sim.plain import ENDED, Place, Port, admits, collide, fits, key_of, take, unit_of
+from muster.sim.reading import OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.evictions import Evictions
 from muster.sim.rules.fences import Fences, evicted_by
@@ -137,8 +137,7 @@ class Invariants:
         scene = self._scene()
         self._life.review(scene.gangs)
         self._passes.review(scene)
-        whole = [gang.key for gang in scene.gangs.values() if gang.group is not None and gang.bound >= gang.minimum]
-        self._evictions.review(self._candidates(scene), whole)
+        self._evictions.review(self._candidates(scene), scene.gangs)
         self._check_room(scene)
         for gang in scene.gangs.values():
             self._check_half_bound(gang, scene)

@@ -17,6 +17,8 @@ Room = dict[str, int]
 Port = tuple[str, int, str]
 """Protocol, number, address."""
 
+ENDED = ("Succeeded", "Failed")
+
 _ANY = "0.0.0.0"
 _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 

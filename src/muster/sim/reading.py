@@ -19,10 +19,9 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.gangs.model import DEFAULT_GRACE_SECONDS, DEFAULT_TIMEOUT_SECONDS
 from muster.sim.oracle import most_placed
-from muster.sim.plain import Needs, Place, Room, admits, fits, key_of, needs_of, room_of, take, unit_of
+from muster.sim.plain import ENDED, Needs, Place, Room, admits, fits, key_of, needs_of, room_of, take, unit_of
 from muster.sim.world import World
 
-ENDED = ("Succeeded", "Failed")
 OURS = "muster"
 
 MEMBERS_LOST = "MembersLost"

@@ -55,6 +55,7 @@ from muster.engine.decisions import (
 from muster.engine.engine import Engine
 from muster.gangs.dialects import dialect_of
 from muster.sim.kubelets import Kubelets
+from muster.sim.plain import ENDED
 
 RUN_SECONDS = "muster.dev/run-seconds"
 EXIT_CODE = "muster.dev/exit-code"
@@ -71,7 +72,6 @@ _GATED = Condition(
     reason="SchedulingGated",
     message="Scheduling is blocked due to non-empty scheduling gates",
 )
-_ENDED = ("Succeeded", "Failed")
 _DEFAULT_GRACE_SECONDS = 30
 
 _Answer = Bound | BindFailed
@@ -318,7 +318,7 @@ class World:
         if pod is None or uid in self._leaving:
             return
         meta, grace = pod.metadata, grace_seconds(pod)
-        stops = pod.spec.node_name and pod.status.phase not in _ENDED and meta.deletion_timestamp is None
+        stops = pod.spec.node_name and pod.status.phase not in ENDED and meta.deletion_timestamp is None
         if not stops or not grace:
             self._remove_pod(uid)
             return
@@ -334,7 +334,7 @@ class World:
         pod = self.pods.get(uid)
         if pod is None or pod.status.phase != "Running":
             return
-        self._put_pod(replace(pod, status=replace(pod.status, phase=_ENDED[failed], reason=reason)))
+        self._put_pod(replace(pod, status=replace(pod.status, phase=ENDED[failed], reason=reason)))
         if uid in self._leaving:
             self._remove_pod(uid)
 
@@ -512,7 +512,7 @@ class World:
     def _put_pod(self, pod: Pod) -> None:
         self.pods[pod.metadata.uid] = pod
         self._uids[_key(pod.metadata)] = pod.metadata.uid
-        if pod.status.phase in _ENDED:
+        if pod.status.phase in ENDED:
             self._kubelets.let_go(pod.metadata.uid)
         else:
             self._kubelets.changed(pod)
@@ -584,7 +584,7 @@ def grace_seconds(pod: Pod) -> int:
 
 def stop_seconds(pod: Pod) -> float:
     """How long a pod takes to stop when it is told to; 0 if it has nothing to stop."""
-    if not pod.spec.node_name or pod.status.phase in _ENDED:
+    if not pod.spec.node_name or pod.status.phase in ENDED:
         return 0.0
     return min(float(pod.metadata.annotations.get(STOP_SECONDS, "0")), grace_seconds(pod))
 

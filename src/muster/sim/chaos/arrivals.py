@@ -28,6 +28,7 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.sim.chaos.hand import NAMESPACE, Hand, gang_of, new_uid
 from muster.sim.chaos.world import OTHER, STUCK_SECONDS
+from muster.sim.plain import ENDED
 from muster.sim.reading import OURS
 from muster.sim.world import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 
@@ -182,7 +183,8 @@ class Arrivals(Hand):
 
         def steal(victim: Pod) -> bool:
             """Whatever the victim took, the thief takes."""
-            if victim.spec.node_name not in kept or victim.spec.node_name not in self.world.nodes:
+            took = victim.spec.node_name in self.world.nodes and victim.status.phase not in ENDED
+            if not took or victim.spec.node_name not in kept:
                 return False
             spec = replace(thief.spec, containers=victim.spec.containers, node_name=victim.spec.node_name)
             self.world.create_pod(replace(thief, spec=replace(spec, init_containers=(), overhead={})))

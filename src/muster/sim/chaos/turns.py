@@ -25,9 +25,8 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.sim.chaos.arrivals import Arrivals
 from muster.sim.chaos.hand import NAMESPACE, gang_of
-from muster.sim.plain import needs_of
+from muster.sim.plain import ENDED, needs_of
 
-_ENDED = ("Succeeded", "Failed")
 _WISHES = (ON_PARTIAL_ANNOTATION, BELOW_MINIMUM_ANNOTATION, GRACE_ANNOTATION)
 
 
@@ -78,7 +77,7 @@ class Turns(Arrivals):
             return ""
         failed = rng.random() < 0.5
         self.world.end_pod(pod.metadata.uid, failed=failed)
-        return f"{pod.metadata.name} {_ENDED[failed].lower()}"
+        return f"{pod.metadata.name} {ENDED[failed].lower()}"
 
     def lose_members(self, rng: Random) -> str:
         """Some of a gang's running members fail or are deleted, all of them now and then."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Mapping
 
 from muster.api.wire import Pod
 from muster.engine.decisions import Evict
 from muster.sim.plain import fits, key_of, take, unit_of
-from muster.sim.reading import Reading, Waiting
+from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Places, Scene
 from muster.sim.world import World
@@ -52,13 +52,16 @@ class Evictions:
             if all(pod.metadata.deletion_timestamp is None for pod in known):
                 del self._owed[unit]
 
-    def review(self, there: Container[str], started: Iterable[str]) -> None:
-        """Units that are not `there`, or have nothing to place any more, owe nothing."""
-        for known in (self._owed, self._rounds, self._spent):
-            for unit in [unit for unit in known if unit not in there]:
+    def review(self, placing: Container[str], gangs: Mapping[str, Gang]) -> None:
+        """Units that went, or have nothing to place any more, owe nothing."""
+        for known in (self._owed, self._rounds):
+            for unit in [unit for unit in known if unit not in placing]:
                 del known[unit]
-        for unit in started:
-            self._spent.pop(unit, None)
+        for unit in list(self._spent):
+            gang = gangs.get(unit)
+            whole = gang is not None and gang.says_started and gang.bound >= gang.minimum
+            if whole or (gang is None and unit not in placing):
+                del self._spent[unit]
 
     def at_rest(self) -> None:
         for unit, pods in self._owed.items():

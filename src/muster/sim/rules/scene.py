@@ -9,8 +9,8 @@ from muster.api.times import seconds
 from muster.api.wire import Pod
 from muster.engine.decisions import Bind, PodCondition, PodRef
 from muster.gangs.model import Aspect
-from muster.sim.plain import Needs, Place, take, unit_of
-from muster.sim.reading import ENDED, Gang, Reading, Waiting
+from muster.sim.plain import ENDED, Needs, Place, take, unit_of
+from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.world import World
 
 Places = dict[str, Place]

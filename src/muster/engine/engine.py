@@ -298,8 +298,9 @@ class Engine:
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:
-            leaves = any(pod.leaving for _, node in places for pod in self.cluster.on_node.get(node, {}).values())
-            self._decider.fences.put_up(unit.key, places, priority=unit.priority, evicted=leaves, restored=True)
+            fences = self._decider.fences
+            evicted = fences.makes_way(places)
+            fences.put_up(unit.key, places, priority=unit.priority, evicted=evicted, restored=True)
 
     def _lose(self, unit: Unit, why: str) -> None:
         """Nothing is kept for the unit any more."""

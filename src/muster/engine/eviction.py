@@ -61,13 +61,13 @@ class Eviction:
         note = f"Preempted by {kind} {unit.uid} on node {where}"
         self._evictions.append(Event(reason="Preempted", note=note, action="Preempting", pods=refs))
 
-    def lose(self, key: str, why: Loss, message: str) -> Fence | None:
-        """Nothing is kept for the unit any more, and people learn why if others were evicted for it."""
+    def lose(self, key: str, why: Loss | None, message: str) -> Fence | None:
+        """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""
         fence = self._fences.take_down(key)
         if fence is None:
             return None
         self._cluster.stirred[key] = None
-        if fence.evicted and not fence.restored:
+        if fence.evicted and why is not None:
             message = f"room that others were evicted for is lost: {message}"
             first = fence.pods[0]
             lone = first.gang is None

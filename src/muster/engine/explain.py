@@ -88,16 +88,17 @@ class Explainer:
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             refusals=self._refusals(pod_class, filled, blocked),
             host_ports=tuple(port.port for port in pod_class.ports),
-            fragmented=fits < needed and self._enough_in_all(pod_class, view, needed),
+            fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
         )
 
-    def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int) -> bool:
+    def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int, blocked: Bools | None) -> bool:
         """Whether the nodes that may be used have room for so many if it could be put together."""
         if pod_class.unknown or not self._views.needs_resources_only(pod_class):
             return False
         line = pod_class.line
         free = self._cluster.nodes.usage.free[line.need_rows]
-        total = np.maximum(free * view.rules.admitted, 0).sum(axis=1)
+        usable = view.rules.admitted if blocked is None else view.rules.admitted & ~blocked
+        total = np.maximum(free * usable, 0).sum(axis=1)
         return bool((total >= line.need[:, 0, 0] * count).all())
 
     def _refusals(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Refusal, ...]:

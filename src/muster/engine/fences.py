@@ -17,6 +17,9 @@ from muster.cluster.usage import Usage
 from muster.cluster.victims import Victim
 from muster.engine.decisions import Loss
 
+Why = tuple[Loss | None, str]
+"""What became of the room that was kept; no loss if the work was not done yet."""
+
 
 class Fence(msgspec.Struct, gc=False, eq=False):
     """What is kept for one unit.  Its members know where (`PodState.kept`)."""
@@ -114,7 +117,7 @@ class Fences:
 
     # --- whether it still holds what it promises ---
 
-    def loss(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
+    def loss(self, fence: Fence, now: float, *, patience: float) -> Why | None:
         """Why the kept places will not serve the unit; None if they will."""
         if any(not pod.kept or not pod.candidate for pod in fence.pods):
             return Loss.PREEMPTOR, "its members have changed"
@@ -127,7 +130,7 @@ class Fences:
                 return self._who_took(fence, [node], now, patience)
         return None
 
-    def waited_in_vain(self, fence: Fence, now: float, *, patience: float) -> tuple[Loss, str] | None:
+    def waited_in_vain(self, fence: Fence, now: float, *, patience: float) -> Why | None:
         """Why a unit has no place although nobody is in its way any more: others took ports, say."""
         nodes = list(dict.fromkeys(pod.kept for pod in fence.pods))
         if any(self._leaving(node, now, patience) for node in nodes):
@@ -154,7 +157,7 @@ class Fences:
         there = self._cluster.on_node.get(node, {}).values()
         return [pod for pod in there if pod.leaving and not overdue(pod, now, patience=patience)]
 
-    def _who_took(self, fence: Fence, nodes: list[str], now: float, patience: float) -> tuple[Loss, str]:
+    def _who_took(self, fence: Fence, nodes: list[str], now: float, patience: float) -> Why:
         there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
         for pod in there:
             if pod.uid not in fence.neighbours and not pod.leaving:
@@ -164,6 +167,8 @@ class Fences:
         for pod in there:
             if pod.leaving and overdue(pod, now, patience=patience):
                 return Loss.VICTIMS, f"{pod.key} was to leave node {pod.node} and is still there"
+        if fence.restored:
+            return None, "not all who were to go have been told to"
         return Loss.NODE, f"node {nodes[0]} has less room than before"
 
 

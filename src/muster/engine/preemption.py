@@ -15,7 +15,7 @@ from muster.engine.audit import Tally
 from muster.engine.cycle import Ground
 from muster.engine.decisions import Loss
 from muster.engine.eviction import Eviction
-from muster.engine.fences import Fence, Fences
+from muster.engine.fences import Fence, Fences, Why
 from muster.engine.planning import Plan, Planner, Thinking
 from muster.engine.queue import Unit
 from muster.framework.contract import Bools
@@ -157,7 +157,7 @@ class Preemption:
 
     # --- what is kept ---
 
-    def _loss(self, unit: Unit, fence: Fence, now: float) -> tuple[Loss, str] | None:
+    def _loss(self, unit: Unit, fence: Fence, now: float) -> Why | None:
         """Why what is kept for the unit, which has no place now, will not serve it; None if it will."""
         patience = self._settings.patience_seconds
         return (
@@ -166,7 +166,7 @@ class Preemption:
             or self._fences.waited_in_vain(fence, now, patience=patience)
         )
 
-    def _outgrown(self, unit: Unit, fence: Fence) -> tuple[Loss, str] | None:
+    def _outgrown(self, unit: Unit, fence: Fence) -> Why | None:
         """The unit needs more than before, or the nodes no longer admit it."""
         kept: dict[str, int] = {}
         for pod in fence.pods:

@@ -207,10 +207,9 @@ def _room(verdict: Verdict) -> str:
 
 
 def _details(need: Need) -> str:
-    """What is short, where a request names more than one thing; and what there would be without others."""
-    details = []
-    if len(need.request) != 1:
-        details += [_refused(short) for short in need.refusals if not short.by_rule]
+    """What is short, unless nothing else could be; and what there would be without others."""
+    obvious = f"Insufficient {need.request[0][0]}" if len(need.request) == 1 else ""
+    details = [_refused(short) for short in need.refusals if not short.by_rule and short.reason != obvious]
     if need.fits_empty != need.fits:
         details.append(f"for {need.fits_empty} if nothing else ran")
     return f" ({', '.join(details)})" if details else ""

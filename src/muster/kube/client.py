@@ -224,7 +224,7 @@ class Client:
             number = error.os_error.errno or 0
             # asyncio has a text of its own for refused connections; look-ups of names have negative numbers
             cause = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error) or "reset"
-            hint = "is the API server running?" if number > 0 else "check the address in the kubeconfig"
+            hint = "check the address in the kubeconfig" if number < 0 else "is the API server running?"
             return Unreachable(f"cannot connect to {server}: {cause}", hint=hint)
         if isinstance(error, aiohttp.ClientPayloadError):
             return Unreachable(f"the connection to {server} broke in the middle of an answer")

@@ -237,7 +237,7 @@ class Invariants:
         scene.bind(decision)
         if unit is not None:
             nodes = {placement.node for placement in decision.pods}
-            unsure = self._mixed | self._binds.refused
+            unsure = self._mixed | self._binds.refused | scene.shaken
             self._passes.bound(unit, nodes, scene, unsure=unsure, sure=not uids <= again and not nodes <= own)
             if not uids <= again:
                 self._passes.forget(unit)
@@ -306,7 +306,7 @@ class Invariants:
         for unit in scene.waiting:
             if unit.order >= mine.order:
                 return
-            sure = self._reading.exact(unit) and not self._may_back_off(unit.key)
+            sure = self._reading.exact(unit) and not self._may_back_off(unit.key) and unit.key not in scene.shaken
             if sure and self._reading.fits(unit, self._surely_left(unit, scene)):
                 raise BrokenRuleError(
                     "order", f"{mine.key} {mine.order} goes before {unit.key} {unit.order}, which fits"

@@ -40,6 +40,8 @@ class OpenBinds:
         """Units that may be in backoff, since binds of theirs were refused for good or given up."""
         self._denied_at: dict[str, float] = {}
         """By pod: when it was first denied."""
+        self._unanswered_at: dict[str, float] = {}
+        """By pod: when it was last not known whether it is bound, or denied."""
 
     def told(self, change: Change) -> None:
         if isinstance(change, BindFailed):
@@ -47,12 +49,13 @@ class OpenBinds:
         elif isinstance(change, PodGone):
             self._settled(change.uid)
             self._denied_at.pop(change.uid, None)
+            self._unanswered_at.pop(change.uid, None)
         elif isinstance(change, PodSeen) and change.pod.spec.node_name:
             self._settled(change.pod.metadata.uid)
 
     def restarted(self) -> None:
         """A new scheduler knows nothing of all this."""
-        for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied_at):
+        for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied_at, self._unanswered_at):
             forgotten.clear()
 
     def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> bool:
@@ -89,6 +92,7 @@ class OpenBinds:
         placement = Placement(change.uid, key_of(pod), change.node)
         if change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE:
             self.held[change.uid] = placement
+            self._unanswered_at[change.uid] = self._world.now
             return
         self.refused.add(unit_of(pod))
         if change.failure is Failure.DENIED:
@@ -107,7 +111,8 @@ class OpenBinds:
 
     def denied_for(self, gang: Gang) -> float:
         """For how many seconds so many members have been denied that the gang cannot reach its minimum."""
-        since = sorted(self._denied_at[pod.metadata.uid] for pod in gang.candidates if self._final(pod.metadata.uid))
+        uids = [pod.metadata.uid for pod in gang.candidates]
+        since = sorted(max(self._denied_at[uid], self._unanswered_at.get(uid, 0.0)) for uid in uids if self._final(uid))
         spare = gang.present - gang.minimum
         return self._world.now - since[spare] if 0 <= spare < len(since) else 0.0
 

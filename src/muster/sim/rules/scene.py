@@ -55,6 +55,8 @@ class Scene:
         """By unit: members of units that were bound without them."""
         self.bound: dict[str, set[str]] = {}
         """By unit: pods that are bound in this batch."""
+        self.shaken: set[str] = set()
+        """Units that lose pods in this batch: they may need more than `waiting` says."""
         self.said: dict[str, tuple[str, str, str]] = {}
         """By UID: reason, message and nomination, for pods of which something is said in this batch."""
         self.gangs_said: dict[tuple[str, Aspect], tuple[str, str, str]] = {}
@@ -176,4 +178,6 @@ class Scene:
         return list(dropped)
 
     def leave(self, pods: Iterable[PodRef]) -> None:
-        self.leaving.update(ref.uid for ref in pods)
+        for ref in pods:
+            self.leaving.add(ref.uid)
+            self.shaken.add(unit_of(self._world.pods[ref.uid]))

@@ -226,6 +226,9 @@ class Binding:
         )
         if not hopeless or enough:
             return False
+        if not gang.running and any(pod.stage is Stage.BINDING and not pod.answered for pod in gang.members.values()):
+            # whoever is bound in a moment would be left alone
+            return False
         first = min(hopeless, key=lambda pod: pod.key)
         message = f"{first.key} may not be bound: {first.bind_error}"
         if gang.running and not declared.holds_partial:

@@ -29,6 +29,11 @@ _CLASSES_KEPT = 4_096
 _ANY_NUMBER = 2**31
 
 
+_Version = tuple[int, int]
+"""Changes with the nodes' facts, and with the pods that belong to their node."""
+_NEVER = -1, -1
+
+
 class Overtaken(msgspec.Struct, gc=False, eq=False):
     """A gang that waits and is passed."""
 
@@ -37,11 +42,15 @@ class Overtaken(msgspec.Struct, gc=False, eq=False):
     classes: tuple[PodClass, ...]
     limit: int
     passed: int = 0
-    held: bool = False
-    """Its nodes are held for it."""
+    holds: Bools | None = None
+    """The nodes that are held for it."""
     fits: bool = False
-    """It would fit if running pods ended, as of `version` of the nodes."""
-    version: int = -1
+    """It would fit if running pods ended, as of `version`."""
+    version: _Version = _NEVER
+
+    @property
+    def held(self) -> bool:
+        return self.holds is not None
 
 
 class Bypass:
@@ -73,8 +82,8 @@ class Bypass:
         """For those of them who hold nodes: all nodes that are held from whoever is behind; None if to be found out."""
         self._usable: dict[tuple[PodClass, ...], Bools] = {}
         """The nodes that classes could use, as of `_version`."""
-        self._version = -1
-        self._empty: tuple[tuple[int, int], Usage] | None = None
+        self._version = _NEVER
+        self._empty: tuple[_Version, Usage] | None = None
         self._reached: dict[str, None] = {}
         """Gangs for which nodes are held since this was last asked."""
         self._passers: list[tuple[Order, float, list[int]]] = []
@@ -104,9 +113,9 @@ class Bypass:
         kinds = tuple(sorted(classes, key=lambda c: c.order))
         if entry is not None and (entry.order, entry.classes, entry.limit) == (unit.order, kinds, limit):
             return
-        passed, held = (entry.passed, entry.held) if entry is not None else (None, False)
+        passed, holds = (entry.passed, entry.holds) if entry is not None else (None, None)
         self._forget(unit.key)
-        entry = self.waiting[unit.key] = Overtaken(unit, unit.order, kinds, limit, held=held)
+        entry = self.waiting[unit.key] = Overtaken(unit, unit.order, kinds, limit, holds=holds)
         entry.passed = self._passed_before(entry, gang) if passed is None else passed
         insort(self._in_order, entry, key=_order)
         self._count(entry, 0)
@@ -114,8 +123,8 @@ class Bypass:
     def leaves(self, key: str) -> None:
         """It started, went, or may not be decided: it holds nothing."""
         entry = self._forget(key)
-        if entry is not None and entry.held:
-            self._release(entry)
+        if entry is not None:
+            self._release(entry.holds, None)
 
     def _forget(self, key: str) -> Overtaken | None:
         entry = self.waiting.pop(key, None)
@@ -146,7 +155,7 @@ class Bypass:
             if entry.passed >= entry.limit:
                 continue
             if classes not in useful:
-                known = classes in self._usable and self._version == self._cluster.nodes.described.end
+                known = classes in self._usable and self._version == self._now
                 left -= not known
                 # with so many that it would take long, being passed too seldom is what must not happen
                 useful[classes] = left < 0 or bool(self._could_use(classes)[taken].any())
@@ -178,8 +187,7 @@ class Bypass:
         """Who can no longer fit, since nodes changed, or cannot be bound, holds nothing."""
         if not self._due:
             return
-        changed = self._version != self._cluster.nodes.described.end
-        if changed or any(entry.held and entry.unit.refusals > 1 for entry in self._due):
+        if self._version != self._now or any(entry.held and entry.unit.refusals > 1 for entry in self._due):
             self._prove()
 
     def _prove(self) -> list[tuple[Order, Bools]]:
@@ -188,20 +196,19 @@ class Bypass:
         left = self._cluster.nodes.precedence > 0
         for entry in self._due:
             held = bool(left.any()) and entry.unit.refusals <= 1 and self._fits(entry)
-            if held:
-                usable = self._could_use(entry.classes)
+            usable = self._could_use(entry.classes) if held else None
+            if usable is not None:
                 holds.append((entry.order, holds[-1][1] | usable if holds else usable))
                 left = left & ~usable
-            if held and not entry.held:
-                self._reached[entry.unit.key] = None
-            was_held, entry.held = entry.held, held
-            if was_held and not held:
-                self._release(entry)
+                if not entry.held:
+                    self._reached[entry.unit.key] = None
+            before, entry.holds = entry.holds, usable
+            self._release(before, usable)
         self._holds = holds
         return holds
 
     def _fits(self, entry: Overtaken) -> bool:
-        version, gang = self._cluster.nodes.described.end, entry.unit.gang
+        version, gang = self._now, entry.unit.gang
         if gang is None or gang.declared is None:
             # its object is gone, and it will be too
             return False
@@ -209,17 +216,24 @@ class Bypass:
             entry.fits, entry.version = self._would_fit(gang, self._lasting()), version
         return entry.fits
 
-    def _release(self, entry: Overtaken) -> None:
-        """Who was kept from the nodes looks at them as if all their room had just been freed."""
+    def _release(self, before: Bools | None, after: Bools | None) -> None:
+        """Who was kept from nodes and no longer is looks at them as if all their room had just been freed."""
+        if before is None or before is after:
+            return
         nothing = np.zeros(len(self._cluster.nodes.usage.free), np.int64)
-        for row in np.flatnonzero(self._could_use(entry.classes)).tolist():
-            self._cluster.nodes.usage.freed[row] = nothing
+        for row in np.flatnonzero(before).tolist():
+            if after is None or not after[row]:
+                self._cluster.nodes.usage.freed[row] = nothing
 
     # --- nodes ---
 
+    @property
+    def _now(self) -> _Version:
+        return self._cluster.nodes.described.end, self._cluster.lasting_version
+
     def _could_use(self, classes: tuple[PodClass, ...]) -> Bools:
         """Rows that take one of the classes if nothing runs there but what belongs to the node."""
-        version = self._cluster.nodes.described.end
+        version = self._now
         if version != self._version or len(self._usable) > _CLASSES_KEPT:
             self._usable.clear()
             self._version = version
@@ -234,8 +248,7 @@ class Bypass:
 
     def _lasting(self) -> Usage:
         """The room there is if all pods ended that can; not to be changed."""
-        nodes = self._cluster.nodes
-        version = nodes.described.end, self._cluster.lasting_version
+        nodes, version = self._cluster.nodes, self._now
         if self._empty is not None and self._empty[0] == version:
             return self._empty[1]
         states = {plugin.name: plugin.new_state() for plugin in self._profile.stateful}

@@ -227,6 +227,8 @@ class Engine:
         unit.changes += 1
         if not gang.candidates and not gang.binding:
             unit.failures = unit.refusals = 0
+        elif unit.refusals:
+            self._look_at_denied(unit, gang)
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
             self._tell_when_quiet(unit)
@@ -378,7 +380,12 @@ class Engine:
         pod = self.cluster.pods.get(uid)
         gang = self.cluster.gangs.get(pod.gang) if pod is not None and pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
-        if gang is not None and unit is not None and self._binding.denied(gang, self._now):
+        if gang is not None and unit is not None:
+            self._look_at_denied(unit, gang)
+
+    def _look_at_denied(self, unit: Unit, gang: GangState) -> None:
+        """A gang is undone if it lacks members that are denied for good."""
+        if self._binding.denied(gang, self._now):
             self._back_off(unit, refused=True)
 
     def _below(self, timer: Timer) -> None:

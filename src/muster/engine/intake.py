@@ -139,9 +139,11 @@ class Intake:
     def _group_seen(self, change: GroupSeen) -> None:
         declared = declare(change.group)
         gang = self._cluster.gang(declared.key)
-        if gang.declared is None or gang.declared.uid != declared.uid:
-            gang.said, gang.below_said, gang.below_since, gang.fallen = None, None, declared.below_since, False
-            gang.started_at = declared.started_at
+        new = gang.declared is None or gang.declared.uid != declared.uid
+        if new:
+            gang.said, gang.started_at = None, declared.started_at
+        if new or gang.foreign:
+            gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False
             if declared.below_said is not None:
                 gang.below_said = (declared.below_since is not None, *declared.below_said)
                 # half of it may be bound again: only this tells that it must be whole

@@ -39,6 +39,8 @@ class _Count:
         self.perhaps = 0
         self.fewest = self.most = present
         """Members that it had meanwhile."""
+        self.went_first = False
+        """It was half bound, and so ahead of all others; for how long is the scheduler's affair."""
 
 
 class Passes:
@@ -70,6 +72,7 @@ class Passes:
             count, gang = self._count(unit, scene), unit.gang
             assert gang is not None
             count.fewest, count.most = min(count.fewest, gang.present), max(count.most, gang.present)
+            count.went_first |= gang.partial
 
     # --- those who pass ---
 
@@ -80,13 +83,13 @@ class Passes:
         """
         lasting = self._lasting(scene)
         for passed in (*scene.waiting, *scene.rest.values()):
-            if passed.order >= unit.order or passed.gang is None or not passed.pods:
+            if passed.gang is None or not passed.pods or passed.key == unit.key:
                 continue
-            if not nodes & self._reading.usable(passed, lasting):
+            before, count = passed.order < unit.order, self._count(passed, scene)
+            if not (before or count.went_first) or not nodes & self._reading.usable(passed, lasting):
                 continue
-            count = self._count(passed, scene)
             count.perhaps += 1
-            counts = sure and passed.key not in unsure and passed.key not in scene.rest
+            counts = before and sure and passed.key not in unsure and passed.key not in scene.rest
             if not counts or not self._reading.fits(passed, lasting):
                 continue
             count.sure += 1

@@ -45,6 +45,7 @@ class GangState:
         "lost_to",
         "members",
         "ours",
+        "passed",
         "refused",
         "rounds",
         "said",
@@ -76,6 +77,8 @@ class GangState:
         """When it last got its minimum, as far as is known."""
         self.refused = False
         """A kubelet refused a member, and nobody has looked into it."""
+        self.passed: int | None = None
+        """How many units that came later went before it since it last had its minimum; None if nobody has counted."""
         self.rounds = 0
         """How often others were evicted for it since it last had its minimum."""
         self.lost_to = ""

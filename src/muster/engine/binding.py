@@ -115,6 +115,7 @@ class Binding:
             if not gang.has_started:
                 self._intake.started(gang, now)
                 gang.rounds = 0
+            gang.passed = None
             gang.fallen, gang.below_since, gang.lost_to = False, None, ""
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)

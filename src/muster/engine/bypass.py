@@ -40,6 +40,7 @@ class Overtaken(msgspec.Struct, gc=False, eq=False):
     unit: Unit
     order: Order
     classes: tuple[PodClass, ...]
+    needed: int
     limit: int
     passed: int = 0
     holds: Bools | None = None
@@ -103,37 +104,55 @@ class Bypass:
 
     # --- gangs that wait ---
 
-    def waits(self, unit: Unit, classes: Iterable[PodClass]) -> None:
-        """The gang was refused; whether it would fit if running pods ended is looked into when it matters."""
+    def waits(self, unit: Unit, classes: Iterable[PodClass], needed: int) -> None:
+        """The gang lacks so many; whether it would fit if running pods ended is looked into when it matters."""
         gang, factor = unit.gang, self._factor
         if gang is None or factor is None:
             return
-        entry = self.waiting.get(unit.key)
+        known = self.waiting.get(unit.key)
         limit = max(1, int(factor * gang.present))
+        if known is not None and known.held:
+            # whoever joins does not take back what is held
+            limit = min(limit, known.passed)
         kinds = tuple(sorted(classes, key=lambda c: c.order))
-        if entry is not None and (entry.order, entry.classes, entry.limit) == (unit.order, kinds, limit):
+        entry = Overtaken(unit, unit.order, kinds, needed, limit)
+        if known is not None and _same(known, entry):
             return
-        passed, holds = (entry.passed, entry.holds) if entry is not None else (None, None)
-        self._forget(unit.key)
-        entry = self.waiting[unit.key] = Overtaken(unit, unit.order, kinds, limit, holds=holds)
-        entry.passed = self._passed_before(entry, gang) if passed is None else passed
-        insort(self._in_order, entry, key=_order)
-        self._count(entry, 0)
+        holds = None
+        if known is not None:
+            holds = known.holds
+            self._forget(known)
+        if gang.passed is None:
+            gang.passed = self._passed_before(entry, gang)
+        entry.passed = gang.passed
+        self._put(entry, holds)
 
     def leaves(self, key: str) -> None:
-        """It started, went, or may not be decided: it holds nothing."""
-        entry = self._forget(key)
+        """It is being bound, went, or may not be decided: it holds nothing."""
+        entry = self.waiting.get(key)
         if entry is not None:
+            self._forget(entry)
             self._release(entry.holds, None)
 
-    def _forget(self, key: str) -> Overtaken | None:
-        entry = self.waiting.pop(key, None)
-        if entry is not None:
-            del self._in_order[bisect_left(self._in_order, entry.order, key=_order)]
-            if entry.passed >= entry.limit:
-                del self._due[bisect_left(self._due, entry.order, key=_order)]
-                self._holds = None
-        return entry
+    def _put(self, entry: Overtaken, holds: Bools | None) -> None:
+        """It held these nodes until now."""
+        self.waiting[entry.unit.key] = entry
+        insort(self._in_order, entry, key=_order)
+        self._count(entry, 0)
+        if entry.passed >= entry.limit:
+            entry.holds = holds
+        else:
+            self._release(holds, None)
+
+    def _forget(self, entry: Overtaken) -> None:
+        assert entry.unit.gang is not None
+        # it may be refused again before it has started
+        entry.unit.gang.passed = entry.passed
+        del self.waiting[entry.unit.key]
+        del self._in_order[bisect_left(self._in_order, entry.order, key=_order)]
+        if entry.passed >= entry.limit:
+            del self._due[bisect_left(self._due, entry.order, key=_order)]
+            self._holds = None
 
     # --- those who pass ---
 
@@ -175,12 +194,20 @@ class Bypass:
         reached, self._reached = self._reached, {}
         return [self.waiting[key].unit for key in reached if key in self.waiting]
 
-    def blocked(self, order: Order) -> Bools | None:
-        """Rows that a unit of this order may not use, since they are held for others before it."""
+    def blocked(self, unit: Unit) -> Bools | None:
+        """Rows that the unit may not use, since they are held for others before it."""
         if not self._due:
             return None
+        if unit.mends:
+            # what runs of it may never end without it
+            return None
+        own = self.waiting.get(unit.key)
+        if own is not None and own.order != unit.order:
+            self._forget(own)
+            own.order = unit.order
+            self._put(own, own.holds)
         holds = self._holds if self._holds is not None else self._prove()
-        before = bisect_left(holds, order, key=lambda hold: hold[0])
+        before = bisect_left(holds, unit.order, key=lambda hold: hold[0])
         return holds[before - 1][1] if before else None
 
     def look_again(self) -> None:
@@ -213,7 +240,7 @@ class Bypass:
             # its object is gone, and it will be too
             return False
         if entry.version != version:
-            entry.fits, entry.version = self._would_fit(gang, self._lasting()), version
+            entry.fits, entry.version = self._would_fit(gang, self._lasting_beside(gang)), version
         return entry.fits
 
     def _release(self, before: Bools | None, after: Bools | None) -> None:
@@ -262,6 +289,16 @@ class Bypass:
         self._empty = version, usage
         return usage
 
+    def _lasting_beside(self, gang: GangState) -> Usage:
+        """The same with what is bound of the gang: that must not end for it to start."""
+        usage, rows = self._lasting(), self._cluster.nodes.rows
+        own = [pod for pod in gang.members.values() if pod.takes_room and not pod.lasting and pod.node in rows]
+        if own:
+            usage = usage.copy()
+            for pod in own:
+                usage.add(rows[pod.node], pod.pod_class)
+        return usage
+
     # --- what a scheduler before us saw ---
 
     def _passed_before(self, entry: Overtaken, gang: GangState) -> int:
@@ -292,3 +329,7 @@ class Bypass:
 
 def _order(entry: Overtaken) -> Order:
     return entry.order
+
+
+def _same(one: Overtaken, other: Overtaken) -> bool:
+    return (one.order, one.classes, one.needed, one.limit) == (other.order, other.classes, other.needed, other.limit)

@@ -163,15 +163,15 @@ class Decider:
 
     def _try(self, unit: Unit) -> Tried:
         self._stream.skip()
-        blocked = self._held_for_others(unit)
+        blocked = self.held_for_others(unit)
         try:
             return self._try_pod(unit, unit.pod, blocked) if unit.pod else self._try_gang(unit, blocked)
         except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
             return self._failed(unit, error)
 
-    def _held_for_others(self, unit: Unit) -> Bools | None:
+    def held_for_others(self, unit: Unit) -> Bools | None:
         """Rows that the unit may not use; where room is kept for it, it may."""
-        blocked, fence = self.bypass.blocked(unit.order), self.fences.of(unit.key)
+        blocked, fence = self.bypass.blocked(unit), self.fences.of(unit.key)
         if blocked is None or fence is None:
             return blocked
         blocked = blocked.copy()
@@ -228,8 +228,11 @@ class Decider:
         verdict = self._explainer.verdict(
             gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked
         )
-        # one that is impossible holds nothing, but nodes may come
-        self.bypass.waits(unit, trial.wants())
+        if lacking := sum(self._rule.shortfall(gang, {}).values()):
+            # one that is impossible holds nothing, but nodes may come
+            self.bypass.waits(unit, trial.wants(), lacking)
+        else:
+            self.bypass.leaves(unit.key)
         verdict = self._as_it_is(unit, verdict)
         self._status.gang_refused(gang, trial, verdict)
         return self._refusal(unit, verdict, trial)
@@ -272,6 +275,7 @@ class Decider:
     def _bind(self, unit: Unit, name: str, binds: list[tuple[PodState, int]]) -> None:
         """The pods are on their way; their room is taken already."""
         gang, names = unit.gang, self._cluster.nodes.names
+        mends = unit.mends
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
         if gang is not None and gang.has_started:
@@ -286,7 +290,8 @@ class Decider:
                 gang.count(pod)
         if self.bypass.waiting:
             self.bypass.leaves(unit.key)
-            self.bypass.passes(unit.order, [row for _, row in binds])
+            if not mends:
+                self.bypass.passes(unit.order, [row for _, row in binds])
         self._decisions.append(Bind(name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
 
     def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:

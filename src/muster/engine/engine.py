@@ -68,6 +68,7 @@ class Engine:
             tally=self.tally,
             decisions=self._decisions,
         )
+        self._line.held_from(self._decider.held_for_others)
         self._binding = Binding(self._intake, timers=self._timers, status=self._status, decisions=self._decisions)
         self._now = 0.0
         self._unbooked = 0
@@ -122,7 +123,7 @@ class Engine:
     @property
     def next_decide_at(self) -> float | None:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
-        if self._line.ready or self._unbooked or not self._settled or self.cluster.stirred:
+        if self._line.ready or self._line.asking or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
         if self._line.waiting and self.cluster.nodes.usage.freed:
             # deciding freed room: a hold ended, or room was no longer kept
@@ -324,7 +325,7 @@ class Engine:
                 self._line.enqueue(unit)
 
     def _could_make_room(self, unit: Unit) -> bool:
-        return self._decider.preemption.could_help(unit, self._decider.bypass.blocked(unit.order))
+        return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit))
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)

@@ -40,7 +40,8 @@ class Eviction:
         if pods:
             unit.evicts()
             self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
-        if pods or self._fences.makes_way(plan.places):
+        # else nobody went for these places, and whoever is first when they are free may have them
+        if pods or len(pods) < len(plan.victims) or self._fences.makes_way(plan.places):
             self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods))
 
     def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:

@@ -5,7 +5,7 @@ Whoever moves a unit calls here, so that it is in one place only and in nobody's
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from zlib import crc32
 
@@ -14,6 +14,7 @@ from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.engine.queue import Order, Queue, Share, Timers, Unit, Where
 from muster.engine.waiting import Parked, WaitingRoom
+from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -26,6 +27,7 @@ _BOOKINGS_PER_DECIDE = 300_000
 _FLUSH_SECONDS = 60.0
 # looking at one takes about 50 µs with 5,000 nodes
 _HOPEFUL_AT_ONCE = 8
+_HOPEFUL_IN_A_ROW = 56
 
 
 class Line:
@@ -37,16 +39,28 @@ class Line:
         self._queue = Queue()
         self._waiting = WaitingRoom(views, nodes)
         self._share = Share(profile.fairness.failing_share)
-        self._hopeful: list[tuple[Order, int, Unit]] = []
+        self._hopeful: list[_Hopeful] = []
         """Units that wait and may have others evicted, in order, with the ticket that each had when it began to."""
+        self._asking: list[_Hopeful] = []
+        """Those of them who are asked in the next turns whether freed room would do if others left."""
+        self._asked_last: tuple[Order, int] | None = None
         self._aside: list[Unit] = []
         """Units that keep failing and let others go first, this turn."""
         self.now = 0.0
+
+    def held_from(self, held: Callable[[Unit], Bools | None]) -> None:
+        """Sets who says which rows a unit may not use, since they are held for others."""
+        self._waiting.held_from = held
 
     @property
     def ready(self) -> int:
         """How many units are to be decided."""
         return len(self._queue)
+
+    @property
+    def asking(self) -> bool:
+        """Whether somebody is still to be asked if freed room would do."""
+        return bool(self._asking)
 
     @property
     def waiting(self) -> int:
@@ -119,6 +133,8 @@ class Line:
         spread = crc32(unit.name.encode()) / 2**32
         self._timers.set(self.now + _FLUSH_SECONDS * (1 + spread), UNIT, key=unit.key, ticket=unit.ticket)
         if may_evict:
+            if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:
+                self._hopeful = list(filter(_still_waits, self._hopeful))
             insort(self._hopeful, (unit.order, unit.ticket, unit), key=_place)
 
     # --- waking ---
@@ -144,14 +160,31 @@ class Line:
 
         What pods below a unit take does not count: whether they come or go, they are in nobody's way.
         """
-        if not self._waiting.grew:
-            return
-        self._waiting.grew = False
-        self._hopeful = [entry for entry in self._hopeful if entry[2].ticket == entry[1]]
-        for _, _, unit in self._hopeful[:_HOPEFUL_AT_ONCE]:
-            if could_help(unit):
-                self.enqueue(unit)
+        if self._waiting.grew:
+            self._waiting.grew = False
+            self._asking = self._whom_to_ask()
+        for entry in self._asking[:_HOPEFUL_AT_ONCE]:
+            if _still_waits(entry) and could_help(entry[2]):
+                self.enqueue(entry[2])
+        del self._asking[:_HOPEFUL_AT_ONCE]
+
+    def _whom_to_ask(self) -> list[_Hopeful]:
+        """The best of them, and some others: with thousands of them, other ones each time."""
+        hopeful = self._hopeful = list(filter(_still_waits, self._hopeful))
+        best, others = hopeful[:_HOPEFUL_AT_ONCE], hopeful[_HOPEFUL_AT_ONCE:]
+        first = bisect_right(others, self._asked_last, key=_place) if self._asked_last else 0
+        chosen = (others[first:] + others[:first])[:_HOPEFUL_IN_A_ROW]
+        self._asked_last = _place(chosen[-1]) if chosen else None
+        return best + chosen
 
 
-def _place(entry: tuple[Order, int, Unit]) -> tuple[Order, int]:
+_Hopeful = tuple[Order, int, Unit]
+
+
+def _place(entry: _Hopeful) -> tuple[Order, int]:
     return entry[:2]
+
+
+def _still_waits(entry: _Hopeful) -> bool:
+    _, ticket, unit = entry
+    return unit.ticket == ticket

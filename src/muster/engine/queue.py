@@ -74,6 +74,12 @@ class Unit(msgspec.Struct, gc=False, eq=False):
         return self.gang.age[1]
 
     @property
+    def mends(self) -> bool:
+        """It is part of a gang the rest of which runs."""
+        gang = self.gang
+        return gang is not None and (gang.partial or gang.below_minimum)
+
+    @property
     def rounds(self) -> int:
         """How often others were evicted for it since it last started."""
         return (self.gang or self._the_pod).rounds

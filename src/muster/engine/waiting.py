@@ -9,6 +9,7 @@ exactly.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.engine.ledger import Ledger, WantColumns
 from muster.engine.queue import Order, Unit
+from muster.framework.contract import Bools
 from muster.framework.views import Views
 
 _PLENTY = 2**40
@@ -51,6 +53,8 @@ class WaitingRoom:
     def __init__(self, views: Views, nodes: NodeTable) -> None:
         self._views = views
         self._nodes = nodes
+        self.held_from: Callable[[Unit], Bools | None] = lambda unit: None
+        """The rows that a unit may not use, since they are held for others."""
         self._units: dict[str, Parked] = {}
         self._wants: dict[PodClass, _Want] = {}
         self._hot: dict[PodClass, None] = {}
@@ -127,28 +131,36 @@ class WaitingRoom:
 
     def _helped(self, pod_class: PodClass, want: _Want) -> list[Parked]:
         growth = int(self._columns.growth[want.slot])
-        left = self._room(pod_class)
-        self._columns.least[want.slot] = min(_least(entry[2]) for entry in want.parked)
+        least = self._columns.least[want.slot] = min(_least(entry[2]) for entry in want.parked)
         found: list[Parked] = []
+        in_all = room = self._room(pod_class, None)
+        taken, full = 0, False
+        held: Bools | None = None
         for _, _, parked in want.parked:
-            if left < self._columns.least[want.slot]:
+            if in_all - taken < least:
                 break
-            if parked.tried[pod_class] == growth:
+            # the further behind, the more is held from a unit, unless it mends what runs
+            if parked.tried[pod_class] == growth or (full and not parked.unit.mends):
                 continue
+            held_before, held = held, self.held_from(parked.unit)
+            if held is not held_before:
+                room = in_all if held is None else self._room(pod_class, held)
+            full |= room - taken < least and not parked.unit.mends
             if len(parked.wants) > 1:
-                fits = sum(min(count, self._room(other)) for other, count in parked.wants.items())
+                fits = sum(min(count, self._room(other, held)) for other, count in parked.wants.items())
                 if fits >= parked.needed:
                     found.append(parked)
-            elif parked.needed <= left:
+            elif parked.needed <= room - taken:
                 found.append(parked)
-                left -= parked.needed
+                taken += parked.needed
         return found
 
-    def _room(self, pod_class: PodClass) -> int:
+    def _room(self, pod_class: PodClass, held: Bools | None) -> int:
         try:
-            return int(self._views.of(pod_class).copies.sum())
+            copies = self._views.of(pod_class).copies
         except Exception:  # a plugin's bug: whoever waits finds out when it is tried
             return _PLENTY
+        return int(copies.sum() if held is None else copies[~held].sum())
 
     # --- the columns ---
 

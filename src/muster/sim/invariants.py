@@ -239,8 +239,6 @@ class Invariants:
             nodes = {placement.node for placement in decision.pods}
             unsure = self._mixed | self._binds.refused | scene.shaken
             self._passes.bound(unit, nodes, scene, unsure=unsure, sure=not uids <= again and not nodes <= own)
-            if not uids <= again:
-                self._passes.forget(unit)
         self._evictions.bound(decision.unit)
 
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:

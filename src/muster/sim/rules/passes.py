@@ -64,15 +64,15 @@ class Passes:
         return any(count.perhaps for count in self._counts.values())
 
     def review(self, scene: Scene) -> None:
-        """Gangs that no longer wait are not passed; numbers of members are noted."""
-        there = {unit.gang.group.metadata.uid: unit for unit in scene.waiting if unit.gang and unit.gang.group}
-        for uid in [uid for uid in self._counts if uid not in there]:
+        """Gangs that went, or have what they need, are not passed; numbers of members are noted."""
+        lacking = {gang.group.metadata.uid for gang in scene.gangs.values() if gang.group and _lacks(gang)}
+        for uid in [uid for uid in self._counts if uid not in lacking]:
             del self._counts[uid]
-        for unit in there.values():
-            count, gang = self._count(unit, scene), unit.gang
-            assert gang is not None
-            count.fewest, count.most = min(count.fewest, gang.present), max(count.most, gang.present)
-            count.went_first |= gang.partial
+        for unit in scene.waiting:
+            if unit.gang is not None and _lacks(unit.gang):
+                count, gang = self._count(unit, scene), unit.gang
+                count.fewest, count.most = min(count.fewest, gang.present), max(count.most, gang.present)
+                count.went_first |= gang.partial
 
     # --- those who pass ---
 
@@ -82,8 +82,10 @@ class Passes:
         Not `sure`: it is bound once more to where it was, or to room that is its own.
         """
         lasting = self._lasting(scene)
+        # what runs of a gang may never end without the rest of it
+        sure = sure and not (unit.gang is not None and (unit.gang.partial or unit.gang.below_minimum))
         for passed in (*scene.waiting, *scene.rest.values()):
-            if passed.gang is None or not passed.pods or passed.key == unit.key:
+            if passed.gang is None or not _lacks(passed.gang) or not passed.pods or passed.key == unit.key:
                 continue
             before, count = passed.order < unit.order, self._count(passed, scene)
             if not (before or count.went_first) or not nodes & self._reading.usable(passed, lasting):
@@ -100,11 +102,6 @@ class Passes:
                     f"{unit.key} is the {count.sure}th to pass {passed.key}, which has {count.most} members",
                 )
 
-    def forget(self, unit: Waiting) -> None:
-        """The unit is bound."""
-        if unit.gang is not None and unit.gang.group is not None:
-            self._counts.pop(unit.gang.group.metadata.uid, None)
-
     def held_from(self, unit: Waiting, scene: Scene) -> set[str]:
         """Nodes that the unit perhaps may not use, since they are held for gangs before it."""
         lasting: Places | None = None
@@ -112,7 +109,7 @@ class Passes:
         for before in scene.waiting:
             if before.order >= unit.order:
                 break
-            if before.gang is None:
+            if before.gang is None or not _lacks(before.gang):
                 continue
             count = self._count(before, scene)
             if count.perhaps >= self._limit(count.fewest):
@@ -161,6 +158,11 @@ class Passes:
                 meta, priority = pods[0].metadata, pods[0].spec.priority or 0
             order = (1, -priority, seconds(meta.creation_timestamp), meta.uid)
             yield _Runner(order, min(map(_bound_at, pods)), {pod.spec.node_name for pod in pods})
+
+
+def _lacks(gang: Gang) -> bool:
+    """It has not all that it needs: of what comes on top nothing is promised."""
+    return gang.group is not None and gang.bound < gang.minimum
 
 
 def _belongs_to_node(pod: Pod) -> bool:

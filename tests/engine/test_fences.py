@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.wire import Condition
 from muster.engine.changes import Failure
-from muster.engine.decisions import Event, GangCondition, Loss, Lost
+from muster.engine.decisions import Event, GangCondition, Loss, Lost, Release
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import Preemption
 from muster.plugins.registry import ProfileParts, make_profile
@@ -361,7 +361,7 @@ def lose_to_strangers(world, times):
     for number in range(times):
         world.pod_gone(*rounds[-1])
         world.pod(f"foreign{number}", cpu=4, on="n0", scheduler="other")
-        rounds.append(evicted(world.decide(after=200.0)))
+        rounds.append(evicted(world.decide(after=100.0) + world.decide(after=5.0)))
     return rounds
 
 
@@ -504,5 +504,7 @@ def test_a_half_bound_gang_is_completed_when_its_victims_leave_after_its_time():
 def test_a_half_bound_gang_that_loses_its_room_after_its_time_is_released():
     world = half_bound_and_waiting_for_a_victim()
     world.decide(after=100.0)
-    decisions = world.node_gone("n1").decide() + world.decide(after=5.0)
+    decisions = world.node_gone("n1").decide() + world.decide(after=59.0)
+    assert only(Release, decisions) == []
+    decisions = world.decide(after=2.0)
     assert [condition.reason for condition in only(GangCondition, decisions)][-1] == "Timeout"

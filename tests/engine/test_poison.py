@@ -243,7 +243,7 @@ def placed_beside_mixed_gangs(share):
     placed = 0
     for call in range(40):
         world.pod(f"good{call}", cpu=1)
-        placed += f"good{call}" in placements(world.decide(after=1.0, budget=700))
+        placed += f"good{call}" in placements(world.decide(after=1.0, budget=1_500))
         world.bound().pod_gone(f"good{call}")
     return placed
 

@@ -42,15 +42,20 @@ class GangState:
         "fallen",
         "gated",
         "key",
+        "last_round",
         "lost_to",
         "members",
         "ours",
         "passed",
+        "refusals",
         "refused",
+        "refused_at",
+        "rests_until",
         "rounds",
         "said",
         "started_at",
         "strangers",
+        "waited",
     )
 
     def __init__(self, key: str) -> None:
@@ -80,7 +85,17 @@ class GangState:
         self.passed: int | None = None
         """How many units that came later went before it since it last had its minimum; None if nobody has counted."""
         self.rounds = 0
-        """How often others were evicted for it since it last had its minimum."""
+        """How often others were evicted for it since it last had its minimum, or got what it evicted them for."""
+        self.last_round = 0.0
+        """When they last were."""
+        self.rests_until = 0.0
+        """Nobody is evicted for it before that: another scheduler has just taken the room."""
+        self.refusals = 0
+        """How many attempts in a row to bind it were refused."""
+        self.refused_at = 0.0
+        """When the last was."""
+        self.waited = 0.0
+        """For how many seconds it has waited for others to leave since it last had its minimum, or was undone."""
         self.lost_to = ""
         """For whom members were evicted since it last had its minimum; "" for nobody."""
         self._counts: dict[str, SubsetCount] = {}

@@ -69,6 +69,13 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """It belongs to its node (a daemon's, or a static pod): nobody can expect it to end."""
     rounds: int = 0
     """How often others were evicted for it; for a member, its gang counts."""
+    last_round: float = 0.0
+    """When others were last evicted for it."""
+    rests_until: float = 0.0
+    """Nobody is evicted for it before that: another scheduler has just taken the room."""
+    refusals: int = 0
+    """How many attempts to bind it were refused; for a member, its gang counts."""
+    refused_at: float = 0.0
     denied_at: float | None = None
     """When a policy first refused to let it be bound, of the times that it did in a row."""
     denied_on: frozenset[str] = frozenset()

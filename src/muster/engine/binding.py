@@ -115,7 +115,7 @@ class Binding:
             if not gang.has_started:
                 self._intake.started(gang, now)
                 gang.rounds = 0
-            gang.passed = None
+            gang.passed, gang.waited, gang.refusals, gang.rests_until = None, 0.0, 0, 0.0
             gang.fallen, gang.below_since, gang.lost_to = False, None, ""
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
@@ -156,6 +156,8 @@ class Binding:
         refused, gang.refused = gang.refused, False
         if gang.fallen:
             return
+        if gang.below_said is not None and gang.below_said[0]:
+            self.still_below(gang, now)
         if refused and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
             # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
             gang.fallen = True
@@ -184,9 +186,13 @@ class Binding:
             return False
         if now < since + declared.grace_seconds:
             return False
+        if gang.binding and gang.on_its_way:
+            # whole in a moment, or not
+            self._timers.set(now + _QUIET_SECONDS, TAKE_DOWN, key=gang.key)
+            return False
         message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
         gang.fallen = True
-        self._release(gang, FELL, message)
+        self._release(gang, FELL, message, now)
         self._status.gang_is_below(gang, FELL, message)
         return True
 
@@ -198,9 +204,9 @@ class Binding:
                 if pod.stage is Stage.BOUND and pod.bound_at is None:
                     self._intake.move(pod, pod.stage, bound_at=now)
         first = gang.first_bound
-        return (now if first is None else first) + gang.declared.timeout_seconds
+        return (now if first is None else first) + gang.declared.timeout_seconds + gang.waited
 
-    def time_out(self, gang: GangState) -> bool:
+    def time_out(self, gang: GangState, now: float) -> bool:
         """The gang's time is over: what is bound of it is released, or kept if it says so; whether it was released."""
         declared = gang.declared
         assert declared is not None
@@ -209,7 +215,7 @@ class Binding:
         if error := _bind_error(gang):
             message += f"; a bind was refused: {error}"
         if not holds:
-            self._release(gang, TIMEOUT, message)
+            self._release(gang, TIMEOUT, message, now)
         self._status.gang_says(gang, TIMEOUT, message)
         return not holds
 
@@ -233,24 +239,29 @@ class Binding:
         first = min(hopeless, key=lambda pod: pod.key)
         message = f"{first.key} may not be bound: {first.bind_error}"
         if gang.running and not declared.holds_partial:
-            self._release(gang, SCHEDULER_ERROR, message)
+            self._release(gang, SCHEDULER_ERROR, message, now)
         self._status.gang_says(gang, SCHEDULER_ERROR, message)
         for pod in hopeless:
             # tried anew, with the patience of the first time, when the gang is
             pod.denied_at, pod.denied_on = None, frozenset()
         return True
 
-    def _release(self, gang: GangState, reason: str, message: str) -> None:
+    def _release(self, gang: GangState, reason: str, message: str, now: float) -> None:
         """All members that have a node are to be deleted."""
         for pod in list(gang.members.values()):
             if pod.stage is Stage.BINDING and pod.answered:
                 # surely not bound
                 self._intake.move(pod, Stage.PENDING)
+        gang.waited = 0.0
         members = [pod for pod in gang.members.values() if pod.takes_room and pod.ours and not pod.leaving]
         members.sort(key=lambda pod: pod.key)
         for pod in members:
+            # until its object says how much grace it has
+            pod.leaving_until = now
             self._intake.move(pod, pod.stage, leaving=True)
-        self._decisions.append(Release(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in members), reason, message))
+        if members:
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in members)
+            self._decisions.append(Release(gang.key, refs, reason, message))
 
 
 def _denied_for_good(pod: PodState, now: float) -> bool:

@@ -210,11 +210,15 @@ class Bypass:
         before = bisect_left(holds, unit.order, key=lambda hold: hold[0])
         return holds[before - 1][1] if before else None
 
+    def prove_again(self) -> None:
+        """Something changed with who waits that may let it hold nodes."""
+        self._holds = None
+
     def look_again(self) -> None:
         """Who can no longer fit, since nodes changed, or cannot be bound, holds nothing."""
         if not self._due:
             return
-        if self._version != self._now or any(entry.held and entry.unit.refusals > 1 for entry in self._due):
+        if self._version != self._now or any(entry.held and entry.unit.unbindable for entry in self._due):
             self._prove()
 
     def _prove(self) -> list[tuple[Order, Bools]]:
@@ -222,7 +226,7 @@ class Bypass:
         holds: list[tuple[Order, Bools]] = []
         left = self._cluster.nodes.precedence > 0
         for entry in self._due:
-            held = bool(left.any()) and entry.unit.refusals <= 1 and self._fits(entry)
+            held = bool(left.any()) and not entry.unit.unbindable and self._fits(entry)
             usable = self._could_use(entry.classes) if held else None
             if usable is not None:
                 holds.append((entry.order, holds[-1][1] | usable if holds else usable))

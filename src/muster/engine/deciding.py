@@ -39,6 +39,7 @@ _WORK_PER_UNIT = 15
 _WORK_PER_POD = 5
 _WORK_PER_REFUSAL = 600
 _NODES_PER_WORK = 50
+_WORK_PER_CLASS = 100
 
 
 class Tried(NamedTuple):
@@ -76,13 +77,15 @@ class Decider:
         self._cluster = cluster
         self._rule = profile.gang_rule
         self._cycle = GangCycle(cluster.nodes, profile.gang_rule, views)
-        self._search = Search(self._cycle, views)
+        self._search = Search(self._cycle, views, profile.gang_rule)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
         self._audit = audit
         self._decisions = decisions
         self._now = 0.0
+        self._searched = 0
+        """What looking for places took in the attempt under way, in microseconds."""
         self.fences = Fences(cluster)
         self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
         self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
@@ -180,6 +183,8 @@ class Decider:
         return blocked
 
     def _failed(self, unit: Unit, error: Exception) -> Tried:
+        # who was told to leave by then leaves
+        self._decisions += self.eviction.take()
         message = f"the scheduler failed: {type(error).__name__}: {error}"
         verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
         self._audit.record(Attempt(self._now, verdict))
@@ -196,6 +201,7 @@ class Decider:
 
     def _try_pod(self, unit: Unit, pod: PodState, blocked: Bools | None) -> Tried:
         trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
+        self._searched = 0
         if not trial.lacking:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)
@@ -214,7 +220,9 @@ class Decider:
         """All that must be placed and as many more as fit, or nothing."""
         gang = unit.gang
         assert gang is not None
+        began = self._search.work
         trial = self._search.find(gang, self._ground(unit, blocked))
+        self._searched = self._search.work - began
         if not trial.lacking:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)
@@ -249,7 +257,7 @@ class Decider:
 
     def _take(self, unit: Unit, trial: Trial) -> Tried:
         """Everything that has a place is bound to it, together."""
-        self.fences.take_down(unit.key)
+        self.fences.take_down(unit.key, self._now)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)
         name = unit.name
@@ -268,7 +276,7 @@ class Decider:
             needed = len(fence.pods) if unit.gang is not None and unit.gang.has_started else verdict.needed
             return replace(verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=fence.waits_for, suggestion=None)
         passed = entry.passed if entry is not None and entry.held else 0
-        return replace(verdict, passed=passed, no_evictions=self.preemption.no_evictions(unit))
+        return replace(verdict, passed=passed, no_evictions=self.preemption.no_evictions(unit, self._now))
 
     # --- what follows ---
 
@@ -278,9 +286,6 @@ class Decider:
         mends = unit.mends
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
-        if gang is not None and gang.has_started:
-            # what others were evicted for is done: these members are in
-            gang.rounds = 0
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)
@@ -304,7 +309,8 @@ class Decider:
         # now that its pods say where room is kept for them
         self._decisions += self.eviction.take()
         wants = trial.wants()
-        work = self.preemption.work + _WORK_PER_REFUSAL + len(wants) * (self._cluster.nodes.capacity // _NODES_PER_WORK)
+        work = self._searched + self.preemption.work + _WORK_PER_REFUSAL
+        work += len(wants) * (_WORK_PER_CLASS + self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
         room_for = trial.lacking if verdict.outcome is Outcome.PREEMPTING else verdict.needed
         return Tried(unit, verdict.outcome, work, wants, verdict.needed, room_for)

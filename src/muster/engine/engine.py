@@ -151,7 +151,7 @@ class Engine:
         while left > 0:
             left -= 1
             if noted.bound:
-                self._status.bound(*noted.bound.popleft())
+                self._bound(*noted.bound.popleft())
             elif noted.pods:
                 self._consider_pod(noted.pods.popleft())
             elif noted.gangs:
@@ -163,6 +163,13 @@ class Engine:
                 self._tell_newcomers(noted)
                 return True
         return False
+
+    def _bound(self, pod: PodState, node: str) -> None:
+        self._status.bound(pod, node)
+        gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
+        if gang is not None and gang.has_started:
+            # whatever others were evicted for, it is in
+            gang.rounds = 0
 
     def _stir(self) -> None:
         """Units for which room is kept look again when something changed there."""
@@ -183,10 +190,17 @@ class Engine:
             # tried again at once for the first time, however many of a unit's binds were refused
             failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
             self._status.binds_refused(refused, waits=failures > 1)
-            if unit is not None:
+            # a node that is gone says nothing about the unit
+            by_somebody = any(node in self.cluster.nodes.rows for _, node in refused)
+            if unit is None:
+                pod = refused[0][0]
+                pod.refusals, pod.refused_at = pod.refusals + by_somebody, self._now
+            else:
                 unit.failures += 1
-                unit.refusals += 1
                 unit.tried_at = self._now
+                if unit.sent and by_somebody:
+                    unit.sent = False
+                    unit.is_refused(self._now)
                 if unit.where is Where.READY:
                     self._line.enqueue(unit)
 
@@ -198,7 +212,7 @@ class Engine:
         if unit is None:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
-            unit = Unit(pod.uid, None, pod, (1, *order), failures=failures, refusals=failures, tried_at=self._now)
+            unit = Unit(pod.uid, None, pod, (1, *order), failures=failures, tried_at=self._now)
             self._units[pod.uid] = unit
             if self._new:
                 self._keep_again(unit, [pod])
@@ -227,8 +241,8 @@ class Engine:
                 self._keep_again(unit, list(gang.candidates.values()))
         unit.changes += 1
         if not gang.candidates and not gang.binding:
-            unit.failures = unit.refusals = 0
-        elif unit.refusals:
+            unit.failures = 0
+        elif gang.refusals:
             self._look_at_denied(unit, gang)
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
@@ -303,11 +317,14 @@ class Engine:
         if places:
             fences = self._decider.fences
             evicted = fences.makes_way(places)
-            fences.put_up(unit.key, places, priority=unit.priority, evicted=evicted, restored=True)
+            fences.put_up(unit.key, places, priority=unit.priority, evicted=evicted, now=self._now, restored=True)
+            if unit.gang is not None and unit.gang.first_bound is not None:
+                # nobody knows for how long it has waited: perhaps all the time
+                unit.gang.waited = max(0.0, self._now - unit.gang.first_bound)
 
     def _lose(self, unit: Unit, why: str) -> None:
         """Nothing is kept for the unit any more."""
-        fence = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why)
+        fence = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why, self._now)
         if fence is not None:
             self._status.unnominate(pod for pod in fence.pods if pod.candidate)
 
@@ -325,12 +342,14 @@ class Engine:
                 self._line.enqueue(unit)
 
     def _could_make_room(self, unit: Unit) -> bool:
-        return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit))
+        return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit), self._now)
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)
         valid = unit is not None and unit.ticket == timer.ticket
         if timer.purpose == UNIT and unit is not None and valid:
+            if unit.forgets(self._now, after=self._profile.preemption.lapse_seconds):
+                self._decider.bypass.prove_again()
             self._line.push(unit)
         elif timer.purpose == _TELL and unit is not None and unit.to_be_told:
             self._tell(unit)
@@ -371,7 +390,7 @@ class Engine:
             # that has a limit of its own
             self._timers.set(self._now + _QUIET_SECONDS, DEADLINE, key=key)
             return
-        if self._binding.time_out(gang):
+        if self._binding.time_out(gang, self._now):
             self._back_off(unit, refused=any(pod.bind_error for pod in gang.candidates.values()))
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
         self.audit.record(Attempt(self._now, verdict))
@@ -402,8 +421,9 @@ class Engine:
     def _back_off(self, unit: Unit, *, refused: bool = False) -> None:
         """The unit was undone: it waits before it is tried again, each time longer."""
         unit.failures += 2
-        unit.refusals += 2 * refused
         unit.tried_at = self._now
+        if refused:
+            unit.is_refused(self._now, times=2)
         if unit.where is Where.READY or unit.where is Where.WAITING:
             self._line.enqueue(unit)
 
@@ -431,11 +451,14 @@ class Engine:
             self.tally.gangs_waiting += waits and unit.gang is not None
             self.tally.gangs_refused += not waits and unit.gang is not None
             unit.failures += tried.outcome is Outcome.NOT_FOUND
-            may_evict = not waits and self._decider.preemption.may_evict(unit)
-            self._line.park(unit, tried.wants, tried.room_for, may_evict=may_evict)
+            preemption = self._decider.preemption
+            may_evict = not waits and preemption.may_evict(unit, self._now)
+            rests_until = unit.rests_until if may_evict else 0.0
+            self._line.park(unit, tried.wants, tried.room_for, may_evict=may_evict, rests_until=rests_until)
         elif unit.gang is None:
             del self._units[unit.key]
         else:
+            unit.sent = True
             self.tally.gangs_placed += 1
             if unit.gang.classes:
                 # members that found no place are told why, in an attempt of their own

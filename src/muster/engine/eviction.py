@@ -35,14 +35,14 @@ class Eviction:
         name = unit.name
         for victim in plan.victims:
             if victim.kept:
-                self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room")
+                self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         pods = sorted(plan.pods, key=lambda pod: pod.key)
         if pods:
-            unit.evicts()
+            unit.evicts(now)
             self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
         # else nobody went for these places, and whoever is first when they are free may have them
         if pods or len(pods) < len(plan.victims) or self._fences.makes_way(plan.places):
-            self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods))
+            self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods), now=now)
 
     def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
         kind = "pod" if unit.pod else "podgroup"
@@ -62,12 +62,19 @@ class Eviction:
         note = f"Preempted by {kind} {unit.uid} on node {where}"
         self._evictions.append(Event(reason="Preempted", note=note, action="Preempting", pods=refs))
 
-    def lose(self, key: str, why: Loss | None, message: str) -> Fence | None:
+    def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""
-        fence = self._fences.take_down(key)
+        fence = self._fences.take_down(key, now)
         if fence is None:
             return None
         self._cluster.stirred[key] = None
+        preemptor = self._cluster.gangs.get(key) or self._cluster.pods.get(key)
+        if preemptor is not None and fence.evicted:
+            if why is Loss.PRIORITY:
+                # what is lost to a better one is no sign that it would be lost again
+                preemptor.rounds = max(0, preemptor.rounds - 1)
+            elif why is Loss.FOREIGN:
+                preemptor.rests_until = now + 2.0 ** (preemptor.rounds - 1)
         if fence.evicted and why is not None:
             message = f"room that others were evicted for is lost: {message}"
             first = fence.pods[0]

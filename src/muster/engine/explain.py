@@ -24,8 +24,9 @@ from muster.framework.views import ClassView, Views
 _HOSTNAME = "kubernetes.io/hostname"
 _HELD = "node(s) were held for a pod group that comes first"
 _NEW_NODE = "a-node-that-does-not-exist-yet"
-# trying out costs about 0.2 ms a node
+# trying out costs about 0.2 ms a node, and grows with the shapes
 _MOST_TRIED_OUT = 100
+_MOST_SHAPES = 32
 
 
 class Explainer:
@@ -137,7 +138,8 @@ class Explainer:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
         model = self._model(empty)
         if len(empty) > 1:
-            return None if model is None else self._tried_out(trial, model, empty, again)
+            few = len(empty) <= _MOST_SHAPES
+            return self._tried_out(trial, model, empty, again) if few and model is not None else None
         ((pod_class, copies),) = empty.items()
         if model is None:
             return self._made_to_measure(pod_class, trial.lacking)

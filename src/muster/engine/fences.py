@@ -31,6 +31,7 @@ class Fence(msgspec.Struct, gc=False, eq=False):
     """Somebody was evicted for it, as far as is known."""
     restored: bool
     """It was found on the pods, and nobody knows yet whether all who were to go have been told to."""
+    since: float
     waits_for: int
     """How many were on their way out of its nodes when it was put up: told once, not counted down."""
     neighbours: frozenset[str]
@@ -57,10 +58,11 @@ class Fences:
         *,
         priority: int,
         evicted: bool,
+        now: float,
         restored: bool = False,
     ) -> Fence:
         """Keeps these places for the unit, in place of what was kept before."""
-        before = self.take_down(unit)
+        before = self.take_down(unit, now)
         kept: list[PodState] = []
         for pod, node in places:
             self._cluster.keep(pod, node)
@@ -73,18 +75,22 @@ class Fences:
             pods=kept,
             evicted=evicted or (before is not None and before.evicted),
             restored=restored,
+            since=now,
             waits_for=sum(pod.leaving for pod in there),
             neighbours=frozenset(pod.uid for pod in there),
         )
         self.by_unit[unit] = fence
         return fence
 
-    def take_down(self, unit: str) -> Fence | None:
+    def take_down(self, unit: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more."""
         fence = self.by_unit.pop(unit, None)
         if fence is not None:
             for pod in fence.pods:
                 self._cluster.give_up(pod)
+            gang = self._cluster.gangs.get(unit)
+            if gang is not None and gang.first_bound is not None:
+                gang.waited += now - max(fence.since, gang.first_bound)
         return fence
 
     def makes_way(self, places: Iterable[tuple[PodState, str]]) -> bool:

@@ -179,6 +179,9 @@ class Intake:
         known = self._cluster.pods.get(change.pod.metadata.uid)
         if known is None:
             self._pod_came(change.pod)
+        elif known.stage is Stage.PENDING and _joins_another(known, change.pod):
+            self._pod_gone(PodGone(known.uid))
+            self._pod_came(change.pod)
         else:
             self._pod_changed(known, change.pod)
 
@@ -353,6 +356,13 @@ class Intake:
             self.noted.gangs[gang.key] = None
         elif pod.ours:
             self.noted.pods.append(pod)
+
+
+def _joins_another(state: PodState, pod: Pod) -> bool:
+    """Whether its labels, which may change, name another gang than they did."""
+    member = membership(pod)
+    named = (member.gang, member.subset) if member else (None, "")
+    return named != (state.gang, state.subset)
 
 
 def _stage(pod: Pod, now: Stage) -> Stage:

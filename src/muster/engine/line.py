@@ -125,13 +125,16 @@ class Line:
             self._waiting.leave(unit.key)
         self._queue.move(unit, where)
 
-    def park(self, unit: Unit, wants: dict[PodClass, int], room_for: int, *, may_evict: bool) -> None:
+    def park(
+        self, unit: Unit, wants: dict[PodClass, int], room_for: int, *, may_evict: bool, rests_until: float
+    ) -> None:
         """The unit waits until there is room for so many of its members; or, if it may evict, until that would help."""
         self._queue.move(unit, Where.WAITING)
         self._waiting.park(unit, wants, room_for)
         # spread by name, so that units refused together do not come back together
         spread = crc32(unit.name.encode()) / 2**32
-        self._timers.set(self.now + _FLUSH_SECONDS * (1 + spread), UNIT, key=unit.key, ticket=unit.ticket)
+        again_at = rests_until if rests_until > self.now else self.now + _FLUSH_SECONDS * (1 + spread)
+        self._timers.set(again_at, UNIT, key=unit.key, ticket=unit.ticket)
         if may_evict:
             if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:
                 self._hopeful = list(filter(_still_waits, self._hopeful))

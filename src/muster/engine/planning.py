@@ -80,6 +80,7 @@ class Planner:
         self._cycle = cycle
         self._search = search
         self._fences = fences
+        self._searched = 0
         self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
 
     def plan(self, unit: Unit, *, blocked: Bools | None, now: float) -> Thinking:
@@ -98,7 +99,11 @@ class Planner:
     def _for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
         ground = self._when_the_leaving_have_left(gang.key, blocked, now)
-        trial = self._search.find(gang, ground)
+        self._searching()
+        # if nobody leaves, the search has failed on this ground already
+        find = self._search.find if self._cluster.leaving else self._cycle.try_gang
+        trial = find(gang, ground)
+        yield self._searching()
         if not trial.lacking:
             return Plan(self._required(gang, trial), [])
         if not self.could_help(trial.wants(), trial.needed, gang.priority, ground):
@@ -110,7 +115,7 @@ class Planner:
         work = _WORK_PER_VICTIM * len(victims)
         ordered, _ = yield from _as_work(self._candidates.spared_first(victims))
         scale = self._scale(gang, trial, ground, ordered)
-        yield work
+        yield work + self._searching()
         if not scale.enough:
             return None
         for looked in sparing(scale):
@@ -156,8 +161,8 @@ class Planner:
             usable = self._usable(first.pod_class, ground)
             needed, most = must or None, len(first.pods)
             return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
-        loads = self._search.loads(trial, ground.blocked)
-        if loads is not None and must:
+        loads = self._search.loads(gang, trial, ground.blocked)
+        if loads is not None:
             packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)
             if packing.enough:
                 return packing
@@ -173,7 +178,12 @@ class Planner:
             trial = self._search.find(gang, Ground(usage, ground.blocked))
             return not trial.lacking and trial.placed >= most
 
-        return Trying(fits, usage, [self._occupied(victim) for victim in victims])
+        return Trying(fits, usage, [self._occupied(victim) for victim in victims], work=self._searching)
+
+    def _searching(self) -> int:
+        """What searching took since this was last asked."""
+        before, self._searched = self._searched, self._search.work
+        return self._searched - before
 
     # --- lone pods ---
 
@@ -229,7 +239,7 @@ class Planner:
             def fits(usage: Usage) -> bool:
                 return self._cycle.best_row(pod.pod_class, Ground(usage, others)) is not None
 
-            scale = Trying(fits, self._without(ground.usage, ordered), occupied)
+            scale = Trying(fits, self._without(ground.usage, ordered), occupied, work=self._searching)
         if not scale.enough:
             return None
         for _ in sparing(scale):

@@ -86,30 +86,31 @@ class Preemption:
 
     # --- what others ask ---
 
-    def may_evict(self, unit: Unit) -> bool:
+    def may_evict(self, unit: Unit, now: float) -> bool:
         """Whether others may be evicted for the unit, if there are any."""
         if unit.gang is not None:
             may = self._planner.may_evict(unit.gang)
         else:
             may = unit.pod is not None and unit.pod.preempts
-        return may and not self.no_evictions(unit)
+        return may and not self.no_evictions(unit, now)
 
-    def no_evictions(self, unit: Unit) -> str:
+    def no_evictions(self, unit: Unit, now: float) -> str:
         """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
+        unit.forgets(now, after=self._settings.lapse_seconds)
         if unit.rounds >= self._settings.rounds:
             times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
             return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
-        if unit.refusals > 1:
+        if unit.unbindable:
             return f"it could not be bound: {unit.bind_error or 'its time was over'}"
         return ""
 
-    def could_help(self, unit: Unit, blocked: Bools | None) -> bool:
+    def could_help(self, unit: Unit, blocked: Bools | None, now: float) -> bool:
         """Whether the unit might find a place if others left: no more than a guess, but a quick one."""
         wants: dict[PodClass, int] = dict(unit.gang.classes) if unit.gang is not None else {}
         if unit.pod is not None:
             wants[unit.pod.pod_class] = 1
         ground = Ground(self._cluster.nodes.usage, blocked)
-        return self.may_evict(unit) and self._planner.could_help(wants, unit.needed, unit.priority, ground)
+        return self.may_evict(unit, now) and self._planner.could_help(wants, unit.needed, unit.priority, ground)
 
     def waits_for_victims(self, key: str, now: float) -> bool:
         """Whether room is kept for the unit that others are still leaving."""
@@ -128,7 +129,7 @@ class Preemption:
             if loss is None:
                 fence.restored = False
                 return Room.KEPT
-            self._eviction.lose(unit.key, *loss)
+            self._eviction.lose(unit.key, *loss, now)
         thought = self._think(unit, blocked, now)
         if not thought.ready:
             return Room.THINKING
@@ -136,7 +137,7 @@ class Preemption:
         self._tally.gangs_sought_victims += unit.gang is not None
         self._tally.pods_sought_victims += unit.gang is None
         plan = thought.plan
-        if plan is None or (plan.pods and self.no_evictions(unit)):
+        if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.rests_until)):
             return Room.AS_BEFORE
         self._eviction.carry_out(unit, plan, now)
         return Room.MADE

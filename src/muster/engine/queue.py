@@ -51,8 +51,8 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """It has said that it waits for others to leave."""
     had_started: bool = False
     """It had started when it was last tried."""
-    refusals: int = 0
-    """How often in a row binds of it were refused; nobody is evicted for a unit that cannot be bound."""
+    sent: bool = False
+    """Its last attempt placed it, and no bind of that was refused so far."""
     tried_at: float = 0.0
     changed_at: float = 0.0
     """When something of a held gang changed last."""
@@ -84,8 +84,33 @@ class Unit(msgspec.Struct, gc=False, eq=False):
         """How often others were evicted for it since it last started."""
         return (self.gang or self._the_pod).rounds
 
-    def evicts(self) -> None:
-        (self.gang or self._the_pod).rounds += 1
+    @property
+    def rests_until(self) -> float:
+        return (self.gang or self._the_pod).rests_until
+
+    @property
+    def unbindable(self) -> bool:
+        """Attempts to bind it were refused, and not by chance: nobody makes room for it."""
+        return (self.gang or self._the_pod).refusals > 1
+
+    def evicts(self, now: float) -> None:
+        state = self.gang or self._the_pod
+        state.rounds, state.last_round = state.rounds + 1, now
+
+    def is_refused(self, now: float, *, times: int = 1) -> None:
+        state = self.gang or self._the_pod
+        state.refusals, state.refused_at = state.refusals + times, now
+
+    def forgets(self, now: float, *, after: float) -> bool:
+        """What was in vain long ago does not count; whether there was anything to forget."""
+        state = self.gang or self._the_pod
+        rounds = state.rounds > 0 and now >= state.last_round + after
+        refusals = state.refusals > 0 and now >= state.refused_at + after
+        if rounds:
+            state.rounds = 0
+        if refusals:
+            state.refusals = 0
+        return rounds or refusals
 
     @property
     def bind_error(self) -> str:

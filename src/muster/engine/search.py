@@ -7,61 +7,92 @@ misses is no proof, and the verdict says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 
 from muster.cluster.classes import PodClass
 from muster.cluster.gangs import GangState
 from muster.engine.cycle import Batch, GangCycle, Ground, Trial
 from muster.engine.packing import Load, pack
-from muster.framework.contract import Bools
+from muster.framework.contract import Bools, GangRule
 from muster.framework.views import Views
 
 Rank = Callable[[Batch], int]
 """Smaller for batches that go first."""
 
+# of so many shapes only few orders are tried, after packing them
+_MANY = 16
+_FEW_ORDERS = 2
+_WORK_PER_BATCH = 40
+_WORK_PER_LOAD = 20
+_NODES_PER_WORK = 30
+
 
 class Search:
     """Looks for places on any ground."""
 
-    def __init__(self, cycle: GangCycle, views: Views) -> None:
+    def __init__(self, cycle: GangCycle, views: Views, rule: GangRule) -> None:
         self._cycle = cycle
         self._views = views
+        self._rule = rule
+        self.work = 0
+        """What all that was tried so far took, about, in microseconds."""
 
     def find(self, gang: GangState, ground: Ground) -> Trial:
         """The first trial in which the gang has all that it needs; the best of those that fell short otherwise."""
-        best = self._cycle.try_gang(gang, ground)
+        best = self._try(gang, ground)
         if not best.lacking or len(best.wants()) < 2:
             return best
+        many = len(best.batches) > _MANY
+        if many and (packed := self._packed(gang, best, ground)) is not None:
+            return packed
         members = [batch.anew() for batch in best.batches]
-        # where some may stay behind, it is those of lower priority
-        all_needed = best.needed == sum(len(batch.pods) for batch in members)
-        for rank in self._ranks(best, ground):
-            batches = _ordered([batch.anew() for batch in members], rank, by_priority=not all_needed)
-            trial = self._cycle.try_gang(gang, ground, batches=batches)
+        for rank, by_priority in islice(self._orders(best, ground), _FEW_ORDERS if many else None):
+            trial = self._try(gang, ground, _ordered([batch.anew() for batch in members], rank, by_priority))
             if trial.lacking < best.lacking:
                 best = trial
             if not best.lacking:
                 return best
-        return self._packed(best, ground) or best
+        return (None if many else self._packed(gang, best, ground)) or best
 
-    def loads(self, trial: Trial, blocked: Bools | None) -> list[Load] | None:
-        """What a trial had to place, as it can be packed; None if that cannot tell: not all are needed, say."""
-        batches = trial.batches
-        if trial.needed < sum(len(batch.pods) for batch in batches) or any(batch.avoid for batch in batches):
-            return None
-        if not all(self._views.needs_resources_only(batch.pod_class) for batch in batches):
-            return None
-        batches = sorted(batches, key=lambda batch: batch.pod_class.order)
-        return [Load(b.pod_class, len(b.pods), self._usable(b.pod_class, blocked)) for b in batches]
+    def _try(self, gang: GangState, ground: Ground, batches: list[Batch] | None = None) -> Trial:
+        trial = self._cycle.try_gang(gang, ground, batches=batches)
+        self.work += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
+        return trial
 
-    def _packed(self, best: Trial, ground: Ground) -> Trial | None:
-        """The same members in a trial where all have a place, if packing them finds one."""
-        loads = self.loads(best, ground.blocked)
+    @property
+    def _per_class(self) -> int:
+        return len(self._views.precedence) // _NODES_PER_WORK
+
+    # --- packing ---
+
+    def loads(self, gang: GangState, trial: Trial, blocked: Bools | None) -> list[Load] | None:
+        """What a trial had to place, as it can be packed; None if packing cannot tell.
+
+        Where not all are needed it is the smallest: if they do not go together, no others do, for one resource.
+        """
+        must = self._rule.shortfall(gang, {})
+        if not must or any(batch.avoid for batch in trial.batches):
+            return None
+        if not all(self._views.needs_resources_only(batch.pod_class) for batch in trial.batches):
+            return None
+        loads: list[Load] = []
+        for batch in reversed(_by_size(trial.batches)):
+            count = min(len(batch.pods), must.get(batch.subset, 0))
+            must[batch.subset] = must.get(batch.subset, 0) - count
+            loads.append(Load(batch.pod_class, count, self._usable(batch.pod_class, blocked)))
+        loads.reverse()
+        self.work += len(loads) * (_WORK_PER_LOAD + self._per_class)
+        return loads
+
+    def _packed(self, gang: GangState, best: Trial, ground: Ground) -> Trial | None:
+        """The same members in a trial where all that must have a place have one, if packing finds it."""
+        loads = self.loads(gang, best, ground.blocked)
         packed = None if loads is None else pack(loads, ground.usage.free, self._views.precedence)
         if packed is None:
             return None
-        batches = sorted((batch.anew() for batch in best.batches), key=lambda batch: batch.pod_class.order)
+        batches = [batch.anew() for batch in _by_size(best.batches)]
         trial = Trial(batches, needed=best.needed, usage=ground.usage)
         for batch, rows in zip(batches, packed.rows, strict=True):
             trial.add(batch, rows)
@@ -71,24 +102,44 @@ class Search:
         admitted = self._views.rules(pod_class.rules).admitted
         return admitted if blocked is None else admitted & ~blocked
 
-    def _ranks(self, first: Trial, ground: Ground) -> Iterator[Rank]:
-        """Orders that a person would try: the most constrained first, then the largest of every resource."""
+    # --- orders ---
+
+    def _orders(self, first: Trial, ground: Ground) -> Iterator[tuple[Rank, bool]]:
+        """Orders that a person would try, and whether they hold among members of equal priority only.
+
+        The most constrained first, then the largest of every resource.  Where some may stay behind it is those of
+        lower priority, and of equals the largest; if nothing else helps, the largest whatever their priority.
+        """
+        spare = first.needed < sum(len(batch.pods) for batch in first.batches)
         classes = first.wants()
+        resources = sorted({resource for c in classes for resource, _ in c.room})
+        for by_priority in (True, False) if spare else ():
+            for resource in resources:
+                yield partial(_amount, resource), by_priority
         views = {c: self._views.on_trial(c, ground.usage, blocked=ground.blocked) for c in classes}
         places = {c: int(view.copies.sum()) for c, view in views.items()}
         nodes = {c: int((view.copies > 0).sum()) for c, view in views.items()}
-        yield lambda batch: nodes[batch.pod_class]
-        yield lambda batch: places[batch.pod_class]
-        yield lambda batch: places[batch.pod_class] - classes[batch.pod_class]
-        for resource in sorted({resource for c in classes for resource, _ in c.room}):
-            yield partial(_smallest_last, resource)
-        yield lambda batch: -len(batch.pods)
+        yield lambda batch: nodes[batch.pod_class], spare
+        yield lambda batch: places[batch.pod_class], spare
+        yield lambda batch: places[batch.pod_class] - classes[batch.pod_class], spare
+        for resource in resources:
+            yield partial(_smallest_last, resource), spare
+        yield lambda batch: -len(batch.pods), spare
+
+
+def _amount(resource: int, batch: Batch) -> int:
+    return dict(batch.pod_class.room).get(resource, 0)
 
 
 def _smallest_last(resource: int, batch: Batch) -> int:
-    return -dict(batch.pod_class.room).get(resource, 0)
+    return -_amount(resource, batch)
 
 
-def _ordered(batches: list[Batch], rank: Rank, *, by_priority: bool) -> list[Batch]:
+def _by_size(batches: Iterable[Batch]) -> list[Batch]:
+    """The largest first."""
+    return sorted(batches, key=lambda batch: batch.pod_class.order)
+
+
+def _ordered(batches: list[Batch], rank: Rank, by_priority: bool) -> list[Batch]:
     """Equals stay in their own order."""
     return sorted(batches, key=lambda batch: (-batch.priority if by_priority else 0, rank(batch)))

@@ -20,6 +20,10 @@ from muster.cluster.usage import Ints, Usage
 from muster.engine.packing import Load, pack
 from muster.framework.contract import Bools
 
+_WORK_PER_LOAD = 20
+_NODES_PER_WORK = 30
+_WORK_PER_COPY = 100
+
 Occupied = list[tuple[int, PodClass]]
 """Rows that a victim takes room on, and for what; a row may stand several times."""
 
@@ -32,8 +36,10 @@ class Scale(Protocol):
     spared: list[bool]
     few: int
     """So many victims are better looked at one by one."""
-    work: int
-    """Microseconds that looking at one takes, or at a stretch as at so many."""
+
+    @property
+    def work(self) -> int:
+        """Microseconds that looking at one takes, or at a stretch as at so many."""
 
     def spare(self, first: int, end: int) -> bool:
         """Puts these victims back, unless the unit then has no place; whether it did."""
@@ -163,7 +169,6 @@ class _OneByOne:
     """Scales that look at one victim as fast as at many."""
 
     few = 1
-    work = 1_000
 
     def spare(self, first: int, end: int) -> bool:
         raise NotImplementedError
@@ -208,6 +213,7 @@ class Packing(_OneByOne):
         self._left = self._free if packed is None else packed.left
         self.enough = packed is not None
         self.spared = [False] * len(victims)
+        self.work = 200 + len(loads) * (_WORK_PER_LOAD + free.shape[1] // _NODES_PER_WORK)
 
     def spare(self, first: int, end: int) -> bool:
         rows, takes = self._pods.of(first, end)
@@ -230,13 +236,20 @@ class Packing(_OneByOne):
 class Trying(_OneByOne):
     """For all others: a search, each time."""
 
-    def __init__(self, fits: Callable[[Usage], bool], usage: Usage, victims: Sequence[Occupied]) -> None:
-        """`usage` has none of the victims on it."""
+    def __init__(
+        self, fits: Callable[[Usage], bool], usage: Usage, victims: Sequence[Occupied], *, work: Callable[[], int]
+    ) -> None:
+        """`usage` has none of the victims on it; `work` is what searching took since it was last asked."""
+        self._work = work
         self._fits = fits
         self._usage = usage
         self._victims = victims
         self.enough = fits(usage)
         self.spared = [False] * len(victims)
+
+    @property
+    def work(self) -> int:
+        return _WORK_PER_COPY + self._work()
 
     def spare(self, first: int, end: int) -> bool:
         usage = self._usage.copy()

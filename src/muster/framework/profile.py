@@ -53,7 +53,9 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     delayed: bool = True
     """DelayedPreemption: off, gangs do not preempt, and what a lone pod evicts goes pod by pod, whatever its gang."""
     rounds: int = 3
-    """So many times a unit evicts others without starting; after that it only waits."""
+    """So many times a unit evicts others without starting; after that it only waits..."""
+    lapse_seconds: float = 600.0
+    """...until the last time is so long ago."""
     patience_seconds: float = 600.0
     """How long a unit waits for its victims to leave."""
     least_nodes: int = 100

@@ -48,6 +48,27 @@ _DENIED_SECONDS = 16.0
 Gangs = dict[str, Gang]
 
 
+class _Waited:
+    """How long a half-bound gang waited for others to leave."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.until = 0.0
+        self.anew = True
+        """The scheduler does not know for how long it has."""
+        self._since: float | None = None
+
+    def look(self, now: float, *, kept: bool, first_bound: float) -> None:
+        if self._since is not None:
+            self.seconds += now - self._since
+        if kept and self.anew:
+            self.seconds = max(self.seconds, now - first_bound)
+        if kept:
+            self.until = now
+        self.anew = False
+        self._since = now if kept else None
+
+
 class Invariants:
     """Watches one scheduler of one world."""
 
@@ -77,7 +98,7 @@ class Invariants:
         )
         self._words = Words(world, self._reading)
         self._fences = Fences(world, self._reading)
-        self._evictions = Evictions(world, self._reading, rounds=preemption.rounds)
+        self._evictions = Evictions(world, self._reading, preemption)
         self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))
         self._seen: Counter[str] = Counter()
         self._mixed: set[str] = set()
@@ -86,8 +107,8 @@ class Invariants:
         """Those of them that the oracle found a place for while they waited."""
         self._started: set[str] = set()
         """UIDs of groups that had their minimum bound once."""
-        self._waited: dict[str, float] = {}
-        """By UID: until when half-bound gangs waited for others to leave, which they may whatever their time-out."""
+        self._waited: dict[str, _Waited] = {}
+        """By UID: half-bound gangs that waited for others to leave, which does not count for their time-out."""
         self._excused: set[str] = set()
         """Nodes that shrank below what is on them."""
 
@@ -106,6 +127,8 @@ class Invariants:
         self._fences.restarted()
         self._evictions.restarted()
         self._passes.restarted(self._reading.gangs())
+        for waited in self._waited.values():
+            waited.anew = True
 
     def before(self, decisions: list[Decision]) -> None:
         """Looks at a batch of decisions before any of them is carried out."""
@@ -128,7 +151,7 @@ class Invariants:
             elif isinstance(decision, Evict):
                 self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
             elif isinstance(decision, Lost):
-                self._evictions.lost(decision.unit)
+                self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
 
     def after(self) -> None:
@@ -399,10 +422,14 @@ class Invariants:
         denied = min(self._binds.denied_for(gang), now - min(gang.bound_times, default=now))
         if denied > _DENIED_SECONDS:
             raise BrokenRuleError("denied for good", f"{gang.key} is half bound, and was denied {denied:g} s ago")
-        if scene.kept_for(gang.key):
-            self._waited[uid] = now
+        kept = bool(scene.kept_for(gang.key))
+        waited = self._waited.setdefault(uid, _Waited()) if kept else self._waited.get(uid)
+        if waited is not None:
+            waited.look(now, kept=kept, first_bound=min(gang.bound_times, default=now))
         late = 0.0 if gang.deadline is None else now - gang.deadline
-        if late > _STAMP_SECONDS and now > self._waited.get(uid, 0.0) + _WAITED_SECONDS:
+        if waited is not None:
+            late = 0.0 if now <= waited.until + _WAITED_SECONDS else late - waited.seconds
+        if late > _STAMP_SECONDS:
             raise BrokenRuleError(
                 "half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound, {late:g} s too long"
             )

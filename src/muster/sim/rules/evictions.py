@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Container, Mapping
 
 from muster.api.wire import Pod
-from muster.engine.decisions import Evict
+from muster.engine.decisions import Evict, Loss
+from muster.framework.profile import Preemption
 from muster.sim.plain import fits, key_of, take, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
@@ -19,16 +20,19 @@ _RULE = "eviction"
 class Evictions:
     """Watches who is evicted, and keeps what is owed: a start, or a word why not."""
 
-    def __init__(self, world: World, reading: Reading, *, rounds: int) -> None:
+    def __init__(self, world: World, reading: Reading, preemption: Preemption) -> None:
         self._world = world
         self._reading = reading
-        self._most_rounds = rounds
+        self._most_rounds = preemption.rounds
+        self._lapse = preemption.lapse_seconds
         self._owed: dict[str, set[str]] = {}
         """By unit: the pods that were evicted for it, and it has not started since."""
         self._rounds: Counter[str] = Counter()
         """How often each unit evicted since it was last bound..."""
         self._spent: Counter[str] = Counter()
         """...and since it last had all that it needs."""
+        self._last: dict[str, float] = {}
+        """When each unit last evicted."""
         self.seen: Counter[str] = Counter()
 
     # --- what comes of it ---
@@ -37,7 +41,10 @@ class Evictions:
         self._owed.pop(unit, None)
         self._rounds.pop(unit, None)
 
-    def lost(self, unit: str) -> None:
+    def lost(self, unit: str, why: Loss) -> None:
+        if why is Loss.PRIORITY:
+            self._rounds[unit] = max(0, self._rounds[unit] - 1)
+            self._spent[unit] = max(0, self._spent[unit] - 1)
         if unit not in self._owed:
             # a scheduler that came later cannot know whether pods leave for the unit or for themselves
             self.seen["room that was lost without an eviction"] += 1
@@ -69,6 +76,11 @@ class Evictions:
                 "evicted in vain", f"{len(pods)} pods were evicted for {unit}, which did not start, and nobody says why"
             )
 
+    def _lapses(self, unit: str) -> None:
+        if self._world.now >= self._last.get(unit, 0.0) + self._lapse:
+            self._rounds.pop(unit, None)
+            self._spent.pop(unit, None)
+
     # --- what must be known before ---
 
     def check(
@@ -91,6 +103,8 @@ class Evictions:
             raise BrokenRuleError("new victims", f"{unit.key} evicts although what is kept for it still serves it")
         if unit.key in self._owed:
             raise BrokenRuleError("new victims", f"{unit.key} evicts again, and nobody says what became of the last")
+        self._lapses(unit.key)
+        self._last[unit.key] = self._world.now
         self._rounds[unit.key] += 1
         self._spent[unit.key] += 1
         if self._rounds[unit.key] > self._most_rounds:
@@ -220,6 +234,7 @@ class Evictions:
 
     def could(self, unit: Waiting, scene: Scene, blocked: set[str]) -> bool:
         """Whether the unit would surely fit if all left who may be evicted for it."""
+        self._lapses(unit.key)
         if self._spent[unit.key] >= self._most_rounds or not self._may_evict(unit):
             return False
         lower = self._below(unit.priority, unit, scene)

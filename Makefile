@@ -5,16 +5,20 @@ PYTEST_ARGS ?=
 KUBERNETES ?=
 LOCK_ARGS ?=
 ONLY ?=
+MINUTES ?= 30
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-kube lint format bench bench-kube demo control-plane lock clean
+.PHONY: help test soak test-kube lint format bench bench-kube demo control-plane lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
+
+soak: .venv/.installed ## Run simulated worlds on new seeds for a while, on all cores (MINUTES=30)
+	@$(BIN)/python -m muster.sim.chaos --minutes $(MINUTES)
 
 test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)
 	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q -n 2 --dist loadfile tests/kube $(PYTEST_ARGS)

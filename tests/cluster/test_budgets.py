@@ -38,65 +38,65 @@ def account(*budgets):
 
 def test_a_budget_allows_so_many_and_no_more():
     found = account(budget("db", DB, allowed=2))
-    assert [found.overdraws([running(name)]) for name in "abc"] == [False, False, True]
+    assert [found.disrupts([running(name)]) for name in "abc"] == [False, False, True]
 
 
 def test_a_budget_that_allows_none_forbids_the_first():
-    assert account(budget("db", DB, allowed=0)).overdraws([running("a")])
+    assert account(budget("db", DB, allowed=0)).disrupts([running("a")])
 
 
 def test_pods_that_go_together_are_counted_together():
-    assert account(budget("db", DB, allowed=1)).overdraws([running("a"), running("b")])
+    assert account(budget("db", DB, allowed=1)).disrupts([running("a"), running("b")])
 
 
 def test_each_account_starts_afresh():
     budgets = Budgets()
     budgets.put(budget("db", DB, allowed=1))
-    budgets.account().overdraws([running("a")])
-    assert not budgets.account().overdraws([running("b")])
+    budgets.account().disrupts([running("a")])
+    assert not budgets.account().disrupts([running("b")])
 
 
 def test_a_budget_is_about_the_pods_that_it_selects():
-    assert not account(budget("db", DB, allowed=0)).overdraws([running("a", labels={"app": "web"})])
+    assert not account(budget("db", DB, allowed=0)).disrupts([running("a", labels={"app": "web"})])
 
 
 def test_a_budget_is_about_the_pods_of_its_namespace():
-    assert not account(budget("db", DB, allowed=0)).overdraws([running("a", namespace="other")])
+    assert not account(budget("db", DB, allowed=0)).disrupts([running("a", namespace="other")])
 
 
 def test_a_pod_that_was_counted_already_costs_nothing():
     found = account(budget("db", DB, allowed=0, disrupted=["a"]))
-    assert not found.overdraws([running("a")])
-    assert found.overdraws([running("b")])
+    assert not found.disrupts([running("a")])
+    assert found.disrupts([running("b")])
 
 
 def test_of_several_budgets_each_must_allow_it():
     generous, strict = budget("all", {}, allowed=9), budget("db", DB, allowed=0)
-    assert account(generous, strict).overdraws([running("a")])
-    assert not account(generous, strict).overdraws([running("a", labels={"app": "web"})])
+    assert account(generous, strict).disrupts([running("a")])
+    assert not account(generous, strict).disrupts([running("a", labels={"app": "web"})])
 
 
 def test_an_empty_selector_selects_every_pod_of_the_namespace():
-    assert account(budget("all", {}, allowed=0)).overdraws([running("a")])
+    assert account(budget("all", {}, allowed=0)).disrupts([running("a")])
 
 
 def test_no_selector_selects_nobody():
     found = budget("none", {}, allowed=0)
-    assert not account(replace(found, spec=replace(found.spec, selector=None))).overdraws([running("a")])
+    assert not account(replace(found, spec=replace(found.spec, selector=None))).disrupts([running("a")])
 
 
 def test_a_budget_that_changed_counts_as_it_is_now():
     budgets = Budgets()
     budgets.put(budget("db", DB, allowed=1))
     budgets.put(budget("db", DB, allowed=0))
-    assert budgets.account().overdraws([running("a")])
+    assert budgets.account().disrupts([running("a")])
 
 
 def test_a_budget_that_is_gone_forbids_nothing():
     budgets = Budgets()
     budgets.put(budget("db", DB, allowed=0))
     budgets.remove("team/db")
-    assert not budgets.account().overdraws([running("a")])
+    assert not budgets.account().disrupts([running("a")])
     assert not budgets
 
 

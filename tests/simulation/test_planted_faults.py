@@ -15,7 +15,8 @@ from muster.sim.chaos.recipe import recipe
 from muster.sim.chaos.run import Variation, run
 from tests.simulation.faults import FAULTS, plant
 
-WORLDS = 60
+# most take a few, see `needs`; so many before it is said that nobody catches it
+WORLDS = 200
 OTHERS = ("order of reading", "hashes")
 
 
@@ -62,10 +63,9 @@ def rules_of(path):
 
 def test_a_dependence_on_the_order_of_reading_is_caught(monkeypatch, record_property):
     name = "equal_nodes_are_told_apart_by_row"
-    seeds = list(worlds(name))
     plant(name, monkeypatch.setattr)
     one, other = Variation(recount=False), Variation(recount=False, shuffle=1)
-    assert any(run(seed, one).digest(Bind) != run(seed, other).digest(Bind) for seed in seeds)
+    assert any(run(seed, one).digest(Bind) != run(seed, other).digest(Bind) for seed in worlds(name))
     record_property("simulation", {"planted faults caught: order of reading": 1})
 
 

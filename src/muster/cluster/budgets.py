@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from enum import IntEnum
 
 from muster.api.wire import PodDisruptionBudget
 from muster.cluster.pods import PodState
@@ -30,6 +31,15 @@ class Budgets:
         return Account(self._by_namespace)
 
 
+class Ruling(IntEnum):
+    """Larger for what is worse."""
+
+    ALLOWED = 0
+    OVERDRAWN = 1
+    """Allowed if others were not disrupted before."""
+    FORBIDDEN = 2
+
+
 class Account:
     """What is left of the budgets while pods are disrupted one after another."""
 
@@ -41,18 +51,19 @@ class Account:
         self._matching: dict[tuple[str, tuple[str | None, ...]], list[PodDisruptionBudget]] = {}
         """Budgets that select pods with these values of those labels."""
 
-    def overdraws(self, pods: Iterable[PodState]) -> bool:
-        """Disrupts the pods together; whether some budget does not allow that."""
-        over = False
+    def disrupts(self, pods: Iterable[PodState]) -> Ruling:
+        """Disrupts the pods together; what the budgets say to that."""
+        ruling = Ruling.ALLOWED
         for pod in pods:
             namespace, _, name = pod.key.partition("/")
             for budget in self._selecting(namespace, pod):
                 if name in budget.status.disrupted_pods:
                     continue
-                key = namespace, budget.metadata.name
+                key, allowed = (namespace, budget.metadata.name), budget.status.disruptions_allowed
                 self._spent[key] += 1
-                over = over or self._spent[key] > budget.status.disruptions_allowed
-        return over
+                if self._spent[key] > allowed:
+                    ruling = max(ruling, Ruling.OVERDRAWN if allowed > 0 else Ruling.FORBIDDEN)
+        return ruling
 
     def _selecting(self, namespace: str, pod: PodState) -> list[PodDisruptionBudget]:
         keys = self._reads.get(namespace)

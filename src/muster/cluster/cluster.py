@@ -40,6 +40,8 @@ class Cluster:
         self.stirred: dict[str, None] = {}
         """Units (gang or pod UID) for which room is kept on nodes where something changed; to be emptied."""
         self.budgets = Budgets()
+        self.eased = False
+        """Somebody has become less important; to be set back."""
         self.version = 0
         """Changes with every pod that comes to a node, leaves one or begins to, and with every node."""
 
@@ -126,6 +128,7 @@ class Cluster:
                 row = self.nodes.rows.get(pod.node)
                 if row is not None:
                     self.levels.add(pod, row, -1)
+                self.eased |= priority < pod.level
                 pod.level = priority
                 if row is not None:
                     self.levels.add(pod, row, 1)

@@ -40,6 +40,7 @@ class GangState:
         "classes",
         "declared",
         "fallen",
+        "foreign",
         "gated",
         "key",
         "last_round",
@@ -68,6 +69,8 @@ class GangState:
         self.gated = 0
         self.ours = 0
         """Members, in any stage, that name this scheduler."""
+        self.foreign = False
+        """All its members are other schedulers', or were while it had any: it is theirs to start, undo and speak of."""
         self.strangers = 0
         """Pods that name the gang but another scheduler, and are not bound."""
         self.said: tuple[bool, str, str] | None = None
@@ -105,11 +108,14 @@ class GangState:
     def add(self, pod: PodState) -> None:
         self.members[pod.uid] = pod
         self.ours += pod.ours
+        self.foreign = not self.ours
         self.count(pod)
 
     def remove(self, pod: PodState) -> None:
         del self.members[pod.uid]
         self.ours -= pod.ours
+        if self.members:
+            self.foreign = not self.ours
         self.uncount(pod)
 
     def count(self, pod: PodState) -> None:
@@ -249,11 +255,6 @@ class GangState:
         if self.declared is not None and self.declared.priority is not None:
             return self.declared.priority
         return min((priority for priority, count in self._priorities.items() if count), default=0)
-
-    @property
-    def foreign(self) -> bool:
-        """All its members are other schedulers': it is theirs to start, to undo and to speak of."""
-        return bool(self.members) and not self.ours
 
     @property
     def empty(self) -> bool:

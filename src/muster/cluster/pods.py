@@ -83,6 +83,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     answered: bool = False
     """Its bind was refused and will be tried again; nothing is on its way."""
     bind_failures: int = 0
+    unanswered_by: str = ""
+    """The node to which its last bind got no answer."""
+    retries: int = 0
+    """How often in a row that was so."""
     bind_error: str = ""
     """What the last failed bind was answered."""
 

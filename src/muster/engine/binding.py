@@ -64,8 +64,11 @@ class Binding:
         if change.failure is Failure.POD_GONE:
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
-        if change.failure is Failure.TRANSIENT and pod.bind_failures <= _RETRIES:
-            delay = backoff_seconds(pod.bind_failures, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
+        again = change.failure is Failure.TRANSIENT and pod.unanswered_by == change.node
+        pod.retries = pod.retries + 1 if again else 1
+        pod.unanswered_by = change.node if change.failure is Failure.TRANSIENT else ""
+        if change.failure is Failure.TRANSIENT and pod.retries <= _RETRIES:
+            delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
@@ -116,7 +119,7 @@ class Binding:
                 self._intake.started(gang, now)
                 gang.rounds = 0
             gang.passed, gang.waited, gang.refusals, gang.rests_until = None, 0.0, 0, 0.0
-            gang.fallen, gang.below_since, gang.lost_to = False, None, ""
+            gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
         elif gang.below_minimum:
@@ -182,13 +185,13 @@ class Binding:
         declared, since = gang.declared, gang.below_since
         if declared is None or since is None or declared.below_minimum is not BelowMinimum.RESTART:
             return False
-        if not gang.below_minimum or gang.fallen or not gang.running:
+        if not gang.below_minimum or gang.fallen or now < since + declared.grace_seconds:
             return False
-        if now < since + declared.grace_seconds:
-            return False
-        if gang.binding and gang.on_its_way:
+        if gang.binding and (gang.on_its_way or not gang.running):
             # whole in a moment, or not
             self._timers.set(now + _QUIET_SECONDS, TAKE_DOWN, key=gang.key)
+            return False
+        if not gang.running:
             return False
         message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
         gang.fallen = True
@@ -289,4 +292,4 @@ def _fell_apart(gang: GangState) -> bool:
     """Nothing of the gang is bound, and what is being bound no longer makes up its minimum."""
     if gang.declared is None or gang.started:
         return gang.declared is None
-    return gang.running == 0 and gang.bound + gang.binding < gang.declared.minimum
+    return gang.running == 0 and not gang.on_its_way

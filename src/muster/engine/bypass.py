@@ -16,8 +16,9 @@ import numpy as np
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
+from muster.cluster.nodes import Rows
 from muster.cluster.pods import PodState, Stage
-from muster.cluster.usage import Usage
+from muster.cluster.usage import Ints, Usage
 from muster.engine.queue import Order, Unit
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -26,12 +27,18 @@ from muster.framework.views import Views
 # about 10 ms with 1,000 nodes
 _CLASSES_AT_ONCE = 256
 _CLASSES_KEPT = 4_096
+# so many may hold the same nodes, each against those who take what it needs there
+_HOLDERS = 16
 _ANY_NUMBER = 2**31
 
 
 _Version = tuple[int, int]
 """Changes with the nodes' facts, and with the pods that belong to their node."""
 _NEVER = -1, -1
+
+
+Demand = tuple[tuple[PodClass, int], ...]
+"""What a unit would place, by class."""
 
 
 class Overtaken(msgspec.Struct, gc=False, eq=False):
@@ -79,11 +86,14 @@ class Bypass:
         self._in_order: list[Overtaken] = []
         self._due: list[Overtaken] = []
         """Those who were passed as often as they may be, in order."""
-        self._holds: list[tuple[Order, Bools]] | None = []
-        """For those of them who hold nodes: all nodes that are held from whoever is behind; None if to be found out."""
-        self._usable: dict[tuple[PodClass, ...], Bools] = {}
-        """The nodes that classes could use, as of `_version`."""
+        self._holding: list[Overtaken] | None = []
+        """Those of them who hold nodes, in order; None if to be found out."""
+        self._copies: dict[PodClass, Ints] = {}
+        """How many of a class each node could take, as of `_version`."""
         self._version = _NEVER
+        self._blocked: dict[tuple[Demand, int], Bools | None] = {}
+        """Rows held from units with a demand by the first so many who hold nodes, as of `_blocked_at`."""
+        self._blocked_at = -1
         self._empty: tuple[_Version, Usage] | None = None
         self._reached: dict[str, None] = {}
         """Gangs for which nodes are held since this was last asked."""
@@ -152,7 +162,7 @@ class Bypass:
         del self._in_order[bisect_left(self._in_order, entry.order, key=_order)]
         if entry.passed >= entry.limit:
             del self._due[bisect_left(self._due, entry.order, key=_order)]
-            self._holds = None
+            self._forget_holds()
 
     # --- those who pass ---
 
@@ -161,12 +171,13 @@ class Bypass:
         """So many units may be decided at once before anybody has been passed too often."""
         return min((entry.limit - entry.passed for entry in self.waiting.values()), default=_ANY_NUMBER)
 
-    def passes(self, order: Order, rows: Iterable[int]) -> None:
-        """A unit started on these rows: all who wait before it and could have used one of them were passed."""
+    def passes(self, order: Order, demand: Demand, rows: Iterable[int]) -> None:
+        """A unit has taken room on these rows: all who wait before it and could have used that were passed."""
         before = bisect_left(self._in_order, order, key=_order)
         if not before:
             return
-        taken = list(rows)
+        taken: Rows = np.array(list(dict.fromkeys(rows)), np.intp)
+        free = self._cluster.nodes.usage.free[:, taken]
         useful: dict[tuple[PodClass, ...], bool] = {}
         left = _CLASSES_AT_ONCE
         for entry in self._in_order[:before]:
@@ -174,10 +185,9 @@ class Bypass:
             if entry.passed >= entry.limit:
                 continue
             if classes not in useful:
-                known = classes in self._usable and self._version == self._now
-                left -= not known
+                left -= sum(c not in self._copies for c in classes)
                 # with so many that it would take long, being passed too seldom is what must not happen
-                useful[classes] = left < 0 or bool(self._could_use(classes)[taken].any())
+                useful[classes] = left < 0 or bool(self._needed_by(classes, demand, free, taken).any())
             if useful[classes]:
                 self._count(entry, 1)
 
@@ -185,11 +195,11 @@ class Bypass:
         entry.passed += passes
         if entry.passed >= entry.limit:
             insort(self._due, entry, key=_order)
-            self._holds = None
+            self._forget_holds()
 
     def reached(self) -> list[Unit]:
         """Gangs for which nodes are held since this was last asked; they want to be told."""
-        if self._holds is None:
+        if self._holding is None:
             self._prove()
         reached, self._reached = self._reached, {}
         return [self.waiting[key].unit for key in reached if key in self.waiting]
@@ -198,21 +208,58 @@ class Bypass:
         """Rows that the unit may not use, since they are held for others before it."""
         if not self._due:
             return None
-        if unit.mends:
-            # what runs of it may never end without it
+        if unit.mends or (unit.pod is not None and unit.pod.lasting):
+            # what runs of it may never end without it; and what belongs to a node is no competition
             return None
         own = self.waiting.get(unit.key)
         if own is not None and own.order != unit.order:
             self._forget(own)
             own.order = unit.order
             self._put(own, own.holds)
-        holds = self._holds if self._holds is not None else self._prove()
-        before = bisect_left(holds, unit.order, key=lambda hold: hold[0])
-        return holds[before - 1][1] if before else None
+        holding = self._holding if self._holding is not None else self._prove()
+        before = bisect_left(holding, unit.order, key=_order)
+        return self._held_from(demand_of(unit), holding[:before]) if before else None
+
+    def _held_from(self, demand: Demand, holding: list[Overtaken]) -> Bools | None:
+        """Rows where a unit with this demand would take what one of those needs who hold them."""
+        usage = self._cluster.nodes.usage
+        if self._blocked_at != usage.log.end:
+            self._blocked.clear()
+            self._blocked_at = usage.log.end
+        key = demand, len(holding)
+        if key not in self._blocked:
+            found = np.zeros(self._cluster.nodes.capacity, np.bool_)
+            free = usage.free.copy()
+            for resource, amount in _asked(demand):
+                free[resource] -= amount
+            for entry in holding:
+                if entry.holds is not None:
+                    found |= entry.holds & self._needed_by(entry.classes, demand, free, slice(None))
+            self._blocked[key] = found if found.any() else None
+        return self._blocked[key]
+
+    def _needed_by(self, classes: tuple[PodClass, ...], demand: Demand, free: Ints, rows: Rows | slice) -> Bools:
+        """Which of the rows, with so much free once the demand is met there, could use what it takes."""
+        taken = {resource for resource, _ in _asked(demand)}
+        found = np.zeros(free.shape[1], np.bool_)
+        touchy = not all(self._views.needs_resources_only(pod_class) for pod_class, _ in demand)
+        for pod_class in classes:
+            copies = self._copies_of(pod_class)[rows]
+            if touchy or not self._views.needs_resources_only(pod_class):
+                found |= copies > 0
+                continue
+            for resource, amount in pod_class.room:
+                if resource in taken:
+                    found |= (copies > 0) & (free[resource] < amount * copies)
+        return found
 
     def prove_again(self) -> None:
         """Something changed with who waits that may let it hold nodes."""
-        self._holds = None
+        self._forget_holds()
+
+    def _forget_holds(self) -> None:
+        self._holding = None
+        self._blocked.clear()
 
     def look_again(self) -> None:
         """Who can no longer fit, since nodes changed, or cannot be bound, holds nothing."""
@@ -221,22 +268,24 @@ class Bypass:
         if self._version != self._now or any(entry.held and entry.unit.unbindable for entry in self._due):
             self._prove()
 
-    def _prove(self) -> list[tuple[Order, Bools]]:
+    def _prove(self) -> list[Overtaken]:
         """Finds out who holds nodes."""
-        holds: list[tuple[Order, Bools]] = []
+        holding: list[Overtaken] = []
         left = self._cluster.nodes.precedence > 0
         for entry in self._due:
-            held = bool(left.any()) and not entry.unit.unbindable and self._fits(entry)
+            sought = len(holding) < _HOLDERS or bool(left.any())
+            held = sought and not entry.unit.unbindable and self._fits(entry)
             usable = self._could_use(entry.classes) if held else None
             if usable is not None:
-                holds.append((entry.order, holds[-1][1] | usable if holds else usable))
+                holding.append(entry)
                 left = left & ~usable
                 if not entry.held:
                     self._reached[entry.unit.key] = None
             before, entry.holds = entry.holds, usable
             self._release(before, usable)
-        self._holds = holds
-        return holds
+        self._forget_holds()
+        self._holding = holding
+        return holding
 
     def _fits(self, entry: Overtaken) -> bool:
         version, gang = self._now, entry.unit.gang
@@ -264,17 +313,20 @@ class Bypass:
 
     def _could_use(self, classes: tuple[PodClass, ...]) -> Bools:
         """Rows that take one of the classes if nothing runs there but what belongs to the node."""
+        found = np.zeros(self._cluster.nodes.capacity, np.bool_)
+        for pod_class in classes:
+            found |= self._copies_of(pod_class) > 0
+        return found
+
+    def _copies_of(self, pod_class: PodClass) -> Ints:
+        """How many of the class each row takes if nothing runs there but what belongs to the node."""
         version = self._now
-        if version != self._version or len(self._usable) > _CLASSES_KEPT:
-            self._usable.clear()
+        if version != self._version or len(self._copies) > _CLASSES_KEPT:
+            self._copies.clear()
             self._version = version
-        found = self._usable.get(classes)
+        found = self._copies.get(pod_class)
         if found is None:
-            lasting = self._lasting()
-            found = np.zeros(self._cluster.nodes.capacity, np.bool_)
-            for pod_class in classes:
-                found |= self._views.copies_on(pod_class, lasting) > 0
-            self._usable[classes] = found
+            found = self._copies[pod_class] = self._views.copies_on(pod_class, self._lasting())
         return found
 
     def _lasting(self) -> Usage:
@@ -329,6 +381,22 @@ class Bypass:
                 order = (1, *key(priority=pods[0].priority, created=pods[0].created, uid=pods[0].uid))
             at = min((pod.bound_at for pod in pods if pod.bound_at is not None), default=0.0)
             yield order, at, [cluster.nodes.rows[pod.node] for pod in pods]
+
+
+def demand_of(unit: Unit) -> Demand:
+    if unit.pod is not None:
+        return ((unit.pod.pod_class, 1),)
+    assert unit.gang is not None
+    return tuple(sorted(unit.gang.classes.items(), key=lambda counted: counted[0].order))
+
+
+def _asked(demand: Demand) -> Iterable[tuple[int, int]]:
+    """All of it on one node."""
+    total: dict[int, int] = {}
+    for pod_class, count in demand:
+        for resource, amount in pod_class.room:
+            total[resource] = total.get(resource, 0) + amount * count
+    return total.items()
 
 
 def _order(entry: Overtaken) -> Order:

@@ -5,6 +5,7 @@ Where a refused unit waits, and when it is tried again, is the queue's business 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -296,7 +297,8 @@ class Decider:
         if self.bypass.waiting:
             self.bypass.leaves(unit.key)
             if not mends:
-                self.bypass.passes(unit.order, [row for _, row in binds])
+                demand = Counter(pod.pod_class for pod, _ in binds)
+                self.bypass.passes(unit.order, tuple(demand.items()), [row for _, row in binds])
         self._decisions.append(Bind(name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
 
     def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:

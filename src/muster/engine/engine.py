@@ -92,6 +92,9 @@ class Engine:
         self._new = self._new and not self._settled
         self._unbooked = self._line.notice()
         self._line.wake()
+        if self.cluster.eased:
+            self.cluster.eased = False
+            self._line.ask_again()
         self._line.wake_preemptors(self._could_make_room)
         # while some units are not where they belong, or may still wake, a worse one might be decided before them
         work = budget if self._settled and not self._unbooked else 0
@@ -271,6 +274,7 @@ class Engine:
             kept = self._decider.fences.of(unit.key) is not None
             same = needed == unit.needed if kept else needed >= unit.needed
             same = same and unit.order == order and unit.had_started == gang.has_started
+            same = same and unit.was_on_its_way == gang.on_its_way
             if same and not _more_to_choose_from(gang, parked):
                 return
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
@@ -289,8 +293,8 @@ class Engine:
                 by_gang.setdefault(unit.key, []).append(pod)
         for key, pods in by_gang.items():
             gang = self.cluster.gangs[key]
-            if gang.has_started:
-                # what the group says is no reason any more: they get one of their own
+            if gang.has_started or gang.said is None:
+                # what the group says, if anything, is no reason for them: they get one of their own
                 self._line.enqueue(self._units[key])
             else:
                 self._status.joined_waiting(gang, pods)
@@ -441,6 +445,7 @@ class Engine:
             self._line.spend_in_vain(tried.work)
         unit.needed = tried.needed
         unit.had_started = unit.gang is not None and unit.gang.has_started
+        unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
             self._back_off(unit)

@@ -142,6 +142,8 @@ class Intake:
         new = gang.declared is None or gang.declared.uid != declared.uid
         if new:
             gang.said, gang.started_at = None, declared.started_at
+            gang.rounds = gang.refusals = 0
+            gang.refused, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign:
             gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False
             if declared.below_said is not None:
@@ -340,6 +342,7 @@ class Intake:
         pod.bound_at = bound_at if bound_at is not None else pod.bound_at
         if gang is not None:
             gang.count(pod)
+            self.noted.members.append(pod)
         self._note(pod, gang)
 
     def started(self, gang: GangState, now: float) -> None:

@@ -22,9 +22,6 @@ UNIT = "unit"
 """The timer of a unit that comes back by itself."""
 
 _BOOKINGS_PER_DECIDE = 300_000
-# a unit that waits is tried again after so long, to twice as long, even if nothing seems to help it: a safety net,
-# and what it says of the room there is gets no older than this.  10,000 of them cost 5 % of the time
-_FLUSH_SECONDS = 60.0
 # looking at one takes about 50 µs with 5,000 nodes
 _HOPEFUL_AT_ONCE = 8
 _HOPEFUL_IN_A_ROW = 56
@@ -133,7 +130,7 @@ class Line:
         self._waiting.park(unit, wants, room_for)
         # spread by name, so that units refused together do not come back together
         spread = crc32(unit.name.encode()) / 2**32
-        again_at = rests_until if rests_until > self.now else self.now + _FLUSH_SECONDS * (1 + spread)
+        again_at = rests_until if rests_until > self.now else self.now + self._backoff.flush * (1 + spread)
         self._timers.set(again_at, UNIT, key=unit.key, ticket=unit.ticket)
         if may_evict:
             if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:
@@ -157,6 +154,10 @@ class Line:
                 break
             # a unit that must still back off leaves the room to the next
         return found
+
+    def ask_again(self) -> None:
+        """Somebody has become less important: others may be evicted for more units than before."""
+        self._waiting.grew = True
 
     def wake_preemptors(self, could_help: Callable[[Unit], bool]) -> None:
         """Readies the first units that would have a place if, beside the room that was freed, others left.

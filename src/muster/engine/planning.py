@@ -127,8 +127,9 @@ class Planner:
             for looked in sparing(scale):
                 yield looked * scale.work
             chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
-        without = self._without(ground.usage, chosen)
-        return Plan(self._required(gang, self._search.find(gang, Ground(without, blocked))), chosen)
+        trial = self._search.find(gang, Ground(self._without(ground.usage, chosen), blocked))
+        # nobody goes without a proof, whatever a scale has said
+        return None if trial.lacking else Plan(self._required(gang, trial), chosen)
 
     def may_evict(self, gang: GangState) -> bool:
         """Whether others may be evicted for the gang at all."""

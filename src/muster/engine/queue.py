@@ -51,6 +51,8 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """It has said that it waits for others to leave."""
     had_started: bool = False
     """It had started when it was last tried."""
+    was_on_its_way: bool = False
+    """Its minimum was bound or being bound when it was last tried."""
     sent: bool = False
     """Its last attempt placed it, and no bind of that was refused so far."""
     tried_at: float = 0.0

@@ -67,12 +67,13 @@ class Candidates:
             return ordered, 0
         account = self._cluster.budgets.account()
         spend = ordered if as_upstream else ordered[::-1]
-        forbidden: set[int] = set()
+        rulings: dict[int, int] = {}
         for first in range(0, len(spend), _PODS_AT_ONCE):
             some = spend[first : first + _PODS_AT_ONCE]
-            forbidden.update(id(v) for v in some if not v.kept and account.overdraws(v.pods))
+            rulings.update((id(v), account.disrupts(v.pods)) for v in some if not v.kept)
             yield len(some)
-        ordered.sort(key=lambda victim: id(victim) not in forbidden)
+        forbidden = {key: bool(ruling) if as_upstream else ruling for key, ruling in rulings.items() if ruling}
+        ordered.sort(key=lambda victim: -forbidden.get(id(victim), 0))
         return ordered, len(forbidden)
 
     def _importance(self, victim: Victim) -> tuple[int, int, int, float]:

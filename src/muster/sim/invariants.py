@@ -17,6 +17,7 @@ from muster.engine.decisions import (
     Event,
     Evict,
     GangCondition,
+    Loss,
     Lost,
     Placement,
     PodCondition,
@@ -33,7 +34,7 @@ from muster.sim.rules.fences import Fences, evicted_by
 from muster.sim.rules.life import Life
 from muster.sim.rules.passes import Passes
 from muster.sim.rules.scene import Places, Scene
-from muster.sim.rules.words import Words
+from muster.sim.rules.words import ERROR, Words
 from muster.sim.world import World
 
 __all__ = ["BrokenRuleError", "Invariants"]
@@ -45,6 +46,7 @@ _WAITED_SECONDS = 5.0
 # a denial is final after 5 s; the try that is under way then may take long
 _DENIED_SECONDS = 16.0
 
+_SEEN_BY_ALL = (Loss.NODE, Loss.FOREIGN, Loss.VICTIMS)
 Gangs = dict[str, Gang]
 
 
@@ -116,6 +118,7 @@ class Invariants:
 
     def told(self, change: Change) -> None:
         self._binds.told(change)
+        self._life.told(change)
         if isinstance(change, NodeSeen):
             name = change.node.metadata.name
             if min(self.room_left()[name].room.values()) < 0:
@@ -151,6 +154,10 @@ class Invariants:
             elif isinstance(decision, Evict):
                 self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
             elif isinstance(decision, Lost):
+                if decision.why in _SEEN_BY_ALL and self._stands(decision.unit, scene):
+                    raise BrokenRuleError(
+                        "lost", f"what is kept for {decision.unit} still serves it: {decision.message}"
+                    )
                 self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
 
@@ -395,6 +402,8 @@ class Invariants:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
         self._words.check_gang(decision, gang, scene, reached=reached)
+        if decision.reason == ERROR:
+            self._binds.undone(gang)
         if decision.aspect is Aspect.BELOW_MINIMUM:
             self._life.check_condition(decision, gang, evicted=evicted)
 
@@ -422,7 +431,7 @@ class Invariants:
         denied = min(self._binds.denied_for(gang), now - min(gang.bound_times, default=now))
         if denied > _DENIED_SECONDS:
             raise BrokenRuleError("denied for good", f"{gang.key} is half bound, and was denied {denied:g} s ago")
-        kept = bool(scene.kept_for(gang.key))
+        kept = any(pod.status.nominated_node_name for pod in gang.candidates)
         waited = self._waited.setdefault(uid, _Waited()) if kept else self._waited.get(uid)
         if waited is not None:
             waited.look(now, kept=kept, first_bound=min(gang.bound_times, default=now))

@@ -36,6 +36,8 @@ class OpenBinds:
         """Since when binds are doubtful."""
         self.failures: Counter[str] = Counter()
         """By pod, as far as this scheduler has seen them."""
+        self._in_a_row: dict[str, tuple[str, int]] = {}
+        """By pod: the node to which its binds got no answer, and how often in a row."""
         self.refused: set[str] = set()
         """Units that may be in backoff, since binds of theirs were refused for good or given up."""
         self._denied_at: dict[str, float] = {}
@@ -55,8 +57,10 @@ class OpenBinds:
 
     def restarted(self) -> None:
         """A new scheduler knows nothing of all this."""
-        for forgotten in (self.held, self.doubtful, self.failures, self.refused, self._denied_at, self._unanswered_at):
+        for forgotten in (self.held, self.doubtful, self.failures, self._in_a_row, self.refused):
             forgotten.clear()
+        self._denied_at.clear()
+        self._unanswered_at.clear()
 
     def review(self, gangs: dict[str, Gang], *, shrunk: Container[str]) -> bool:
         """Finds out which binds have become doubtful, and which doubtful ones nobody keeps any more; whether any.
@@ -90,7 +94,13 @@ class OpenBinds:
         if pod is None or pod.spec.node_name:
             return
         placement = Placement(change.uid, key_of(pod), change.node)
-        if change.failure is Failure.TRANSIENT and self.failures[change.uid] <= _PATIENCE:
+        node, times = self._in_a_row.get(change.uid, ("", 0))
+        times = times + 1 if node == change.node else 1
+        if change.failure is Failure.TRANSIENT:
+            self._in_a_row[change.uid] = change.node, times
+        else:
+            self._in_a_row.pop(change.uid, None)
+        if change.failure is Failure.TRANSIENT and times <= _PATIENCE:
             self.held[change.uid] = placement
             self._unanswered_at[change.uid] = self._world.now
             return

@@ -3,20 +3,22 @@
 python -m muster.sim.chaos 1234               tells the story of one world
 python -m muster.sim.chaos 1234 --shrink      the same with as few events as still break the rule
 python -m muster.sim.chaos --worlds 20000     runs many and prints what they saw
+python -m muster.sim.chaos --minutes 30       runs worlds that nobody has seen before, for so long
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections import Counter
-from collections.abc import Iterator
-from multiprocessing import Pool
+import time
 
-from muster.sim.chaos.run import Variation, dying_at, run, run_worlds, shrunk
+from muster.sim.chaos.many import Bounds, run_many
+from muster.sim.chaos.run import Variation, dying_at, run, shrunk
 from muster.sim.chaos.story import tell
 
-_CHUNK = 50
+# more than all cores get through in a second, so that no two runs by the clock see the same worlds
+_SEEDS_PER_SECOND = 1000
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,13 +28,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("seeds", type=int, nargs="*", help="worlds to tell the story of")
     parser.add_argument("--shrink", action="store_true", help="leave out what is not needed to break the rule")
     parser.add_argument("--die-at", type=int, help="the scheduler dies at this point, and at no other")
-    parser.add_argument("--worlds", type=int, default=0, help="run so many worlds")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
-    parser.add_argument("--jobs", type=int, default=2, help="processes to use")
+    parser.add_argument("--worlds", type=int, help="run so many worlds")
+    parser.add_argument("--minutes", type=float, help="run worlds for so long, and say every few minutes what they saw")
+    parser.add_argument("--first", type=int, help="seed of the first of them; 0, or with --minutes one by the clock")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes to use; all cores by default")
     parser.add_argument("--digest", action="store_true", help="print a digest of all decisions, nothing else")
     given = parser.parse_args(arguments)
-    if not given.seeds and not given.worlds:
-        parser.error("name a seed, or say --worlds")
+    if not given.seeds and given.worlds is None and given.minutes is None:
+        parser.error("name a seed, or say --worlds or --minutes")
     if given.digest:
         for seed in given.seeds:
             print(run(seed).digest())
@@ -40,7 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
     if given.seeds:
         variation = Variation() if given.die_at is None else dying_at(given.die_at)
         return max(_one(seed, variation, shrink=given.shrink) for seed in given.seeds)
-    return _many(given.first, given.worlds, jobs=given.jobs)
+    first = given.first
+    if first is None:
+        first = 0 if given.minutes is None else int(time.time()) * _SEEDS_PER_SECOND
+    return run_many(first, Bounds(worlds=given.worlds, minutes=given.minutes), jobs=given.jobs)
 
 
 def _one(seed: int, variation: Variation, *, shrink: bool) -> int:
@@ -49,30 +55,6 @@ def _one(seed: int, variation: Variation, *, shrink: bool) -> int:
         outcome = shrunk(seed, variation)
     print(tell(outcome))
     return 1 if outcome.violation else 0
-
-
-def _many(first: int, worlds: int, *, jobs: int) -> int:
-    seeds = range(first, first + worlds)
-    chunks = [seeds[start : start + _CHUNK] for start in range(0, worlds, _CHUNK)]
-    total: Counter[str] = Counter()
-    failed = 0
-    for seen, failures in _results(chunks, jobs):
-        total.update(seen)
-        failed += len(failures)
-        for line in failures:
-            print(line, flush=True)
-    for name, count in sorted(total.items()):
-        print(f"{count:10,}  {name}")
-    print(f"{failed:10,}  worlds with a violation")
-    return 1 if failed else 0
-
-
-def _results(chunks: list[range], jobs: int) -> Iterator[tuple[Counter[str], list[str]]]:
-    if jobs <= 1:
-        yield from map(run_worlds, chunks)
-        return
-    with Pool(jobs) as pool:
-        yield from pool.imap(run_worlds, chunks)
 
 
 if __name__ == "__main__":

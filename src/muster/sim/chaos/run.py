@@ -18,8 +18,7 @@ from muster.sim.chaos.world import START, ChaosFaults, ChaosWorld
 from muster.sim.invariants import BrokenRuleError
 from muster.sim.recount import compare_views
 
-# longer than any time-out, backoff and run time together; shorter than the 300 s after which the engine
-# tries everybody again, which would hide a wake-up that was forgotten
+# longer than any time-out, backoff and run time together
 _REST_SECONDS = 110.0
 
 

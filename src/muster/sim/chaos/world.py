@@ -13,7 +13,7 @@ from muster.api.wire import Pod
 from muster.engine.changes import Change, Failure
 from muster.engine.decisions import Decision, Evict, Lost, Placement
 from muster.engine.engine import WORK, Engine
-from muster.framework.profile import Preemption
+from muster.framework.profile import Backoff, Preemption
 from muster.plugins.registry import ProfileParts, make_profile
 from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
@@ -31,6 +31,7 @@ _IMPATIENT = Preemption(patience_seconds=4.0)
 # what was miscounted once mostly stays so
 _RECOUNT_EVERY = 3
 # calls of decide at one instant; more than a few dozen are never needed
+_NEVER = 1e9
 _MOST_CALLS = 300
 
 
@@ -158,7 +159,9 @@ class ChaosWorld(World):
         self._engines = {name: self.beside(lambda: self._engine(OTHER)) for name in names if name != OURS}
 
     def _engine(self, name: str) -> ChaosEngine:
-        parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption)
+        # without the safety net, which would hide a wake-up that was forgotten
+        backoff = Backoff(flush=_NEVER)
+        parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption, backoff=backoff)
         return ChaosEngine(
             parts, budget=self._budget, show=lambda engine, decisions, now: self._shown(name, engine, decisions, now)
         )

@@ -31,6 +31,8 @@ class Evictions:
         """How often each unit evicted since it was last bound..."""
         self._spent: Counter[str] = Counter()
         """...and since it last had all that it needs."""
+        self._inherited: set[str] = set()
+        """Units for which another scheduler evicted pods."""
         self._last: dict[str, float] = {}
         """When each unit last evicted."""
         self.seen: Counter[str] = Counter()
@@ -54,10 +56,17 @@ class Evictions:
         """A new scheduler knows of those who are leaving: not of who is gone, or was to be evicted and was not."""
         self._rounds.clear()
         self._spent.clear()
-        for unit, pods in list(self._owed.items()):
-            known = [self._world.pods[uid] for uid in pods & self._world.pods.keys()]
-            if all(pod.metadata.deletion_timestamp is None for pod in known):
-                del self._owed[unit]
+        self._inherited = set(self._owed)
+        for unit in list(self._owed):
+            self._forget_unknown(unit)
+
+    def _forget_unknown(self, unit: str) -> None:
+        """What a scheduler cannot know that came later: nobody is seen to leave for the unit."""
+        if unit in self._inherited:
+            known = [self._world.pods[uid] for uid in self._owed.get(unit, set()) & self._world.pods.keys()]
+            leave = [pod for pod in known if pod.metadata.deletion_timestamp is not None]
+            if not any(pod.spec.node_name in self._world.nodes for pod in leave):
+                self._owed.pop(unit, None)
 
     def review(self, placing: Container[str], gangs: Mapping[str, Gang]) -> None:
         """Units that went, or have nothing to place any more, owe nothing."""
@@ -71,6 +80,8 @@ class Evictions:
                 del self._spent[unit]
 
     def at_rest(self) -> None:
+        for unit in list(self._owed):
+            self._forget_unknown(unit)
         for unit, pods in self._owed.items():
             raise BrokenRuleError(
                 "evicted in vain", f"{len(pods)} pods were evicted for {unit}, which did not start, and nobody says why"
@@ -101,8 +112,11 @@ class Evictions:
         self.seen["evictions looked at"] += 1
         if stood:
             raise BrokenRuleError("new victims", f"{unit.key} evicts although what is kept for it still serves it")
+        self._forget_unknown(unit.key)
         if unit.key in self._owed:
             raise BrokenRuleError("new victims", f"{unit.key} evicts again, and nobody says what became of the last")
+        if not self._may_evict(unit, scene):
+            raise BrokenRuleError("never evicts", f"pods are evicted for {unit.key}, which says that it never evicts")
         self._lapses(unit.key)
         self._last[unit.key] = self._world.now
         self._rounds[unit.key] += 1
@@ -111,6 +125,7 @@ class Evictions:
             raise BrokenRuleError(_RULE, f"{unit.key} evicts for the {self._rounds[unit.key]}th time without a start")
         victims = self._victims(decision, unit, scene)
         self._owed[unit.key] = {ref.uid for ref in decision.pods}
+        self._inherited.discard(unit.key)
         self._check_proof(unit, scene, scene.leaving | evicted)
         self._check_minimal(unit, scene, victims, blocked)
 
@@ -235,13 +250,14 @@ class Evictions:
     def could(self, unit: Waiting, scene: Scene, blocked: set[str]) -> bool:
         """Whether the unit would surely fit if all left who may be evicted for it."""
         self._lapses(unit.key)
-        if self._spent[unit.key] >= self._most_rounds or not self._may_evict(unit):
+        if self._spent[unit.key] >= self._most_rounds or not self._may_evict(unit, scene):
             return False
         lower = self._below(unit.priority, unit, scene)
         return bool(lower) and self._holds(unit, unit.need, self._hoped(unit, scene, scene.leaving | lower), blocked)
 
-    def _may_evict(self, unit: Waiting) -> bool:
-        policies = [pod.spec.preemption_policy for pod in unit.pods]
+    def _may_evict(self, unit: Waiting, scene: Scene) -> bool:
+        """Members that perhaps have a place already do not count."""
+        policies = [pod.spec.preemption_policy for pod in unit.pods if pod.metadata.uid not in scene.doubtful]
         if unit.gang is not None and unit.gang.group is not None:
             policies.append(unit.gang.group.spec.preemption_policy)
         return "Never" not in policies

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from muster.api.times import seconds
+from muster.engine.changes import Change, PodSeen
 from muster.engine.decisions import GangCondition, Release
+from muster.sim.kubelets import is_refusal
+from muster.sim.plain import unit_of
 from muster.sim.reading import Gang
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.world import World
@@ -14,6 +17,8 @@ _RULE = "after the start"
 # stamps are whole seconds, and a scheduler says only after two that a gang is below its minimum: the next one
 # counts from there
 _SLACK_SECONDS = 3.0
+# a gang that has started is whole when its kubelets have looked at all its members; stamps are whole seconds
+_STARTING_SECONDS = 29.0
 
 
 class Life:
@@ -25,12 +30,21 @@ class Life:
         """UIDs of groups of which nothing was left after their start; they must start whole again."""
         self._since: dict[str, float] = {}
         """By UID: since when it is below its minimum."""
+        self._binding_at: dict[str, float] = {}
+        """By UID: when members were last on their way."""
+        self._refused: dict[str, float] = {}
+        """By gang: when a kubelet last refused a member, since it was last whole."""
         self.seen: Counter[str] = Counter()
+
+    def told(self, change: Change) -> None:
+        if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
+            self._refused.setdefault(unit_of(change.pod), self._world.now)
 
     def restarted(self) -> None:
         """A new scheduler knows what the objects say."""
         self.fallen.clear()
         self._since.clear()
+        self._refused.clear()
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""
@@ -41,6 +55,7 @@ class Life:
             if not gang.below_minimum:
                 self.fallen.discard(uid)
                 self._since.pop(uid, None)
+                self._refused.pop(gang.key, None)
                 continue
             self.seen["gangs below their minimum, looked at"] += 1
             if gang.fallen:
@@ -48,12 +63,26 @@ class Life:
             if uid not in self._since:
                 self._since[uid] = self._world.now
             self._check_taken_down(gang, self._since[uid])
+            self._check_refused(gang)
+
+    def _check_refused(self, gang: Gang) -> None:
+        """A gang that never ran whole, since kubelets did not let members in, must start whole again."""
+        at, said = self._refused.get(gang.key), gang.said
+        if at is None or said is None or not said.last_transition_time or gang.fallen:
+            return
+        self.seen["gangs refused by kubelets, looked at"] += 1
+        if at - seconds(said.last_transition_time) < _STARTING_SECONDS:
+            raise BrokenRuleError(_RULE, f"{gang.key} never ran whole, since kubelets refused members, and goes on")
 
     def _check_taken_down(self, gang: Gang, since: float) -> None:
         grace = gang.grace_seconds
         if grace is None or not gang.running or gang.fallen:
             return
-        late = self._world.now - since - grace
+        uid = gang.group.metadata.uid if gang.group is not None else ""
+        if gang.binding or gang.doubtful:
+            # it may be whole in a moment
+            self._binding_at[uid] = self._world.now
+        late = self._world.now - max(since + grace, self._binding_at.get(uid, 0.0))
         if late > _SLACK_SECONDS:
             raise BrokenRuleError(_RULE, f"{gang.key} has been below its minimum {late:g} s too long and still runs")
 

@@ -88,10 +88,18 @@ class Passes:
             if passed.gang is None or not _lacks(passed.gang) or not passed.pods or passed.key == unit.key:
                 continue
             before, count = passed.order < unit.order, self._count(passed, scene)
-            if not (before or count.went_first) or not nodes & self._reading.usable(passed, lasting):
+            useful = nodes & self._reading.usable(passed, lasting)
+            if not (before or count.went_first) or not useful:
                 continue
             count.perhaps += 1
             counts = before and sure and passed.key not in unsure and passed.key not in scene.rest
+            on_its_way = passed.gang.bound + passed.gang.binding >= passed.gang.minimum
+            counts = (
+                counts
+                and not passed.gang.basic
+                and not on_its_way
+                and self._takes(passed, unit, useful, scene, lasting)
+            )
             if not counts or not self._reading.fits(passed, lasting):
                 continue
             count.sure += 1
@@ -105,6 +113,7 @@ class Passes:
     def held_from(self, unit: Waiting, scene: Scene) -> set[str]:
         """Nodes that the unit perhaps may not use, since they are held for gangs before it."""
         lasting: Places | None = None
+        left = scene.places(perhaps=True, kept=lambda keep: True)
         held: set[str] = set()
         for before in scene.waiting:
             if before.order >= unit.order:
@@ -114,9 +123,50 @@ class Passes:
             count = self._count(before, scene)
             if count.perhaps >= self._limit(count.fewest):
                 lasting = lasting or self._lasting(scene)
-                held |= self._reading.usable(before, lasting)
+                if self._reading.exact(before) and not self._reading.fits(before, lasting):
+                    continue  # one that can never fit holds nothing
+                usable = self._reading.usable(before, lasting)
+                held |= {node for node in usable if self._may_take(before, unit, node, left, lasting)}
                 self.seen["units for which nodes were perhaps held from others"] += 1
         return held
+
+    # --- whether what is taken is what somebody needs ---
+
+    def _takes(self, passed: Waiting, unit: Waiting, nodes: set[str], scene: Scene, lasting: Places) -> bool:
+        """Whether the unit, now that it is bound to the nodes, surely takes what the passed one could use."""
+        left, taken = scene.places(), self._asked(unit)
+        return any(
+            left[node].room[resource] < needed
+            for node in nodes & left.keys()
+            for resource, needed in self._needed(passed, node, lasting)
+            if taken[resource]
+        )
+
+    def _may_take(self, before: Waiting, unit: Waiting, node: str, left: Places, lasting: Places) -> bool:
+        """Whether the unit would perhaps take what the other could use, if all of it went to the node."""
+        if any(self._reading.needs_of(pod).ports for pod in (*before.pods, *unit.pods)):
+            return True
+        asked, room = self._asked(unit), left[node].room
+        return any(
+            room.get(resource, 0) - asked[resource] < needed
+            for resource, needed in self._needed(before, node, lasting)
+            if asked[resource]
+        )
+
+    def _asked(self, unit: Waiting) -> Counter[str]:
+        asked: Counter[str] = Counter()
+        for pod in unit.pods:
+            asked.update(dict(self._reading.needs_of(pod).requests))
+        return asked
+
+    def _needed(self, unit: Waiting, node: str, lasting: Places) -> Iterable[tuple[str, int]]:
+        """What a node must have so that it takes as many of each kind as it could."""
+        room = lasting[node].room
+        for needs in {self._reading.needs_of(pod) for pod in unit.pods}:
+            requests = {"pods": 1, **{name: amount for name, amount in needs.requests if amount}}
+            copies = min(room.get(name, 0) // amount for name, amount in requests.items())
+            for name, amount in requests.items():
+                yield name, amount * max(0, copies)
 
     def _limit(self, present: int) -> int:
         return max(1, int(self._per_member * present))

@@ -77,7 +77,8 @@ class Words:
 
     def check_says(self, gang: Gang) -> None:
         """The group says what is so; pods that no node can help do not ask for one."""
-        if gang.foreign:
+        if gang.foreign or not gang.members:
+            # another scheduler's, or perhaps it was as long as it had members
             return
         if gang.group is None:
             self._check_asks_for_none(gang, "its group is not there")

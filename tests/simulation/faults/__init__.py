@@ -1,0 +1,18 @@
+"""Faults to plant in the engine, one for each rule (some rules get several): what a tired mind might write.
+
+`plant(name, patch)` makes one; `patch(target, attribute, value)` is monkeypatch.setattr, or setattr in a process of
+its own.
+
+placing    room, binds, gangs, the queue, what is said
+evicting   victims, room that is kept, losses
+waiting    who passes whom, what becomes of a gang after its start
+"""
+
+from tests.simulation.faults import evicting, placing, waiting
+from tests.simulation.faults.registry import FAULTS
+
+__all__ = ["FAULTS", "evicting", "placing", "plant", "waiting"]
+
+
+def plant(name, patch):
+    FAULTS[name].plant(patch)

@@ -1,0 +1,186 @@
+"""Faults in making room: whom to evict, for whom, and for whom the room is kept."""
+
+from msgspec.structs import replace
+
+from muster.cluster.budgets import Account, Ruling
+from muster.cluster.cluster import Cluster
+from muster.cluster.levels import Levels
+from muster.engine import intake, planning
+from muster.engine.cycle import Ground
+from muster.engine.decisions import Loss
+from muster.engine.engine import Engine
+from muster.engine.eviction import Eviction
+from muster.engine.fences import Fences
+from muster.engine.intake import Intake
+from muster.engine.line import Line
+from muster.engine.planning import Plan, Planner
+from muster.engine.preemption import Preemption
+from muster.engine.queue import Unit
+from muster.engine.status import Status
+from muster.engine.victims import Candidates
+from muster.plugins.default_preemption import DefaultPreemption
+from tests.simulation.faults.registry import fault
+
+# --- victims ---
+
+
+@fault("proof", "priorities")
+def victims_go_before_there_is_a_proof(patch):
+    def hopeful(self, gang, *, blocked, now):
+        victims = yield from self._candidates.everywhere(unit=gang.key, priority=gang.priority)
+        usage = self._without(self._when_the_leaving_have_left(gang.key, blocked, now).usage, victims)
+        return Plan(self._required(gang, self._search.find(gang, Ground(usage, blocked))), victims)
+
+    patch(Planner, "_for_gang", hopeful)
+
+
+@fault("proof", "priorities")
+def one_of_the_victims_stays(patch):
+    pods = Plan.pods.fget
+    patch(Plan, "pods", property(lambda self: pods(self)[1:] or pods(self)))
+
+
+@fault("one victim too many", "priorities")
+def the_first_who_could_be_spared_goes_too(patch):
+    sparing = planning.sparing
+
+    def one_more(scale):
+        yield from sparing(scale)
+        if True in scale.spared:
+            scale.spared[scale.spared.index(True)] = False
+
+    patch(planning, "sparing", one_more)
+
+
+@fault("one victim too many", "priorities", "stops")
+def those_who_are_leaving_count_as_staying(patch):
+    ground = Planner._when_the_leaving_have_left
+
+    def as_it_is(self, unit, blocked, now):
+        leaving, self._cluster.leaving = self._cluster.leaving, {}
+        found = ground(self, unit, blocked, now)
+        self._cluster.leaving = leaving
+        return found
+
+    patch(Planner, "_when_the_leaving_have_left", as_it_is)
+
+
+@fault("precious victim", "crowded", "priorities")
+def the_most_precious_go_first(patch):
+    patch(DefaultPreemption, "importance", lambda self, victim: (-victim.priority, 0, 0, 0.0))
+
+
+@fault("priority", "priorities")
+def equals_are_evicted(patch):
+    any_below, below = Levels.any_below, Levels.below
+    patch(Levels, "any_below", lambda self, priority: any_below(self, priority + 1))
+    patch(Levels, "below", lambda self, priority, free: below(self, priority + 1, free))
+    patch(DefaultPreemption, "may_evict", lambda self, victim, *, priority: victim.priority <= priority)
+
+
+@fault("gang in part", "modes", "priorities")
+def gangs_that_go_whole_are_evicted_in_part(patch):
+    patch(Candidates, "_goes_whole", lambda self, gang: False)
+
+
+@fault("budget", "budgets", "priorities", "slow")
+def budgets_are_not_looked_at(patch):
+    patch(Account, "disrupts", lambda self, pods: Ruling.ALLOWED)
+
+
+@fault("never evicts", "never", "priorities")
+def pods_evict_that_say_they_never_do(patch):
+    came = Intake._pod_came
+
+    def deaf(self, pod):
+        came(self, replace(pod, spec=replace(pod.spec, preemption_policy=None)))
+
+    patch(Intake, "_pod_came", deaf)
+
+
+@fault("never evicts", "never", "priorities")
+def groups_evict_that_say_they_never_do(patch):
+    declare = intake.declare
+    patch(intake, "declare", lambda group: replace(declare(group), preempts=True))
+
+
+@fault("nobody waits who may evict", "crowded", "priorities")
+def gangs_never_evict(patch):
+    patch(Planner, "may_evict", lambda self, gang: False)
+
+
+@fault("nobody waits who may evict", "crowded", "priorities")
+def nobody_is_woken_to_evict(patch):
+    patch(Line, "wake_preemptors", lambda self, could_help: None)
+
+
+@fault("new victims", "priorities", "stops")
+def a_unit_plans_anew_while_its_victims_leave(patch):
+    make_room = Preemption.make_room
+
+    def hasty(self, unit, blocked, now):
+        self._fences.take_down(unit.key, now)
+        leaving, self._cluster.leaving = self._cluster.leaving, {}
+        found = make_room(self, unit, blocked, now)
+        self._cluster.leaving |= leaving
+        return found
+
+    patch(Preemption, "make_room", hasty)
+
+
+@fault("eviction", "beside", "crowded", "priorities")
+def nobody_counts_how_often_a_unit_evicts(patch):
+    patch(Unit, "evicts", lambda self, now: None)
+
+
+# --- room that is kept ---
+
+
+@fault("fence", "crowded", "priorities", "stops")
+def room_that_is_kept_for_one_is_given_to_another(patch):
+    lift = Fences.lift
+
+    def generous(self, unit, usage):
+        for key in self.by_unit:
+            lift(self, key, usage)
+
+    patch(Fences, "lift", generous)
+
+
+@fault("fence", "crashes", "crowded", "priorities", "stops")
+def a_restart_forgets_for_whom_room_is_kept(patch):
+    patch(Engine, "_keep_again", lambda self, unit, pods: None)
+
+
+@fault("nobody waits who fits", "priorities")
+def room_that_is_kept_is_never_given_back(patch):
+    patch(Cluster, "give_up", lambda self, pod: None)
+
+
+@fault("nomination", "crowded", "priorities", "stops")
+def room_is_kept_for_a_unit_that_may_not_be_decided_any_more(patch):
+    patch(Engine, "_lose", lambda self, unit, why: None)
+
+
+@fault("proof", "crowded", "priorities", "stops")
+def a_nomination_is_not_taken_back(patch):
+    patch(Status, "unnominate", lambda self, pods: None)
+
+
+@fault("evicted in vain", "crowded", "priorities", "stops")
+def a_loss_is_not_named(patch):
+    lose = Eviction.lose
+
+    def quiet(self, *given):
+        said = len(self._decisions)
+        fence = lose(self, *given)
+        del self._decisions[said:]
+        return fence
+
+    patch(Eviction, "lose", quiet)
+
+
+@fault("lost", "priorities")
+def what_will_do_is_given_up(patch):
+    loss = Fences.loss
+    patch(Fences, "loss", lambda *given, **more: loss(*given, **more) or (Loss.NODE, "who knows"))

@@ -52,7 +52,8 @@ def test_a_soak_goes_on_after_a_failing_world_and_ends_with_status_1(soak, monke
 
 def test_a_soak_says_every_few_minutes_what_it_saw(soak, monkeypatch):
     monkeypatch.setattr("muster.sim.chaos.many._REPORT_SECONDS", 0.0)
-    _, lines = soak("--worlds", "40")
+    monkeypatch.setattr("muster.sim.chaos.many._CHUNK", 2)
+    _, lines = soak("--first", "0", "--worlds", "4")
     assert lines.count("after 0 minutes:") == 2
     assert sum(line.endswith("  worlds with a violation") for line in lines) == 3
 

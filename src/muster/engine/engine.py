@@ -110,6 +110,8 @@ class Engine:
             work -= done
             for left in untried:
                 self._line.push(left)
+            if self.cluster.stirred:
+                self._stir()
             if self.cluster.nodes.usage.freed:
                 # deciding freed room, and it belongs to the best who waits for it
                 self._unbooked = self._line.notice()
@@ -289,7 +291,8 @@ class Engine:
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
-            if unit is not None and unit.where is Where.WAITING and pod.candidate and pod.said is None:
+            news = pod.said is None or (pod.nominated and not pod.kept)
+            if unit is not None and unit.where is Where.WAITING and pod.candidate and news:
                 by_gang.setdefault(unit.key, []).append(pod)
         for key, pods in by_gang.items():
             gang = self.cluster.gangs[key]

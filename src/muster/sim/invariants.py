@@ -130,8 +130,11 @@ class Invariants:
         self._fences.restarted()
         self._evictions.restarted()
         self._passes.restarted(self._reading.gangs())
-        for waited in self._waited.values():
-            waited.anew = True
+        for gang in self._reading.gangs().values():
+            if gang.group is not None and any(pod.status.nominated_node_name for pod in gang.candidates):
+                waited = self._waited.setdefault(gang.group.metadata.uid, _Waited())
+                waited.anew = True
+                waited.look(self._world.now, kept=True, first_bound=min(gang.bound_times, default=self._world.now))
 
     def before(self, decisions: list[Decision]) -> None:
         """Looks at a batch of decisions before any of them is carried out."""
@@ -143,7 +146,7 @@ class Invariants:
         for decision in decisions:
             if isinstance(decision, Bind):
                 self._check_bind(decision, scene)
-                stood.discard(decision.unit)
+                stood = {unit for unit in stood if unit != decision.unit and self._stands(unit, scene)}
             elif isinstance(decision, Release):
                 self._check_release(decision, scene)
             elif isinstance(decision, PodCondition):
@@ -262,7 +265,8 @@ class Invariants:
         if pods[0].spec.scheduling_group is not None:
             self._check_gang_bind(decision, scene)
         # what was kept for the unit before others were passed too often is its own
-        own = {keep.node for keep in scene.kept_for(decision.unit).values()}
+        keeps = (*scene.kept.values(), *scene.perhaps.values())
+        own = {keep.node for keep in keeps if keep.unit == decision.unit}
         self._fences.bound(decision, scene)
         scene.bind(decision)
         if unit is not None:

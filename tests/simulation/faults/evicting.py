@@ -109,7 +109,7 @@ def gangs_never_evict(patch):
     patch(Planner, "may_evict", lambda self, gang: False)
 
 
-@fault("nobody waits who may evict", "crowded", "priorities")
+@fault("nobody waits who may evict", "crowded", "node facts", "priorities")
 def nobody_is_woken_to_evict(patch):
     patch(Line, "wake_preemptors", lambda self, could_help: None)
 
@@ -147,7 +147,7 @@ def room_that_is_kept_for_one_is_given_to_another(patch):
     patch(Fences, "lift", generous)
 
 
-@fault("fence", "crashes", "crowded", "priorities", "stops")
+@fault("fence", "crashes", "hurry", "priorities", "stops")
 def a_restart_forgets_for_whom_room_is_kept(patch):
     patch(Engine, "_keep_again", lambda self, unit, pods: None)
 

@@ -189,7 +189,7 @@ def a_gang_may_lack_one(patch):
     patch(GangScheduling, "shortfall", lenient)
 
 
-@fault("nobody waits who fits", "resizing")
+@fault("after the start", "resizing")
 def a_change_of_the_minimum_is_not_heard(patch):
     seen = Intake._group_seen
 
@@ -266,7 +266,7 @@ def nobody_hears_that_a_part_is_to_be_kept(patch):
     patch(intake, "declare", lambda group: replace(declare(group), holds_partial=False))
 
 
-@fault("denied for good", "crowded", "denials")
+@fault("denied for good", "beside", "denials")
 def a_denial_is_never_final(patch):
     patch(binding, "_denied_for_good", lambda pod, now: False)
 

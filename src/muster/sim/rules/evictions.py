@@ -31,6 +31,8 @@ class Evictions:
         """How often each unit evicted since it was last bound..."""
         self._spent: Counter[str] = Counter()
         """...and since it last had all that it needs."""
+        self._whole: set[str] = set()
+        """Gangs that had all that they need when this last looked."""
         self._inherited: set[str] = set()
         """Units for which another scheduler evicted pods."""
         self._last: dict[str, float] = {}
@@ -73,11 +75,12 @@ class Evictions:
         for known in (self._owed, self._rounds):
             for unit in [unit for unit in known if unit not in placing]:
                 del known[unit]
+        whole = {key for key, gang in gangs.items() if gang.says_started and gang.bound >= gang.minimum}
         for unit in list(self._spent):
-            gang = gangs.get(unit)
-            whole = gang is not None and gang.says_started and gang.bound >= gang.minimum
-            if whole or (gang is None and unit not in placing):
+            # of those it evicts for members beyond its minimum it may have none to spare when it falls below
+            if unit in whole - self._whole or (unit not in gangs and unit not in placing):
                 del self._spent[unit]
+        self._whole = whole
 
     def at_rest(self) -> None:
         for unit in list(self._owed):
@@ -112,8 +115,7 @@ class Evictions:
         self.seen["evictions looked at"] += 1
         if stood:
             raise BrokenRuleError("new victims", f"{unit.key} evicts although what is kept for it still serves it")
-        self._forget_unknown(unit.key)
-        if unit.key in self._owed:
+        if unit.key in self._owed and unit.key not in self._inherited:
             raise BrokenRuleError("new victims", f"{unit.key} evicts again, and nobody says what became of the last")
         if not self._may_evict(unit, scene):
             raise BrokenRuleError("never evicts", f"pods are evicted for {unit.key}, which says that it never evicts")

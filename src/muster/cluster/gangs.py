@@ -105,6 +105,11 @@ class GangState:
         self._priorities: Counter[int] = Counter()
         self._first_bound: float | None = None
 
+    def gets_what_it_wanted(self) -> None:
+        """Whatever others were evicted for, it is in: what was in vain before counts no longer."""
+        self.rounds = self.refusals = 0
+        self.rests_until = 0.0
+
     def add(self, pod: PodState) -> None:
         self.members[pod.uid] = pod
         self.ours += pod.ours

@@ -117,8 +117,8 @@ class Binding:
         if gang.unbound == 0:
             if not gang.has_started:
                 self._intake.started(gang, now)
-                gang.rounds = 0
-            gang.passed, gang.waited, gang.refusals, gang.rests_until = None, 0.0, 0, 0.0
+                gang.gets_what_it_wanted()
+            gang.passed, gang.waited = None, 0.0
             gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)

@@ -173,8 +173,7 @@ class Engine:
         self._status.bound(pod, node)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         if gang is not None and gang.has_started:
-            # whatever others were evicted for, it is in
-            gang.rounds = 0
+            gang.gets_what_it_wanted()
 
     def _stir(self) -> None:
         """Units for which room is kept look again when something changed there."""

@@ -142,7 +142,7 @@ class Intake:
         new = gang.declared is None or gang.declared.uid != declared.uid
         if new:
             gang.said, gang.started_at = None, declared.started_at
-            gang.rounds = gang.refusals = 0
+            gang.gets_what_it_wanted()
             gang.refused, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign:
             gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False

@@ -429,6 +429,8 @@ class Invariants:
             return
         if gang.started:
             self._started.add(gang.group.metadata.uid)
+        if gang.holds_partial:
+            self._binds.undone(gang)
         if not gang.partial or gang.foreign or gang.holds_partial:
             return
         uid, now = gang.group.metadata.uid, self._world.now

@@ -78,7 +78,9 @@ class Evictions:
         whole = {key for key, gang in gangs.items() if gang.says_started and gang.bound >= gang.minimum}
         for unit in list(self._spent):
             # of those it evicts for members beyond its minimum it may have none to spare when it falls below
-            if unit in whole - self._whole or (unit not in gangs and unit not in placing):
+            if unit in whole - self._whole and self._last.get(unit) == self._world.now:
+                self._spent[unit] = self._most_rounds  # before or after it was whole
+            elif unit in whole - self._whole or (unit not in gangs and unit not in placing):
                 del self._spent[unit]
         self._whole = whole
 

@@ -136,7 +136,7 @@ class Passes:
         """Whether the unit, now that it is bound to the nodes, surely takes what the passed one could use."""
         left, taken = scene.places(), self._asked(unit)
         return any(
-            left[node].room[resource] < needed
+            left[node].room.get(resource, 0) < needed
             for node in nodes & left.keys()
             for resource, needed in self._needed(passed, node, lasting)
             if taken[resource]

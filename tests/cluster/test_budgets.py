@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from muster.cluster.budgets import Budgets
+from muster.cluster.budgets import Budgets, Ruling
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState, Stage
 from tests.builders import budget, pod
@@ -43,6 +43,18 @@ def test_a_budget_allows_so_many_and_no_more():
 
 def test_a_budget_that_allows_none_forbids_the_first():
     assert account(budget("db", DB, allowed=0)).disrupts([running("a")])
+
+
+def test_a_budget_that_is_used_up_is_told_from_one_that_allows_none():
+    found = account(budget("db", DB, allowed=1), budget("web", {"app": "web"}, allowed=0))
+    db = [found.disrupts([running(name)]) for name in "ab"]
+    assert db == [Ruling.ALLOWED, Ruling.OVERDRAWN]
+    assert found.disrupts([running("c", labels={"app": "web"})]) is Ruling.FORBIDDEN
+
+
+def test_the_worst_of_several_rulings_counts():
+    found = account(budget("all", {}, allowed=1), budget("db", DB, allowed=0))
+    assert found.disrupts([running("a", labels={}), running("b"), running("c", labels={})]) is Ruling.FORBIDDEN
 
 
 def test_pods_that_go_together_are_counted_together():

@@ -55,6 +55,13 @@ def test_the_group_says_that_it_is_below_its_minimum_once_it_has_been_for_two_se
     assert below(world.decide(after=0.1)) == [(True, "MembersLost", "1 of 2 members are bound")]
 
 
+def test_the_group_says_how_many_are_left_when_more_are_lost():
+    world = runs("n0", "n1", "n2").pod_gone("g-2")
+    world.decide()
+    world.decide(after=2.0)
+    assert below(world.pod_gone("g-1").decide()) == [(True, "MembersLost", "1 of 3 members are bound")]
+
+
 def test_the_group_says_nothing_of_a_member_that_was_replaced_at_once():
     world = runs("n0", "n1").pod_gone("g-1").members("g", 2, cpu=4)
     assert len(placements(world.decide())) == 1
@@ -248,6 +255,24 @@ def test_a_gang_that_is_whole_again_in_time_is_not_taken_down():
     assert released(world.decide(after=100.0)) == []
 
 
+def test_a_gang_is_not_taken_down_while_its_minimum_is_being_bound():
+    world = runs("n0", "n1", annotations=RESTART).pod_gone("g-1")
+    world.decide()
+    assert len(placements(world.members("g", 2, cpu=4).decide(after=29.0))) == 1
+    assert released(world.decide(after=2.0) + world.decide(after=2.0)) == []
+    world.bound().decide()
+    assert released(world.decide(after=60.0)) == []
+
+
+def test_a_gang_is_taken_down_when_the_bind_that_it_waited_for_is_refused():
+    world = runs("n0", "n1", annotations=RESTART).pod_gone("g-1")
+    world.decide()
+    world.members("g", 2, cpu=4).decide(after=29.0)
+    world.decide(after=2.0)
+    world.node_gone("n1", "n2", "n3").bind_failed("g-2", Failure.REJECTED)
+    assert released(world.decide() + world.decide(after=3.0)) == ["g-0"]
+
+
 def test_the_grace_begins_anew_when_the_gang_falls_again():
     world = runs("n0", "n1", annotations=RESTART).pod_gone("g-1")
     world.decide()
@@ -417,3 +442,40 @@ def test_a_time_out_stands_in_the_story_of_a_gang_that_is_held():
     world = half_bound(HOLD)
     world.decide(after=60.0)
     assert Outcome.TIMED_OUT in world.attempts("g")
+
+
+# --- gangs of other schedulers --------------------------------------------------------------------
+
+
+def other_schedulers_gang(**group):
+    """A gang of another scheduler that has started, and of which two of three are bound."""
+    world = cluster(2, cpu=4).group("g", 3, condition=STARTED, **group)
+    return world.members("g", 0, cpu=4, on="n0", scheduler="other").members("g", 1, cpu=4, on="n1", scheduler="other")
+
+
+def test_that_a_gang_of_another_scheduler_has_fallen_is_read_from_its_group():
+    world = other_schedulers_gang()
+    world.decide()
+    world.group("g", 3, condition=STARTED, conditions=[since(5.0, "Preempted")]).decide()
+    # what has not started goes whole
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-0", "g-1"]
+
+
+def test_that_a_gang_of_another_scheduler_has_started_again_is_read_from_its_group():
+    world = other_schedulers_gang(conditions=[since(5.0, "Preempted")])
+    world.decide()
+    world.group("g", 3, condition=STARTED).decide()
+    assert len(evicted(world.pod("high", cpu=4, priority=5).decide())) == 1
+
+
+def test_nothing_is_said_of_a_gang_of_another_scheduler_that_has_lost_all_its_members():
+    world = cluster(1).group("g", 2).members("g", 0, 1, scheduler="other")
+    world.decide()
+    world.pod_gone("g-0", "g-1").decide()
+    assert only(GangCondition, world.decide(after=10.0)) == []
+
+
+def test_a_gang_that_lost_another_schedulers_members_and_gets_ours_is_ours():
+    world = other_schedulers_gang().pod_gone("g-0", "g-1")
+    world.decide()
+    assert len(placements(world.members("g", 2, 3, 4, cpu=2).decide())) == 3

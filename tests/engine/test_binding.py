@@ -4,11 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.wire import Condition
+from muster.engine import intake
 from muster.engine.changes import Bound, Failure
 from muster.engine.decisions import Bind, Event, GangCondition, PodCondition, PodRef, Release
 from muster.engine.verdicts import Outcome
-from muster.gangs.model import Aspect
-from tests.builders import cluster, only, placements, pod, told
+from muster.gangs.dialects import declare, membership
+from muster.gangs.model import Aspect, Subset
+from tests.builders import cluster, evicted, only, placements, pod, told
 
 
 def free_cpu(world, name="n0"):
@@ -46,6 +48,20 @@ def test_a_bind_that_failed_too_often_is_placed_anew():
     world.bind_failed("p", Failure.TRANSIENT).decide()
     assert free_cpu(world) == 8000
     assert placements(world.decide(after=10.0)) == {"p": "n0"}
+
+
+def test_tries_are_counted_anew_on_another_node():
+    world = cluster(2, cpu=1).pod("p", cpu=1)
+    first = placements(world.decide())["p"]
+    for _ in range(6):
+        world.bind_failed("p", Failure.TRANSIENT).decide()
+        world.decide(after=5.0)
+    world.node_gone(first).bind_failed("p", Failure.REJECTED).decide()
+    world.decide(after=10.0)
+    second = world.where["p"]
+    for _ in range(6):
+        world.bind_failed("p", Failure.TRANSIENT).decide()
+        assert placements(world.decide(after=5.0)) == {"p": second}
 
 
 def test_a_rejected_pod_gets_another_place():
@@ -232,6 +248,20 @@ def test_a_release_is_asked_for_once():
     assert only(Release, world.decide(after=600.0)) == []
 
 
+def test_nobody_is_released_where_all_that_is_bound_is_another_schedulers():
+    world = cluster(1, cpu=2).group("g", 2, timeout=60.0)
+    world.members("g", 0, cpu=2, on="n0", bound_at=0.0, scheduler="other").members("g", 1, cpu=2).decide()
+    assert only(Release, world.decide(after=61.0) + world.decide(after=600.0)) == []
+
+
+def test_released_pods_that_stay_are_not_counted_on_for_ever():
+    world = half_bound()
+    assert len(only(Release, world.decide(after=60.0))) == 1
+    world.node("n2", cpu=2).pod("low", cpu=2, on="n2", priority=-1).pod("high", cpu=2, priority=8)
+    assert evicted(world.decide(after=500.0)) == []
+    assert evicted(world.decide(after=240.0)) == ["low"]
+
+
 def test_a_gang_that_is_completed_in_time_is_not_released():
     world = half_bound().node("n1", cpu=2)
     assert placements(world.decide(after=30.0)) == {"g-1": "n1"}
@@ -275,3 +305,40 @@ def test_a_gangs_retries_are_one_decision_each():
     (bind,) = only(Bind, world.decide(after=0.1))
     assert bind.unit == "team/g"
     assert [placement.pod for placement in bind.pods] == ["team/g-1"]
+
+
+# --- subsets --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def leader_and_workers(monkeypatch):
+    """A leader, for whom there is one node, and three workers are being bound; a gang needs one of each."""
+
+    def with_subsets(group):
+        return replace(declare(group), subsets=(Subset("leader", 1), Subset("worker", 1)))
+
+    def in_subset(pod):
+        return replace(membership(pod), subset=pod.metadata.labels["role"])
+
+    # no dialect declares subsets yet
+    monkeypatch.setattr(intake, "declare", with_subsets)
+    monkeypatch.setattr(intake, "membership", in_subset)
+    world = cluster(3, cpu=2).node("special", cpu=2, labels={"disk": "ssd"}).group("g", 1, timeout=60.0)
+    world.members("g", 0, cpu=2, labels={"role": "leader"}, selector={"disk": "ssd"})
+    world.members("g", 1, 2, 3, cpu=2, labels={"role": "worker"})
+    assert len(placements(world.decide())) == 4
+    return world
+
+
+def test_workers_are_not_bound_again_without_their_leader(leader_and_workers):
+    world = leader_and_workers.node_gone("special").bind_failed("g-0", Failure.REJECTED)
+    for number in (1, 2, 3):
+        world.bind_failed(f"g-{number}", Failure.TRANSIENT)
+    assert placements(world.decide() + world.decide(after=1.0) + world.decide(after=5.0)) == {}
+
+
+def test_workers_that_are_bound_without_their_leader_are_released(leader_and_workers):
+    world = leader_and_workers.bound("g-1", "g-2", "g-3").node_gone("special").bind_failed("g-0", Failure.REJECTED)
+    world.decide()
+    (release,) = only(Release, world.decide(after=60.0))
+    assert [ref.pod for ref in release.pods] == ["team/g-1", "team/g-2", "team/g-3"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.engine.changes import Failure
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import Fairness
 from muster.plugins.registry import ProfileParts, make_profile
@@ -96,6 +97,49 @@ def test_older_units_do_not_count():
     assert passes(world, 10) == 4
 
 
+def waiting_for_gpus():
+    """A gang needs all gpus of two nodes, which are taken, and half of their cpus, which are idle."""
+    world = cluster(2, cpu=8, gpu=8).pod("train0", gpu=8, on="n0").pod("train1", gpu=8, on="n1")
+    world.gang("next", members=2, cpu=4, gpu=8, created=1.0).decide()
+    return world
+
+
+def come(world, times, **facts):
+    """So many small units come one after another and stay; how many of them got room."""
+    count = 0
+    for number in range(times):
+        name = f"stays{len(world.engine.cluster.pods)}"
+        count += name in placements(world.pod(name, **({"created": 2.0 + number} | facts)).decide())
+        world.bound().decide()
+    return count
+
+
+def test_units_that_take_nothing_the_gang_needs_do_not_count():
+    assert come(waiting_for_gpus(), 20, memory="100Mi") == 20
+
+
+def test_units_that_leave_the_gang_what_it_needs_do_not_count_but_add_up():
+    # 4 of 8 cpus on either node are none of the gang's; then four units pass it
+    assert come(waiting_for_gpus(), 16, cpu=1) == 2 * 4 + 4
+
+
+def above_a_gang_that_runs(**asks):
+    """A gang of priority 5 that evicts nobody needs both nodes, where a gang of priority 0 runs."""
+    world = cluster(2, cpu=4).runs("runs", "n0", "n1", created=0.5, **asks)
+    never = {"priority": 5, "preemption": "Never", "created": 1.0}
+    world.group("first", 2, **never).members("first", 0, 1, cpu=4, **never).decide()
+    return world
+
+
+def test_replacements_for_a_gang_that_runs_do_not_count():
+    world = above_a_gang_that_runs(cpu=2)
+    for number in range(1, 7):
+        world.pod_gone(f"runs-{number}").members("runs", number + 1, cpu=2)
+        assert list(placements(world.decide())) == [f"runs-{number + 1}"]
+        world.bound().decide()
+    assert passes(world, 10, cpu=1) == 4
+
+
 # --- what is held ---------------------------------------------------------------------------------
 
 
@@ -148,6 +192,50 @@ def test_of_two_gangs_the_first_gets_what_is_held_for_both():
     assert set(placements(world.pod_gone("wall").decide())) == {"big-0", "big-1"}
 
 
+def test_held_nodes_are_open_to_units_that_take_nothing_the_gang_needs():
+    world = waiting_for_gpus()
+    assert come(world, 16, cpu=1) == 12
+    assert come(world, 10, memory="100Mi") == 10
+
+
+def test_held_nodes_are_open_to_pods_that_belong_to_a_node():
+    world = held().pod("daemon", cpu="100m", created=9.0, owner="DaemonSet")
+    assert placements(world.decide()) == {"daemon": "n0"}
+
+
+def test_held_nodes_are_open_to_what_a_running_gang_lacks():
+    """It may never end without it, and the other waits for its end."""
+    world = above_a_gang_that_runs(cpu=2)
+    assert passes(world, 10, cpu=1) == 4
+    world.pod_gone("runs-1").decide()
+    world.members("runs", 2, cpu=2, created=50.0)
+    assert list(placements(world.decide())) == ["runs-2"]
+
+
+def test_held_nodes_are_open_to_what_a_half_bound_gang_lacks():
+    world = held().group("half", 2, created=9.0, timeout=9e9)
+    world.members("half", 0, memory="1Mi", on="n1", bound_at=0.0, created=9.0).members("half", 1, cpu=1, created=9.0)
+    assert placements(world.decide()) == {"half-1": "n0"}
+
+
+def test_nothing_is_held_for_members_beyond_the_minimum():
+    world = cluster(2, cpu=64, gpu=8).gang("train", members=3, minimum=2, cpu=1, gpu=8, created=1.0).run()
+    assert sorted(world.where) == ["train-0", "train-1"]
+    assert passes(world, 30, cpu=1) == 30
+
+
+def test_lone_pods_behind_a_hold_are_not_tried_when_room_is_freed_there():
+    world = cluster(2, cpu=4).pod("wall", cpu=4, on="n1").pod("other", cpu=2, on="n0")
+    world.gang("big", members=2, cpu=4, created=1.0).decide()
+    assert passes(world, 10, cpu=2) == 4
+    for number in range(50):
+        world.pod(f"next{number}", cpu=1, created=9.0)
+    world.decide()
+    refused = world.engine.tally.pods_refused
+    assert placements(world.pod_gone("other").decide()) == {}
+    assert world.engine.tally.pods_refused == refused
+
+
 # --- a gang that can never fit --------------------------------------------------------------------
 
 
@@ -175,6 +263,41 @@ def test_a_gang_of_mixed_shapes_for_which_no_place_is_found_holds_nothing():
     world = cluster(1, cpu=4).node("n1", cpu=2).group("big", 3, created=1.0)
     world.members("big", 0, cpu=4, created=1.0).members("big", 1, 2, cpu=2, created=1.0).decide()
     assert passes(world, 30, cpu=1) == 30
+
+
+def test_a_gang_that_no_longer_fits_since_a_daemon_came_holds_nothing():
+    world = held().pod("next", cpu=3, created=9.0)
+    assert placements(world.decide()) == {}
+    assert placements(world.pod("daemon", cpu=1, on="n0", owner="DaemonSet").decide()) == {"next": "n0"}
+
+
+def test_a_gang_that_no_longer_fits_since_it_needs_more_holds_nothing():
+    world = cluster(2, cpu=4).pod("wall", cpu=4, on="n1")
+    world.gang("big", members=3, minimum=2, cpu=4, created=1.0).decide()
+    assert passes(world, 10) == 6
+    assert placements(world.pod("next", cpu=4, created=9.0).decide()) == {}
+    assert placements(world.group("big", 3, created=1.0).decide(after=120.0)) == {"next": "n0"}
+
+
+def refused_twice():
+    """The gang that nodes were held for had a place, and could not be bound there."""
+    world = held().pod_gone("wall")
+    for _ in range(2):
+        assert len(placements(world.decide() + world.decide(after=20.0))) == 2
+        world.bind_failed("big-0", Failure.REJECTED).bind_failed("big-1", Failure.REJECTED)
+    world.pod("wall", cpu=4, on="n1").decide()
+    return world
+
+
+def test_a_gang_that_cannot_be_bound_holds_nothing():
+    assert placements(refused_twice().pod("next", cpu=4, created=9.0).decide(after=20.0)) == {"next": "n0"}
+
+
+def test_a_gang_that_could_not_be_bound_long_ago_holds_nodes_again():
+    world = refused_twice()
+    world.decide(after=20.0)
+    world.decide(after=600.0)
+    assert placements(world.pod("next", cpu=4, created=9.0).decide(after=120.0)) == {}
 
 
 # --- until when -----------------------------------------------------------------------------------
@@ -219,6 +342,40 @@ def test_who_was_kept_out_gets_in_when_the_gang_started_and_left_room():
     world.node("n2", cpu=8)
     placed = placements(world.decide())
     assert set(placed) == {"big-0", "big-1", "next"}
+
+
+def test_a_refused_bind_does_not_start_the_count_anew():
+    world = held()
+    assert len(placements(world.pod_gone("wall").decide())) == 2
+    world.pod("foreign", cpu=4, on="n1", scheduler="other")
+    world.bind_failed("big-0", Failure.REJECTED).bind_failed("big-1", Failure.REJECTED).decide()
+    assert passes(world, 10) == 0
+
+
+def test_a_member_that_is_made_again_does_not_start_the_count_anew():
+    world = held()
+    world.pod_gone("big-1").decide()
+    world.members("big", 1, cpu=4, created=1.0).decide()
+    assert passes(world, 10) == 0
+
+
+def test_a_member_that_joins_does_not_end_a_hold():
+    world = held().members("big", 2, cpu=4, created=1.0)
+    world.decide(after=120.0)
+    assert passes(world, 10) == 0
+
+
+def test_a_start_starts_the_count_anew():
+    world = held().pod_gone("wall").run()
+    world.pod_gone("big-0", "big-1").pod("wall", cpu=4, on="n1").decide()
+    world.members("big", 3, 4, cpu=4, created=1.0).decide()
+    assert passes(world, 10, created=60.0) == 4
+
+
+def test_a_gang_is_not_kept_from_its_nodes_when_it_falls_behind():
+    # the lowest member speaks for a group that names no priority
+    world = held().pod_gone("wall").members("big", 2, cpu=4, priority=-1, created=1.0)
+    assert len(placements(world.decide())) == 2
 
 
 # --- what is said ---------------------------------------------------------------------------------
@@ -302,3 +459,19 @@ def test_a_gang_that_waits_evicts_where_it_may_rather_than_be_passed():
     world = cluster(2, cpu=4).pod("wall", cpu=4, on="n1", priority=-5)
     world.gang("big", members=2, cpu=4, created=1.0)
     assert evicted(world.decide()) == ["wall"]
+
+
+def test_who_now_stands_before_a_gang_that_fell_behind_gets_in():
+    world = held().pod("next", cpu=4, created=9.0)
+    assert placements(world.decide()) == {}
+    assert placements(world.members("big", 2, cpu=4, priority=-1, created=1.0).decide()) == {"next": "n0"}
+
+
+def test_who_was_kept_out_gets_in_when_the_gang_no_longer_needs_that_node():
+    world = World().node("a0", cpu=4, labels={"pool": "a"}).node("a1", cpu=4, labels={"pool": "a"})
+    world.node("b0", cpu=4, labels={"pool": "b"}).pod("wall", cpu=4, on="a0").pod("other-wall", cpu=4, on="a1")
+    world.group("big", 2, created=1.0).members("big", 0, 1, cpu=4, created=1.0, selector={"pool": "a"})
+    world.members("big", 2, cpu=4, created=1.0, selector={"pool": "b"}).decide()
+    assert passes(world, 10) == 6
+    assert placements(world.pod("next", cpu=4, created=9.0).decide()) == {}
+    assert placements(world.pod_gone("big-2").decide()) == {"next": "b0"}

@@ -189,6 +189,20 @@ def test_a_gang_whose_others_are_still_being_bound_is_not_released():
     assert {"g-1", "g-2"} <= set(gate.world.where)
 
 
+def test_a_gang_of_which_nothing_runs_is_not_undone_before_all_binds_are_answered():
+    gate = slow_third(minimum=3, denies=always("g-0", "g-1")).run(20.0)
+    assert only(GangCondition, gate.decisions) == []
+    gate.world.bound("g-2")
+    assert gate.run(21.0).released == ["g-2"]
+
+
+def test_a_gang_with_a_denied_member_is_undone_when_it_loses_the_one_that_could_stand_in():
+    gate = slow_third(minimum=2, denies=always("g-0"))
+    assert gate.run(8.0).released == []
+    gate.world.pod_gone("g-2")
+    assert gate.run(8.1).released == ["g-1"]
+
+
 def test_a_release_does_not_name_who_was_denied_and_waits_to_be_tried_again():
     gate = slow_third(minimum=3, denies=always("g-1", "g-2")).run(4.8)
     gate.world.bind_failed("g-2", Failure.DENIED)
@@ -211,6 +225,17 @@ def test_the_gang_is_tried_again_when_its_pods_are_back():
     gate.world.pod_gone("g-0").members("g", 0, cpu=4)
     gate.run(30.0)
     assert set(gate.world.where) == {"g-0", "g-1"}
+
+
+def test_a_gang_that_is_tried_again_has_the_patience_of_the_first_time_for_all_members():
+    gate = Gate(cluster(5, cpu=4).gang("g", members=3, cpu=4), always("g-0", "g-1")).run(6.0)
+    assert gate.released == ["g-2"]
+    gate.world.pod_gone("g-2").members("g", 2, cpu=4)
+    while gate.tries[-1][0] <= 6.0:
+        gate.run(gate.world.now + 0.5)
+    again = min(time for time, _, _ in gate.tries if time > 6.0)
+    assert gate.run(again + 4.9).released == ["g-2"]
+    assert gate.run(again + 6.0).released == ["g-2", "g-2"]
 
 
 # --- not for ever ---------------------------------------------------------------------------------

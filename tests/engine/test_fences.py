@@ -227,6 +227,30 @@ def test_a_unit_that_evicts_nobody_by_its_policy_still_takes_room_kept_for_less(
 # --- where it is lost -----------------------------------------------------------------------------
 
 
+def contested_by_higher_priority():
+    """A gang waits for one that its owner deleted and one that it evicted; a pod of higher priority wants the first."""
+    world = World().node("n0", cpu=4, labels={"zone": "a"}).node("n1", cpu=4)
+    world.pod("old", cpu=4, on="n0", leaving=500.0).pod("low", cpu=4, on="n1", priority=-1)
+    world.gang("g", members=2, cpu=4, priority=0)
+    assert evicted(world.decide()) == ["low"]
+    return world.pod("huge", cpu=99, priority=-5).pod("p", cpu=4, priority=1, selector={"zone": "a"})
+
+
+def test_who_takes_kept_room_that_somebody_still_leaves_keeps_it():
+    world = contested_by_higher_priority()
+    assert nominations(world.decide())["p"] == "n0"
+    assert placements(world.pod_gone("old").decide()) == {"p": "n0"}
+
+
+def test_two_who_want_the_same_kept_room_come_to_rest():
+    world = contested_by_higher_priority()
+    world.pod("tiny", memory="1Gi", on="n1", priority=9, scheduler="other").decide()
+    world.pod_gone("tiny")
+    for _ in range(20):
+        world.decide(budget=20_000)
+    assert world.engine.next_decide_at > world.now
+
+
 def test_a_node_that_goes_is_named():
     decisions = preempting().node_gone("n1").decide()
     (lost,) = only(Lost, decisions)
@@ -419,6 +443,138 @@ def test_nobody_is_evicted_for_a_gang_that_could_not_be_bound_where_it_had_a_pla
     )
 
 
+def test_rounds_in_vain_are_forgotten_after_ten_minutes():
+    world = contested()
+    lose_to_strangers(world, 3)
+    assert evicted(world.decide(after=400.0)) == []
+    assert evicted(world.decide(after=220.0)) == ["foreign2"]
+
+
+def test_how_long_rounds_in_vain_count_can_be_set():
+    rounds = lose_to_strangers(contested(rounds=1, lapse_seconds=50.0), 2)
+    assert rounds == [["low"], ["foreign0"], ["foreign1"]]
+
+
+def test_room_that_is_lost_to_higher_priority_costs_no_round():
+    world = contested(rounds=1)
+    assert evicted(world.decide()) == ["low"]
+    assert losses(world.pod("vip", cpu=4, priority=9).decide()) == [Loss.PRIORITY]
+    world.pod_gone("low").run()
+    world.pod_gone("vip").pod("next", cpu=4, on="n0", scheduler="other")
+    assert evicted(world.decide(after=200.0)) == ["next"]
+
+
+def test_a_gang_that_lost_room_to_another_scheduler_rests_a_second_and_then_two():
+    world, victim = contested(), "low"
+    assert evicted(world.decide()) == [victim]
+    for number, rest in enumerate([1.0, 2.0]):
+        world.pod_gone(victim).pod(f"foreign{number}", cpu=4, on="n0", scheduler="other")
+        victim = f"foreign{number}"
+        assert evicted(world.decide(after=10.0)) == []
+        assert evicted(world.decide(after=rest - 0.1)) == []
+        assert evicted(world.decide(after=0.1)) == [victim]
+
+
+def test_a_lone_pod_that_lost_room_to_another_scheduler_rests_too():
+    world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").pod("high", cpu=4, priority=5)
+    world.decide()
+    world.pod_gone("low").pod("foreign", cpu=4, on="n0", scheduler="other")
+    assert evicted(world.decide(after=10.0)) == []
+    assert evicted(world.decide(after=1.0)) == ["foreign"]
+
+
+def test_a_gang_that_rests_starts_when_there_is_room():
+    world = contested()
+    world.decide()
+    world.pod_gone("low").pod("foreign", cpu=4, on="n0", scheduler="other").decide()
+    assert placements(world.pod_gone("foreign").decide(after=0.5)) == {"high-0": "n0"}
+
+
+def test_a_further_member_that_is_bound_gives_a_started_gang_its_rounds_back():
+    world = World(make_profile(ProfileParts(preemption=Preemption(rounds=1)))).node("n0", cpu=4).node("n1", cpu=4)
+    world.runs("high", "n1", cpu=4, priority=5).pod("low", cpu=4, on="n0").members("high", 1, cpu=4)
+    assert lose_to_strangers(world, 1) == [["low"], []]
+    world.pod_gone("foreign0").run()
+    world.node("n2", cpu=4).pod("other", cpu=4, on="n2").members("high", 2, cpu=4)
+    assert evicted(world.decide()) == ["other"]
+
+
+# --- binds that are refused -----------------------------------------------------------------------
+
+
+def refused(*, times):
+    """A gang was refused so many times where it had a place, which somebody else has now; `low` could be evicted."""
+    world = cluster(2, cpu=4).pod("low", cpu=4, on="n1").gang("high", members=1, cpu=4, priority=5)
+    for _ in range(times):
+        assert placements(world.decide() + world.decide(after=10.0)) == {"high-0": "n0"}
+        world.bind_failed("high-0", Failure.REJECTED)
+    return world.pod("foreign", cpu=4, on="n0", priority=9, scheduler="other")
+
+
+def test_one_refused_attempt_does_not_keep_a_gang_from_evicting():
+    assert evicted(refused(times=1).decide()) == ["low"]
+
+
+def test_refused_attempts_are_forgotten_after_ten_minutes():
+    world = refused(times=2)
+    assert evicted(world.decide() + world.decide(after=500.0)) == []
+    assert evicted(world.decide(after=220.0)) == ["low"]
+
+
+def test_the_refused_binds_of_one_attempt_count_once():
+    world = cluster(4, cpu=4).pod("low2", cpu=4, on="n2").pod("low3", cpu=4, on="n3")
+    world.gang("high", members=2, cpu=4, priority=5)
+    assert placements(world.decide()) == {"high-0": "n0", "high-1": "n1"}
+    gone = []
+    for number in range(2):
+        world.pod(f"foreign{number}", cpu=4, on=f"n{number}", priority=9, scheduler="other")
+        world.bind_failed(f"high-{number}", Failure.REJECTED)
+        gone += evicted(world.decide() + world.decide(after=10.0))
+    assert sorted(gone) == ["low2", "low3"]
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_nodes_that_go_while_a_unit_is_bound_do_not_keep_it_from_evicting(unit):
+    world = cluster(3, cpu=4).pod("low", cpu=4, on="n2")
+    world = world.gang("high", members=1, cpu=4, priority=5) if unit == "gang" else world.pod("high", cpu=4, priority=5)
+    for node in ("n0", "n1"):
+        ((name, where),) = placements(world.decide() + world.decide(after=10.0)).items()
+        assert where == node
+        world.node_gone(node).bind_failed(name, Failure.REJECTED)
+    assert evicted(world.decide() + world.decide(after=10.0)) == ["low"]
+
+
+def test_binds_without_an_answer_do_not_keep_a_pod_from_evicting():
+    world = cluster(2, cpu=4).pod("low", cpu=4, on="n1").pod("high", cpu=4, priority=5)
+    world.decide()
+    for _ in range(2):
+        world.bind_failed("high", Failure.TRANSIENT).decide()
+        world.decide(after=1.0)
+    world.node_gone("n0").bind_failed("high", Failure.REJECTED)
+    assert evicted(world.decide() + world.decide(after=10.0)) == ["low"]
+
+
+def test_a_start_lets_a_gang_that_was_refused_evict_again():
+    world = refused(times=2).pod_gone("foreign")
+    assert placements(world.decide() + world.decide(after=10.0)) == {"high-0": "n0"}
+    world.bound().decide()
+    world.members("high", 1, cpu=4)
+    assert evicted(world.decide()) == ["low"]
+
+
+def test_a_further_member_that_is_bound_lets_a_started_gang_that_was_refused_evict_again():
+    world = cluster(3, cpu=4).runs("high", "n2", cpu=4, priority=5).pod("low", cpu=4, on="n1")
+    world.members("high", 1, cpu=4)
+    for _ in range(2):
+        assert placements(world.decide() + world.decide(after=10.0)) == {"high-1": "n0"}
+        world.bind_failed("high-1", Failure.REJECTED)
+    world.members("high", 2, cpu=4)
+    decisions = world.decide() + world.decide(after=10.0)
+    assert (evicted(decisions), placements(decisions)) == ([], {"high-1": "n0"})
+    world.bound().decide()
+    assert evicted(world.decide(after=120.0)) == ["low"]
+
+
 # --- a new scheduler ------------------------------------------------------------------------------
 
 
@@ -508,3 +664,29 @@ def test_a_half_bound_gang_that_loses_its_room_after_its_time_is_released():
     assert only(Release, decisions) == []
     decisions = world.decide(after=2.0)
     assert [condition.reason for condition in only(GangCondition, decisions)][-1] == "Timeout"
+
+
+def test_a_half_bound_gang_has_the_time_left_that_it_did_not_wait_for_victims():
+    world = half_bound_and_waiting_for_a_victim()
+    world.decide(after=100.0)
+    world.pod_gone("low").decide(after=200.0)
+    assert only(Release, world.decide(after=59.0)) == []
+    assert len(only(Release, world.decide(after=1.0))) == 1
+
+
+def test_time_before_and_after_the_victims_counts_together():
+    world = cluster(1, cpu=4).group("high", 2, priority=5, timeout=60.0)
+    world.members("high", 0, cpu=4, on="n0", bound_at=0.0).members("high", 1, cpu=4).decide()
+    assert evicted(world.node("n1", cpu=4).pod("low", cpu=4, on="n1").decide(after=50.0)) == ["low"]
+    world.pod_gone("low").decide(after=100.0)
+    assert only(Release, world.decide(after=9.0)) == []
+    assert len(only(Release, world.decide(after=1.0))) == 1
+
+
+def test_a_new_engine_does_not_count_the_time_that_a_half_bound_gang_waited_for_victims():
+    world = cluster(2, cpu=4).pod("low", cpu=4, on="n1", leaving=300.0, conditions=[TO_BE_PREEMPTED])
+    world.group("high", 2, priority=5, timeout=60.0).members("high", 0, cpu=4, on="n0", bound_at=0.0)
+    world.members("high", 1, cpu=4, nominated="n1", conditions=[TOLD])
+    assert only(Release, world.decide(after=200.0)) == []
+    assert placements(world.pod_gone("low").decide(after=50.0)) == {"high-1": "n1"}
+    assert only(Release, world.decide(after=59.0)) == []

@@ -120,6 +120,56 @@ def test_what_greed_misses_is_said_to_be_no_proof():
     assert world.attempts("g") == [Outcome.NOT_FOUND]
 
 
+def test_small_members_make_up_the_minimum_where_large_ones_do_not_fit():
+    world = cluster(1, cpu=8).group("g", 4)
+    world.members("g", 0, 1, 2, 3, cpu=4).members("g", 4, 5, 6, 7, cpu=1)
+    assert placed(world) == names("g", 0, 4, 5, 6, 7)
+
+
+def test_of_several_shapes_those_start_that_fit_together():
+    world = cluster(1, cpu=4).group("g", 2).members("g", 0, cpu=4).members("g", 1, cpu=1, ports=[80])
+    world.members("g", 2, cpu=4, ports=[80]).members("g", 3, cpu="500m")
+    assert placed(world) == names("g", 1, 3)
+
+
+def test_small_members_of_lower_priority_make_up_the_minimum_too():
+    world = cluster(1, cpu=4).group("g", 2, priority=5)
+    world.members("g", 0, 1, cpu=4, priority=5).members("g", 2, 3, cpu=1, priority=1)
+    assert placed(world) == names("g", 2, 3)
+
+
+def test_the_more_important_of_the_small_members_make_up_the_minimum():
+    world = cluster(1, cpu=2).group("g", 2, priority=5).members("g", 0, cpu=2, priority=5)
+    world.members("g", 1, 2, cpu=1, priority=5).members("g", 3, 4, cpu="500m", priority=1)
+    assert placed(world) == names("g", 1, 2)
+
+
+def trials(monkeypatch, world):
+    """How often the cycle tries the gang until all is decided."""
+    tries, try_gang = [], GangCycle.try_gang
+    monkeypatch.setattr(GangCycle, "try_gang", lambda *args, **named: tries.append(1) or try_gang(*args, **named))
+    world.decide()
+    return len(tries)
+
+
+def many_shapes(**facts):
+    """Twenty shapes, of which five fill two nodes only if they are packed well."""
+    world = cluster(2, cpu=10, **facts).group("g", 20)
+    for number, cpu in enumerate([6, 4, 4, 3, 3]):
+        world.members("g", number, cpu=cpu, memory=f"{number + 1}Mi")
+    return world.see(*(pod(f"g-{number}", gang="g", memory=f"{number}Mi") for number in range(5, 20)))
+
+
+def test_many_shapes_are_packed_before_many_orders_are_tried(monkeypatch):
+    world = many_shapes()
+    assert trials(monkeypatch, world) == 1
+    assert len(world.where) == 20
+
+
+def test_few_orders_of_many_shapes_are_tried_in_vain(monkeypatch):
+    assert trials(monkeypatch, many_shapes(pods=9)) < 8
+
+
 # --- basic groups ---------------------------------------------------------------------------------
 
 

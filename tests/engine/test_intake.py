@@ -130,6 +130,35 @@ def test_a_pod_of_the_same_name_with_another_uid_is_another_pod():
     assert placements(world.decide()) == {"p": "n0"}
 
 
+LABEL = "muster.dev/pod-group"
+
+
+def test_a_pod_that_is_labelled_while_it_waits_joins_its_gang():
+    world = cluster(1).group("g", 2).pod("a", cpu=1, gates=["x"])
+    world.decide()
+    assert placements(world.pod("a", cpu=1, labels={LABEL: "g"}).decide()) == {}
+    assert set(placements(world.pod("b", cpu=1, labels={LABEL: "g"}).decide())) == {"a", "b"}
+
+
+def test_a_pod_whose_label_goes_while_it_waits_is_a_lone_pod():
+    world = cluster(1).group("g", 2).pod("a", cpu=1, labels={LABEL: "g"})
+    assert placements(world.decide()) == {}
+    assert placements(world.pod("a", cpu=1).decide()) == {"a": "n0"}
+
+
+def test_a_pod_that_is_labelled_anew_while_it_waits_moves_to_the_other_gang():
+    world = cluster(1).group("g", 2).group("h", 2).pod("a", cpu=1, labels={LABEL: "g"})
+    world.pod("b", cpu=1, labels={LABEL: "h"}).decide()
+    assert set(placements(world.pod("a", cpu=1, labels={LABEL: "h"}).decide())) == {"a", "b"}
+    assert placements(world.pod("c", cpu=1, labels={LABEL: "g"}).decide()) == {}
+
+
+def test_a_pod_that_has_a_node_stays_in_its_gang_whatever_its_labels():
+    world = cluster(1).group("g", 1).pod("a", cpu=1, labels={LABEL: "g"}).run()
+    world.pod("a", cpu=1, on="n0").decide()
+    assert world.engine.cluster.gangs["team/g"].bound == 1
+
+
 def test_a_group_that_is_made_anew_under_its_name_says_its_conditions_anew():
     world = cluster(1, cpu=1).gang("g", members=2, cpu=2)
     first = world.decide()

@@ -9,6 +9,7 @@ from muster.engine.verdicts import Outcome
 from muster.framework.contract import PodGate, RoomFilter, RoomScore, RuleFilter, RuleScore, VictimRule
 from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_plugins
+from muster.plugins.node_resources_fit import NodeResourcesFit
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import World, cluster, evicted, only, placements, pod
 
@@ -260,3 +261,12 @@ def test_a_unit_whose_binds_are_refused_again_and_again_does_not_hold_up_others(
         world.decide(after=20.0)
         world.bind_failed("bad", Failure.REJECTED)
     assert placements(world.pod("good", cpu=4).decide()) == {"good": "n0"}
+
+
+def test_who_was_evicted_leaves_although_a_plugin_fails_afterwards(monkeypatch):
+    def boom(plugin, pod_class, room):
+        raise RuntimeError("boom")
+
+    world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").run()
+    monkeypatch.setattr(NodeResourcesFit, "refusals", boom)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["low"]

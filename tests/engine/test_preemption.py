@@ -164,6 +164,14 @@ def test_what_a_budget_allows_is_spent_on_the_most_precious_for_a_lone_pod_as_up
     assert evicted(high(two_of_a_budget_that_allows_one(), "pod", cpu=4).decide()) == ["more"]
 
 
+def test_a_pod_whose_budget_allows_nobody_is_spared_before_one_whose_budget_is_used_up():
+    world = cluster(3, cpu=4).budget("none", {"app": "none"}, allowed=0).budget("some", {"app": "some"}, allowed=1)
+    world.pod("never", cpu=4, on="n0", priority=1, labels={"app": "none"})
+    world.pod("less", cpu=4, on="n1", priority=2, labels={"app": "some"})
+    world.pod("more", cpu=4, on="n2", priority=3, labels={"app": "some"})
+    assert evicted(world.gang("high", members=2, cpu=4, priority=5).decide()) == ["less", "more"]
+
+
 def chosen_by(name, **settings):
     """Whom a lone pod of that name evicts, of twenty that are worth more and more."""
     world = World(profile(**settings))
@@ -247,6 +255,18 @@ def test_a_gang_whose_priority_is_lowered_can_be_evicted():
     assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == []
     world.group("low", 2, priority=1, condition=STARTED)
     assert evicted(world.members("high", 0, 1, cpu=2).decide(after=200.0)) == ["low-0", "low-1"]
+
+
+def test_a_gang_whose_priority_falls_is_evicted_at_once_for_who_waits():
+    world = cluster(1, cpu=4).runs("g", "n0", cpu=4, priority=7).pod("high", cpu=4, priority=5)
+    assert evicted(world.decide()) == []
+    assert evicted(world.group("g", 1, priority=1, condition=STARTED).decide()) == ["g-0"]
+
+
+def test_a_gang_that_a_lesser_member_joins_is_evicted_at_once_for_who_waits():
+    world = cluster(1, cpu=4).group("g", 1, condition=STARTED).members("g", 0, cpu=4, on="n0", priority=7)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == []
+    assert evicted(world.members("g", 1, cpu=9, priority=1).decide()) == ["g-0"]
 
 
 def test_pods_of_other_schedulers_are_evicted_as_ours_are():
@@ -476,6 +496,13 @@ def started(*low, members):
     for number, priority in enumerate(low, start=1):
         world.pod(f"low{number}", cpu=4, on=f"n{number}", priority=priority)
     return world.members("high", *range(1, 1 + members), cpu=4)
+
+
+def test_a_gang_that_loses_the_minimum_that_was_on_its_way_preempts_for_it():
+    world = cluster(2, cpu=4).pod("low", cpu=4, on="n1").gang("high", members=2, minimum=1, cpu=4, priority=5)
+    decisions = world.decide()
+    assert (placements(decisions), evicted(decisions)) == ({"high-0": "n0"}, [])
+    assert evicted(world.node_gone("n0").decide()) == ["low"]
 
 
 def test_a_started_gang_preempts_for_its_further_members_together():

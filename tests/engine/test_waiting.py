@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from muster.engine.changes import Failure
-from tests.builders import cluster, group, node, placements, pod, tolerate
+from tests.builders import cluster, evicted, group, node, placements, pod, tolerate
 from tests.engine.random_worlds import place_gang, random_asks, random_node
 from tests.plugins.upstream import Plain
 
@@ -104,6 +104,15 @@ def test_a_toleration_that_is_added_wakes_a_lone_pod():
     assert placements(world.pod("p", tolerations=[tolerate("x")]).decide()) == {"p": "n0"}
 
 
+def test_who_may_evict_is_woken_behind_many_whom_that_does_not_help():
+    world = cluster(2, cpu=8).pod("high", cpu=4, on="n0", priority=9).pod("low", cpu=4, on="n0", priority=1)
+    world.pod("other", cpu=8, on="n1", priority=9)
+    for number in range(12):
+        world.gang(f"big{number}", members=3, cpu=8, priority=5, created=1.0 + number)
+    world.pod("p", cpu=8, priority=5, created=50.0).decide()
+    assert evicted(world.pod_gone("high").decide()) == ["low"]
+
+
 # --- and what does not help -----------------------------------------------------------------------
 
 IDLE = [
@@ -180,6 +189,14 @@ def test_a_gang_too_big_for_the_freed_room_does_not_keep_it_from_a_smaller_unit(
 
 
 # --- mended ---------------------------------------------------------------------------------------
+
+
+def test_the_line_does_not_grow_while_nothing_happens():
+    world = cluster(1, cpu=4).pod("r", cpu=4, on="n0", priority=9)
+    world.see(*(pod(f"p{number}", cpu=4) for number in range(20)))
+    for _ in range(50):
+        world.decide(after=60.0)
+    assert len(world.engine._line._hopeful) < 60
 
 
 def test_the_waiting_room_can_be_used_again_after_it_was_empty():

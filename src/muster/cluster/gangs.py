@@ -34,6 +34,7 @@ class GangState:
         "_counts",
         "_first_bound",
         "_priorities",
+        "attempts",
         "below_said",
         "below_since",
         "candidates",
@@ -51,6 +52,7 @@ class GangState:
         "refusals",
         "refused",
         "refused_at",
+        "refused_attempt",
         "rests_until",
         "rounds",
         "said",
@@ -93,6 +95,10 @@ class GangState:
         """When they last were."""
         self.rests_until = 0.0
         """Nobody is evicted for it before that: another scheduler has just taken the room."""
+        self.attempts = 0
+        """How often members of it were bound, together."""
+        self.refused_attempt = 0
+        """The last of these times of which a bind was refused; those of one time may be refused one by one."""
         self.refusals = 0
         """How many attempts in a row to bind it were refused."""
         self.refused_at = 0.0

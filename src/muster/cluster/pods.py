@@ -73,6 +73,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """When others were last evicted for it."""
     rests_until: float = 0.0
     """Nobody is evicted for it before that: another scheduler has just taken the room."""
+    attempt: int = 0
+    """In which of its gang's attempts it was last bound."""
     refusals: int = 0
     """How many attempts to bind it were refused; for a member, its gang counts."""
     refused_at: float = 0.0

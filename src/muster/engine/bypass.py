@@ -94,6 +94,7 @@ class Bypass:
         self._blocked: dict[tuple[Demand, int], Bools | None] = {}
         """Rows held from units with a demand by the first so many who hold nodes, as of `_blocked_at`."""
         self._blocked_at = -1
+        self._proven_at = _NEVER
         self._empty: tuple[_Version, Usage] | None = None
         self._reached: dict[str, None] = {}
         """Gangs for which nodes are held since this was last asked."""
@@ -131,11 +132,20 @@ class Bypass:
         holds = None
         if known is not None:
             holds = known.holds
+            # it may need less than it did, and others may stand before it now
+            self._release(holds, None)
             self._forget(known)
         if gang.passed is None:
             gang.passed = self._passed_before(entry, gang)
         entry.passed = gang.passed
         self._put(entry, holds)
+
+    def is_up_to_date(self, unit: Unit, needed: int) -> bool:
+        """Whether what the gang holds, if anything, is what it would hold if it were refused now."""
+        entry, gang = self.waiting.get(unit.key), unit.gang
+        if entry is None or not entry.held or gang is None:
+            return True
+        return entry.needed == needed and entry.classes == tuple(sorted(gang.classes, key=lambda c: c.order))
 
     def leaves(self, key: str) -> None:
         """It is being bound, went, or may not be decided: it holds nothing."""
@@ -204,6 +214,10 @@ class Bypass:
         reached, self._reached = self._reached, {}
         return [self.waiting[key].unit for key in reached if key in self.waiting]
 
+    def is_held(self, row: int) -> bool:
+        """Whether the row is held for anybody."""
+        return any(entry.holds is not None and entry.holds[row] for entry in self._holding or ())
+
     def blocked(self, unit: Unit) -> Bools | None:
         """Rows that the unit may not use, since they are held for others before it."""
         if not self._due:
@@ -215,6 +229,8 @@ class Bypass:
         if own is not None and own.order != unit.order:
             self._forget(own)
             own.order = unit.order
+            # others may stand before it now
+            self._release(own.holds, None)
             self._put(own, own.holds)
         holding = self._holding if self._holding is not None else self._prove()
         before = bisect_left(holding, unit.order, key=_order)
@@ -282,9 +298,10 @@ class Bypass:
                 if not entry.held:
                     self._reached[entry.unit.key] = None
             before, entry.holds = entry.holds, usable
-            self._release(before, usable)
+            # on other nodes it may need less than before even where it holds them still
+            self._release(before, usable if self._proven_at == self._now else None)
         self._forget_holds()
-        self._holding = holding
+        self._holding, self._proven_at = holding, self._now
         return holding
 
     def _fits(self, entry: Overtaken) -> bool:

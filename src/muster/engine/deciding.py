@@ -208,7 +208,7 @@ class Decider:
         room = self.preemption.make_room(unit, blocked, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
             return tried
-        if room is Room.MADE:
+        if room is Room.MADE and not self.eviction.pending:
             trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)
@@ -229,7 +229,7 @@ class Decider:
         room = self.preemption.make_room(unit, blocked, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
             return tried
-        if room is Room.MADE:
+        if room is Room.MADE and not self.eviction.pending:
             trial = self._search.find(gang, self._ground(unit, blocked))
             if not trial.lacking:
                 return self._take(unit, trial)
@@ -285,6 +285,8 @@ class Decider:
         """The pods are on their way; their room is taken already."""
         gang, names = unit.gang, self._cluster.nodes.names
         mends = unit.mends
+        if gang is not None:
+            gang.attempts += 1
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
         for pod, row in binds:
@@ -293,6 +295,7 @@ class Decider:
             pod.stage, pod.answered = Stage.BINDING, False
             self._cluster.note(pod, names[row])
             if gang is not None:
+                pod.attempt = gang.attempts
                 gang.count(pod)
         if self.bypass.waiting:
             self.bypass.leaves(unit.key)

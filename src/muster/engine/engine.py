@@ -68,7 +68,7 @@ class Engine:
             tally=self.tally,
             decisions=self._decisions,
         )
-        self._line.held_from(self._decider.held_for_others)
+        self._line.ask_about_holds(self._decider.held_for_others, self._decider.bypass.is_held)
         self._binding = Binding(self._intake, timers=self._timers, status=self._status, decisions=self._decisions)
         self._now = 0.0
         self._unbooked = 0
@@ -172,8 +172,12 @@ class Engine:
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
-        if gang is not None and gang.has_started:
+        if gang is not None and gang.has_started and (gang.rounds or gang.refusals):
             gang.gets_what_it_wanted()
+            unit = self._units.get(gang.key)
+            if unit is not None and unit.where is Where.WAITING:
+                # others may be evicted for the rest of it again
+                self._line.enqueue(unit)
 
     def _stir(self) -> None:
         """Units for which room is kept look again when something changed there."""
@@ -195,18 +199,19 @@ class Engine:
             failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
             self._status.binds_refused(refused, waits=failures > 1)
             # a node that is gone says nothing about the unit
-            by_somebody = any(node in self.cluster.nodes.rows for _, node in refused)
+            by_somebody = [pod for pod, node in refused if node in self.cluster.nodes.rows]
             if unit is None:
-                pod = refused[0][0]
-                pod.refusals, pod.refused_at = pod.refusals + by_somebody, self._now
-            else:
-                unit.failures += 1
-                unit.tried_at = self._now
-                if unit.sent and by_somebody:
-                    unit.sent = False
-                    unit.is_refused(self._now)
-                if unit.where is Where.READY:
-                    self._line.enqueue(unit)
+                for pod in by_somebody:
+                    pod.refusals, pod.refused_at = pod.refusals + 1, self._now
+                continue
+            unit.failures += 1
+            unit.tried_at = self._now
+            latest = max((pod.attempt for pod in by_somebody), default=0)
+            if unit.gang is not None and latest > unit.gang.refused_attempt:
+                unit.gang.refused_attempt = latest
+                unit.is_refused(self._now)
+            if unit.where is Where.READY:
+                self._line.enqueue(unit)
 
     def _consider_pod(self, pod: PodState) -> None:
         unit = self._units.get(pod.uid)
@@ -276,6 +281,8 @@ class Engine:
             same = needed == unit.needed if kept else needed >= unit.needed
             same = same and unit.order == order and unit.had_started == gang.has_started
             same = same and unit.was_on_its_way == gang.on_its_way
+            same = same and self._decider.bypass.is_up_to_date(unit, needed)
+            same = same and unit.hopeful >= self._decider.preemption.may_evict(unit, self._now)
             if same and not _more_to_choose_from(gang, parked):
                 return
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
@@ -459,13 +466,13 @@ class Engine:
             self.tally.gangs_refused += not waits and unit.gang is not None
             unit.failures += tried.outcome is Outcome.NOT_FOUND
             preemption = self._decider.preemption
-            may_evict = not waits and preemption.may_evict(unit, self._now)
+            unit.hopeful = preemption.may_evict(unit, self._now)
+            may_evict = not waits and unit.hopeful
             rests_until = unit.rests_until if may_evict else 0.0
             self._line.park(unit, tried.wants, tried.room_for, may_evict=may_evict, rests_until=rests_until)
         elif unit.gang is None:
             del self._units[unit.key]
         else:
-            unit.sent = True
             self.tally.gangs_placed += 1
             if unit.gang.classes:
                 # members that found no place are told why, in an attempt of their own

@@ -25,6 +25,11 @@ class Eviction:
         self._decisions = decisions
         self._evictions: list[Decision] = []
 
+    @property
+    def pending(self) -> bool:
+        """Whether somebody is to be evicted who has not been told: then the unit waits, even if some of it fits."""
+        return bool(self._evictions)
+
     def take(self) -> list[Decision]:
         """The evictions since this was last asked; to be told when the unit's pods say where room is kept for them."""
         taken, self._evictions = self._evictions, []

@@ -144,7 +144,8 @@ class Intake:
             gang.said, gang.started_at = None, declared.started_at
             gang.gets_what_it_wanted()
             gang.refused, gang.lost_to, gang.passed = False, "", None
-        if new or gang.foreign:
+        if new or gang.foreign or not gang.members:
+            # it is not, or perhaps not, for us to speak of
             gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False
             if declared.below_said is not None:
                 gang.below_said = (declared.below_since is not None, *declared.below_said)

@@ -45,9 +45,9 @@ class Line:
         """Units that keep failing and let others go first, this turn."""
         self.now = 0.0
 
-    def held_from(self, held: Callable[[Unit], Bools | None]) -> None:
-        """Sets who says which rows a unit may not use, since they are held for others."""
-        self._waiting.held_from = held
+    def ask_about_holds(self, held_from: Callable[[Unit], Bools | None], is_held: Callable[[int], bool]) -> None:
+        """Sets who says which rows a unit may not use, since they are held for others, and whether one is held."""
+        self._waiting.held_from, self._waiting.is_held = held_from, is_held
 
     @property
     def ready(self) -> int:

@@ -200,8 +200,13 @@ class Planner:
         chosen: list[Victim] = []
         looked = 0
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
+        kept: dict[str, list[Victim]] = {}
+        for victim in self._fences.lower_than(pod.priority):
+            for node in dict.fromkeys(p.kept for p in victim.pods):
+                kept.setdefault(node, []).append(victim)
         for name in self._in_turn(pod, ground):
-            found = self._on_node(pod, name, ground)
+            found = self._on_node(pod, name, ground, kept.get(name, []))
+            yield _WORK_PER_NODE
             if found is None:
                 continue
             victims, forbidden = found
@@ -211,7 +216,6 @@ class Planner:
             looked += 1
             if looked >= most:
                 break
-            yield _WORK_PER_NODE
         return None if best is None else Plan([(pod, best[1])], chosen)
 
     def _in_turn(self, pod: PodState, ground: Ground) -> list[str]:
@@ -223,12 +227,14 @@ class Planner:
         start = crc32(pod.key.encode()) % max(1, len(names))
         return names[start:] + names[:start]
 
-    def _on_node(self, pod: PodState, node: str, ground: Ground) -> tuple[list[Victim], int] | None:
-        """Who must go from this node, and how many of them a budget protects; None if that would not help."""
-        row = self._cluster.nodes.rows[node]
-        victims = [v for v in self._fences.lower_than(pod.priority) if any(p.kept == node for p in v.pods)]
+    def _on_node(self, pod: PodState, node: str, ground: Ground, kept: list[Victim]) -> tuple[list[Victim], int] | None:
+        """Who must go from this node, and how many of them a budget protects; None if that would not help.
+
+        Room there that is `kept` for less important units may be taken, too.
+        """
+        row, victims = self._cluster.nodes.rows[node], kept
         if pod.preempts:
-            victims += self._candidates.on(node, unit=pod.uid, priority=pod.priority)
+            victims = kept + self._candidates.on(node, unit=pod.uid, priority=pod.priority)
         ordered, forbidden = _at_once(self._candidates.spared_first(victims, as_upstream=True))
         occupied = [self._occupied(victim) for victim in ordered]
         if self._views.needs_resources_only(pod.pod_class):

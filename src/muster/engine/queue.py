@@ -53,8 +53,8 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """It had started when it was last tried."""
     was_on_its_way: bool = False
     """Its minimum was bound or being bound when it was last tried."""
-    sent: bool = False
-    """Its last attempt placed it, and no bind of that was refused so far."""
+    hopeful: bool = False
+    """Others might have been evicted for it when it was last tried."""
     tried_at: float = 0.0
     changed_at: float = 0.0
     """When something of a held gang changed last."""

@@ -152,12 +152,14 @@ class Invariants:
             elif isinstance(decision, PodCondition):
                 self._words.check_pods(decision, scene)
                 scene.say(decision)
+                said = {unit_of(self._world.pods[ref.uid]) for ref in decision.pods}
+                stood = {unit for unit in stood if unit in said or self._stands(unit, scene)}
             elif isinstance(decision, GangCondition):
                 self._check_gang_condition(decision, scene, evicted=evicted)
             elif isinstance(decision, Evict):
                 self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
             elif isinstance(decision, Lost):
-                if decision.why in _SEEN_BY_ALL and self._stands(decision.unit, scene):
+                if decision.why in _SEEN_BY_ALL and self._all_stands(decision.unit, scene):
                     raise BrokenRuleError(
                         "lost", f"what is kept for {decision.unit} still serves it: {decision.message}"
                     )
@@ -365,6 +367,12 @@ class Invariants:
                 return False
             take(keep.needs, place)
         return True
+
+    def _all_stands(self, key: str, scene: Scene) -> bool:
+        """Whether nothing that was kept for the unit is lost."""
+        unit = scene.unit(key)
+        nominated = [pod for pod in unit.pods if pod.status.nominated_node_name] if unit is not None else []
+        return all(pod.metadata.uid in scene.kept for pod in nominated) and self._stands(key, scene)
 
     def _check_evict(self, decision: Evict, scene: Scene, *, evicted: set[str], stood: bool) -> None:
         unit = scene.unit_or_rest(decision.unit)

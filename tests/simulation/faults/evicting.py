@@ -109,7 +109,7 @@ def gangs_never_evict(patch):
     patch(Planner, "may_evict", lambda self, gang: False)
 
 
-@fault("nobody waits who may evict", "crowded", "node facts", "priorities")
+@fault("nobody waits who may evict", "mixed", "node facts", "priorities")
 def nobody_is_woken_to_evict(patch):
     patch(Line, "wake_preemptors", lambda self, could_help: None)
 

@@ -48,6 +48,8 @@ class Life:
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""
+        fell = {gang.key for gang in gangs.values() if gang.below_minimum and not gang.foreign}
+        self._refused = {key: at for key, at in self._refused.items() if key in fell}
         for gang in gangs.values():
             if gang.group is None or gang.foreign:
                 continue
@@ -55,7 +57,6 @@ class Life:
             if not gang.below_minimum:
                 self.fallen.discard(uid)
                 self._since.pop(uid, None)
-                self._refused.pop(gang.key, None)
                 continue
             self.seen["gangs below their minimum, looked at"] += 1
             if gang.fallen:
@@ -75,13 +76,12 @@ class Life:
             raise BrokenRuleError(_RULE, f"{gang.key} never ran whole, since kubelets refused members, and goes on")
 
     def _check_taken_down(self, gang: Gang, since: float) -> None:
-        grace = gang.grace_seconds
-        if grace is None or not gang.running or gang.fallen:
-            return
-        uid = gang.group.metadata.uid if gang.group is not None else ""
+        grace, uid = gang.grace_seconds, gang.group.metadata.uid if gang.group is not None else ""
         if gang.binding or gang.doubtful:
             # it may be whole in a moment
             self._binding_at[uid] = self._world.now
+        if grace is None or not gang.running or gang.fallen:
+            return
         late = self._world.now - max(since + grace, self._binding_at.get(uid, 0.0))
         if late > _SLACK_SECONDS:
             raise BrokenRuleError(_RULE, f"{gang.key} has been below its minimum {late:g} s too long and still runs")
@@ -101,6 +101,9 @@ class Life:
 
         All in `evicted` count no longer.
         """
+        if not decision.holds and gang.group is not None:
+            self.fallen.discard(gang.group.metadata.uid)
+            self._refused.pop(gang.key, None)
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")

@@ -100,8 +100,11 @@ class Words:
 
     def check_nominations(self) -> None:
         """When nobody is leaving, nothing is kept."""
+        leaving = {
+            pod.spec.node_name for pod in self._world.pods.values() if pod.metadata.deletion_timestamp is not None
+        }
         for pod in self._world.pods.values():
-            if self._reading.waits(pod) and pod.status.nominated_node_name:
+            if self._reading.waits(pod) and pod.status.nominated_node_name and not leaving:
                 raise BrokenRuleError("nomination", f"{key_of(pod)} is still nominated to a node, and waits for nobody")
 
 

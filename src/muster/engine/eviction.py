@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.cluster.cluster import Cluster
-from muster.cluster.pods import PodState
+from muster.cluster.pods import PodState, Stage
 from muster.engine.decisions import Decision, Event, Evict, Loss, Lost, PodRef
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
@@ -42,6 +42,11 @@ class Eviction:
             if victim.kept:
                 self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         pods = sorted(plan.pods, key=lambda pod: pod.key)
+        for pod in pods:
+            if pod.stage is Stage.BINDING and pod.answered:
+                # surely not bound: it waits like others of its gang, and nobody need delete it
+                self._intake.move(pod, Stage.PENDING)
+        pods = [pod for pod in pods if pod.takes_room]
         if pods:
             unit.evicts(now)
             self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")

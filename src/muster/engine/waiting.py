@@ -39,6 +39,12 @@ class Parked:
         self.tried: dict[PodClass, int] = {}
         """For each class, how often its room had grown when the unit was refused."""
 
+    @property
+    def has_changed(self) -> bool:
+        """It has other members now than it waits with, or waits with several classes."""
+        gang = self.unit.gang
+        return len(self.wants) != 1 or (gang is not None and dict(gang.classes) != self.wants)
+
 
 class _Want:
     """A class that somebody waits with; its numbers stand in the columns at `slot`."""
@@ -162,7 +168,7 @@ class WaitingRoom:
             held_before, held = held, self.held_from(parked.unit)
             if held is not held_before:
                 room = in_all if held is None else self._room(pod_class, held)
-            if room - taken < least and len(parked.wants) == 1 and not parked.unit.mends:
+            if room - taken < least and not parked.has_changed and not parked.unit.mends:
                 full_from = min(full_from, parked.wants[pod_class])
             if len(parked.wants) > 1:
                 fits = sum(min(count, self._room(other, held)) for other, count in parked.wants.items())

@@ -31,13 +31,15 @@ REFUSALS = [
         "too large for the cluster",
         lambda: cluster(4, cpu=8).gang("g", members=6, cpu=6),
         Outcome.IMPOSSIBLE,
-        "needs 6 × 6 cpu, 4 nodes have room for 4; 2 more are missing; 2 nodes of 8 cpu would do",
+        "needs 6 × 6 cpu, 4 nodes have room for 4 "
+        "even if nothing else ran; 2 more are missing; 2 nodes of 8 cpu would do",
     ),
     (
         "too large for any node",
         lambda: cluster(2, cpu=2).gang("g", members=2, cpu=4),
         Outcome.IMPOSSIBLE,
-        "needs 2 × 4 cpu, 2 nodes have room for none; 2 more are missing; 2 nodes of 4 cpu would do",
+        "needs 2 × 4 cpu, 2 nodes have room for none "
+        "even if nothing else ran; 2 more are missing; 2 nodes of 4 cpu would do",
     ),
     (
         "no nodes",
@@ -57,7 +59,7 @@ REFUSALS = [
         lambda: cluster(2).node("z", labels={"zone": "b"}, cpu=1).gang("g", members=2, cpu=4, required="zone in (b,c)"),
         Outcome.IMPOSSIBLE,
         "needs 2 × 4 cpu, 1 of 3 nodes may be used (2 didn't match Pod's node affinity/selector) and has room "
-        "for none; 2 more are missing; 2 nodes of 4 cpu with zone=b would do",
+        "for none even if nothing else ran; 2 more are missing; 2 nodes of 4 cpu with zone=b would do",
     ),
     (
         "taints and a cordon",
@@ -70,27 +72,29 @@ REFUSALS = [
         "several resources",
         lambda: cluster(2).node("x", gpu=4).gang("g", members=3, cpu=1, gpu=2),
         Outcome.IMPOSSIBLE,
-        "needs 3 × 1 cpu + 2 nvidia.com/gpu, 3 nodes have room for 2 (3 Insufficient nvidia.com/gpu); "
+        "needs 3 × 1 cpu + 2 nvidia.com/gpu, 3 nodes have room for 2 "
+        "even if nothing else ran (3 Insufficient nvidia.com/gpu); "
         "1 more is missing; 1 node of 8 cpu + 4 nvidia.com/gpu would do",
     ),
     (
         "memory",
         lambda: cluster(1).gang("g", members=2, memory="20Gi", cpu="500m"),
         Outcome.IMPOSSIBLE,
-        "needs 2 × 500m cpu + 20Gi memory, 1 node has room for 1 (1 Insufficient memory); "
+        "needs 2 × 500m cpu + 20Gi memory, 1 node has room for 1 even if nothing else ran (1 Insufficient memory); "
         "1 more is missing; 1 node of 8 cpu + 32Gi memory would do",
     ),
     (
         "places for pods",
         lambda: cluster(1, pods=1).gang("g", members=2),
         Outcome.IMPOSSIBLE,
-        "needs 2 pods without requests, 1 node has room for 1 (1 Too many pods); 1 more is missing; 1 node would do",
+        "needs 2 pods without requests, 1 node has room for 1 "
+        "even if nothing else ran (1 Too many pods); 1 more is missing; 1 node would do",
     ),
     (
         "a host port",
         lambda: cluster(2).gang("g", members=3, ports=[80]),
         Outcome.IMPOSSIBLE,
-        "needs 3 pods with host port 80, 2 nodes have room for 2 "
+        "needs 3 pods with host port 80, 2 nodes have room for 2 even if nothing else ran "
         "(2 didn't have free ports for the requested pod ports); 1 more is missing; 1 node would do",
     ),
     (
@@ -107,7 +111,8 @@ REFUSALS = [
         "some of several shapes",
         lambda: cluster(1, cpu=2).group("g", 2).members("g", 0, cpu=8).members("g", 1, 2, cpu=2),
         Outcome.IMPOSSIBLE,
-        "needs 2 of 3 (1 × 8 cpu and 2 × 2 cpu) together, 1 node has room for none and 1, each counted alone; "
+        "needs 2 of 3 (1 × 8 cpu and 2 × 2 cpu) together, 1 node has room for none and 1, each counted alone, "
+        "and too little even if nothing else ran; "
         "1 more is missing",
     ),
 ]

@@ -121,7 +121,7 @@ def test_a_search_that_failed_without_a_proof_says_so_and_what_stands_in_the_way
 def test_a_proof_says_its_numbers():
     world = cluster(2, cpu=4).pod("r", cpu=4, on="n0").gang("g", members=3, cpu=4)
     assert told(world.decide())["g"] == (
-        "needs 3 × 4 cpu, 2 nodes have room for 1 (for 2 if nothing else ran); 2 more are missing; "
+        "needs 3 × 4 cpu, 2 nodes have room for 1 (for no more than 2 if nothing else ran); 2 more are missing; "
         "2 nodes of 4 cpu would do"
     )
 

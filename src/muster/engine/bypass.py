@@ -281,7 +281,7 @@ class Bypass:
         """Who can no longer fit, since nodes changed, or cannot be bound, holds nothing."""
         if not self._due:
             return
-        if self._version != self._now or any(entry.held and entry.unit.unbindable for entry in self._due):
+        if self._proven_at != self._now or any(entry.held and entry.unit.unbindable for entry in self._due):
             self._prove()
 
     def _prove(self) -> list[Overtaken]:

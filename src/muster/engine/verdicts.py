@@ -190,10 +190,13 @@ def _room(verdict: Verdict) -> str:
     if verdict.nodes == 0:
         return "there are no nodes"
     room = _and([str(need.fits) if need.fits else "none" for need in verdict.needs])
+    proven = verdict.outcome is Outcome.IMPOSSIBLE
     if len(verdict.needs) > 1:
         room += ", each counted alone"
+        if proven:
+            room += ", and too little even if nothing else ran"
     else:
-        room += _details(verdict.needs[0])
+        room += _details(verdict.needs[0], proven=proven)
     if verdict.needs[0].fragmented:
         room += ": enough is free in all, but in pieces that are too small"
     fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
@@ -206,13 +209,14 @@ def _room(verdict: Verdict) -> str:
     return f"{usable} of {_count(verdict.nodes, 'node')} may be used ({why}) and {_have(usable)} room for {room}"
 
 
-def _details(need: Need) -> str:
+def _details(need: Need, *, proven: bool) -> str:
     """What is short, unless nothing else could be; and what there would be without others."""
     obvious = f"Insufficient {need.request[0][0]}" if len(need.request) == 1 else ""
     details = [_refused(short) for short in need.refusals if not short.by_rule and short.reason != obvious]
     if need.fits_empty != need.fits:
-        details.append(f"for {need.fits_empty} if nothing else ran")
-    return f" ({', '.join(details)})" if details else ""
+        details.append(f"for {'no more than ' if proven else ''}{need.fits_empty} if nothing else ran")
+    even = " even if nothing else ran" if proven and need.fits_empty == need.fits else ""
+    return even + (f" ({', '.join(details)})" if details else "")
 
 
 def _refused(refusal: Refusal) -> str:

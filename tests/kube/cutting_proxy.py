@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 from pathlib import Path
 
 import yaml
@@ -20,7 +21,7 @@ class CuttingProxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._pairs = set()
-        self._tasks = set()
+        self._transports = weakref.WeakSet()
         self._refusing = False
         self._flowing = asyncio.Event()
         self._heard = asyncio.Event()
@@ -89,9 +90,14 @@ class CuttingProxy:
         self._server.close()
         self._flowing.set()
         self._heard.set()
-        while self._tasks:
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await self._cut()
-            await asyncio.wait(self._tasks, timeout=0.1)
+            await asyncio.wait(others, timeout=0.1)
+        for transport in self._transports:
+            # closed ones may still have something to send to somebody who does not read
+            transport.abort()
+        # aborted transports are closed in the next turn
+        await asyncio.sleep(0)
 
     async def _cut(self):
         pairs, self._pairs = self._pairs, set()
@@ -101,26 +107,23 @@ class CuttingProxy:
         return len(pairs)
 
     async def _serve(self, reader, writer):
-        task = asyncio.current_task()
-        self._tasks.add(task)
+        self._transports.add(writer.transport)
+        if self._refusing:
+            writer.transport.abort()
+            return
         try:
-            if self._refusing:
-                writer.transport.abort()
-                return
-            try:
-                far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-            except OSError:
-                writer.transport.abort()
-                return
-            pair = (writer, far_writer)
-            self._pairs.add(pair)
-            await asyncio.gather(
-                self._pass_on(reader, far_writer, self._flowing),
-                self._pass_on(far_reader, writer, self._flowing, self._heard),
-            )
-            self._pairs.discard(pair)
-        finally:
-            self._tasks.discard(task)
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._transports.add(far_writer.transport)
+        pair = (writer, far_writer)
+        self._pairs.add(pair)
+        await asyncio.gather(
+            self._pass_on(reader, far_writer, self._flowing),
+            self._pass_on(far_reader, writer, self._flowing, self._heard),
+        )
+        self._pairs.discard(pair)
 
     async def _pass_on(self, reader, writer, *gates):
         try:

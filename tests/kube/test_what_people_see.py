@@ -215,7 +215,7 @@ def test_kubectl_describe_tells_why_a_pod_waits(space, nodes):
 
 # --- groups -----------------------------------------------------------------------------------
 
-NEEDS = "needs 4 × 1 cpu, 1 node has room for 3; 1 more is missing; 1 node of 3 cpu would do"
+NEEDS = "needs 4 × 1 cpu, 1 node has room for 3 even if nothing else ran; 1 more is missing; 1 node of 3 cpu would do"
 
 
 def waiting_gang(space, nodes):

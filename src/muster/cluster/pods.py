@@ -82,6 +82,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """When a policy first refused to let it be bound, of the times that it did in a row."""
     denied_on: frozenset[str] = frozenset()
     """The nodes where it did."""
+    retries_later: bool = False
+    """Its bind failed and is tried again when a timer rings."""
     answered: bool = False
     """Its bind was refused and will be tried again; nothing is on its way."""
     bind_failures: int = 0

@@ -69,7 +69,7 @@ class Binding:
         pod.unanswered_by = change.node if change.failure is Failure.TRANSIENT else ""
         if change.failure is Failure.TRANSIENT and pod.retries <= _RETRIES:
             delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
-            self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
+            self._retry_in(delay, pod, now)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
             return False
@@ -90,12 +90,16 @@ class Binding:
         pod.denied_on |= {node}
         pod.answered = True
         delay = min(_LAST_DENIAL_SECONDS, _FIRST_DENIAL_SECONDS * 2 ** (len(pod.denied_on) - 1))
-        self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
+        self._retry_in(delay, pod, now)
         return True
+
+    def _retry_in(self, delay: float, pod: PodState, now: float) -> None:
+        pod.retries_later = True
+        self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
 
     def retry(self, pod: PodState, cluster: Cluster) -> None:
         """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
-        pod.answered = False
+        pod.answered = pod.retries_later = False
         if pod.leaving:
             # the failed bind may have landed after all: its room stays taken until the pod is gone
             return

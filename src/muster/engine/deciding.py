@@ -292,7 +292,7 @@ class Decider:
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)
-            pod.stage, pod.answered = Stage.BINDING, False
+            pod.stage, pod.answered, pod.retries_later = Stage.BINDING, False, False
             self._cluster.note(pod, names[row])
             if gang is not None:
                 pod.attempt = gang.attempts

@@ -368,7 +368,12 @@ class Engine:
             self._tell(unit)
         elif timer.purpose == RETRY:
             pod = self.cluster.pods.get(timer.key)
-            if pod is not None and pod.stage is Stage.BINDING and pod.bind_failures == timer.ticket:
+            if (
+                pod is not None
+                and pod.stage is Stage.BINDING
+                and pod.retries_later
+                and pod.bind_failures == timer.ticket
+            ):
                 self._binding.retry(pod, self.cluster)
         elif timer.purpose == DEADLINE:
             self._deadline(timer.key)

@@ -198,6 +198,8 @@ class Evictions:
             room = self._hoped(unit, scene, scene.leaving | (all_victims - uids))
             if self._holds(unit, need, room, blocked):
                 raise BrokenRuleError("one victim too many", f"{name} could have been spared by {unit.key}")
+        if self._world.budgets and unit.gang is None:
+            return  # a lone pod's budgets are counted as the default scheduler does, who gives them to the best first
         if self._world.budgets:
             self._check_budgets(unit, scene, all_victims, blocked)
             return

@@ -182,7 +182,8 @@ class Passes:
             passers = [ran for ran in self._ran if ran.order > unit.order and ran.at > created]
             if passers:
                 usable = self._reading.usable(unit, self._lasting(scene))
-                found.perhaps, found.sure = len(passers), sum(bool(ran.nodes & usable) for ran in passers)
+                # some landed while nobody looked, or took nothing that it needs
+                found.perhaps, found.sure = len(passers), sum(bool(ran.nodes & usable) for ran in passers) // 2
                 if unit.gang.below_minimum:
                     # it went ahead of many when it lost members; who had passed it by then is anybody's guess
                     found.sure = 0

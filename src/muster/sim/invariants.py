@@ -111,6 +111,8 @@ class Invariants:
         """UIDs of groups that had their minimum bound once."""
         self._waited: dict[str, _Waited] = {}
         """By UID: half-bound gangs that waited for others to leave, which does not count for their time-out."""
+        self._held_parts: dict[str, float] = {}
+        """By UID: when gangs last asked that what is bound of them be kept."""
         self._excused: set[str] = set()
         """Nodes that shrank below what is on them."""
 
@@ -438,11 +440,12 @@ class Invariants:
         if gang.started:
             self._started.add(gang.group.metadata.uid)
         if gang.holds_partial:
-            self._binds.undone(gang)
+            self._held_parts[gang.group.metadata.uid] = self._world.now
         if not gang.partial or gang.foreign or gang.holds_partial:
             return
         uid, now = gang.group.metadata.uid, self._world.now
-        denied = min(self._binds.denied_for(gang), now - min(gang.bound_times, default=now))
+        since = max(min(gang.bound_times, default=now), self._held_parts.get(uid, 0.0))
+        denied = min(self._binds.denied_for(gang), now - since)
         if denied > _DENIED_SECONDS:
             raise BrokenRuleError("denied for good", f"{gang.key} is half bound, and was denied {denied:g} s ago")
         kept = any(pod.status.nominated_node_name for pod in gang.candidates)

@@ -52,7 +52,10 @@ class Eviction:
             self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
         # else nobody went for these places, and whoever is first when they are free may have them
         if pods or len(pods) < len(plan.victims) or self._fences.makes_way(plan.places):
-            self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods), now=now)
+            fence = self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods), now=now)
+            if not fence.waits_for:
+                # who must go is elsewhere: nobody's leaving will tell that there is room
+                self._cluster.stirred[unit.key] = None
 
     def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
         kind = "pod" if unit.pod else "podgroup"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from muster.api.times import seconds
 from muster.api.wire import Pod
 from muster.engine.changes import Change, NodeSeen
 from muster.engine.decisions import (
@@ -444,7 +445,11 @@ class Invariants:
         if not gang.partial or gang.foreign or gang.holds_partial:
             return
         uid, now = gang.group.metadata.uid, self._world.now
-        since = max(min(gang.bound_times, default=now), self._held_parts.get(uid, 0.0))
+        since = max(
+            min(gang.bound_times, default=now),
+            self._held_parts.get(uid, 0.0),
+            seconds(gang.group.metadata.creation_timestamp),
+        )
         denied = min(self._binds.denied_for(gang), now - since)
         if denied > _DENIED_SECONDS:
             raise BrokenRuleError("denied for good", f"{gang.key} is half bound, and was denied {denied:g} s ago")

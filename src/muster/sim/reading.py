@@ -124,6 +124,11 @@ class Gang:
         return min(self.priorities, default=0)
 
     @property
+    def shared(self) -> bool:
+        """Members name several schedulers, who all speak of it."""
+        return len({pod.spec.scheduler_name for pod in self.members}) > 1
+
+    @property
     def goes_whole(self) -> bool:
         """Who evicts one member must evict all: it says so, or has not started."""
         mode = None if self.group is None else self.group.spec.disruption_mode

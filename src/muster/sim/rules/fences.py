@@ -13,7 +13,7 @@ from muster.engine.decisions import Bind, Decision, Evict, Lost, Placement, PodC
 from muster.sim.plain import fits, take
 from muster.sim.reading import Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
-from muster.sim.rules.scene import Scene
+from muster.sim.rules.scene import Keep, Scene
 from muster.sim.world import World
 
 _LOWEST = -(2**31)
@@ -70,7 +70,16 @@ class Fences:
 
     def check(self, decision: Bind, unit: Waiting, scene: Scene, *, again: set[str]) -> None:
         """Looks at a bind before it is played; pods in `again` are tried once more where they were."""
-        stands = scene.places(kept=lambda keep: keep.unit != unit.key and keep.priority >= unit.priority)
+        keeps = (*scene.kept.values(), *scene.perhaps.values())
+        own = {keep.node for keep in keeps if keep.unit == unit.key}
+
+        def before(keep: Keep) -> bool:
+            """Where room is kept for both of two equals and one is lost, either may have kept it."""
+            if keep.node in own:
+                return keep.priority > unit.priority
+            return keep.unit != unit.key and keep.priority >= unit.priority
+
+        stands = scene.places(kept=before)
         for placement in decision.pods:
             if placement.uid in again:
                 continue

@@ -32,13 +32,18 @@ class Life:
         """By UID: since when it is below its minimum."""
         self._binding_at: dict[str, float] = {}
         """By UID: when members were last on their way."""
+        self._failed: set[str] = set()
+        """UIDs of pods that kubelets refused."""
         self._refused: dict[str, float] = {}
         """By gang: when a kubelet last refused a member, since it was last whole."""
         self.seen: Counter[str] = Counter()
 
     def told(self, change: Change) -> None:
         if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
-            self._refused.setdefault(unit_of(change.pod), self._world.now)
+            uid = change.pod.metadata.uid
+            if uid not in self._failed:
+                self._failed.add(uid)
+                self._refused.setdefault(unit_of(change.pod), self._world.now)
 
     def restarted(self) -> None:
         """A new scheduler knows what the objects say."""
@@ -107,7 +112,7 @@ class Life:
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
-        if not decision.holds and (gang.bound < gang.minimum or not gang.says_below):
+        if not decision.holds and (gang.bound < gang.minimum or not (gang.says_below or gang.shared)):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
 
     def at_rest(self, gang: Gang) -> None:

@@ -121,7 +121,8 @@ class Passes:
             if before.gang is None or not _lacks(before.gang):
                 continue
             count = self._count(before, scene)
-            if count.perhaps >= self._limit(count.fewest):
+            # one more may have passed while it was being bound
+            if count.perhaps + 1 >= self._limit(count.fewest):
                 lasting = lasting or self._lasting(scene)
                 if self._reading.exact(before) and not self._reading.fits(before, lasting):
                     continue  # one that can never fit holds nothing

@@ -61,7 +61,7 @@ class Words:
         new = ("True" if decision.holds else "False", decision.reason, decision.message)
         stands = None if said is None else (said.status, said.reason, said.message)
         about = gang.key, decision.aspect
-        if scene.gangs_said.get(about, stands) == new:
+        if scene.gangs_said.get(about, stands) == new and not gang.shared:
             raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")
         scene.gangs_said[about] = new
 

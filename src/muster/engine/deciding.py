@@ -208,9 +208,9 @@ class Decider:
         room = self.preemption.make_room(unit, blocked, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
             return tried
-        if room is Room.MADE and not self.eviction.pending:
+        if room is Room.MADE:
             trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
-            if not trial.lacking:
+            if not trial.lacking and not self.eviction.pending:
                 return self._take(unit, trial)
         verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod), blocked=blocked)
         verdict = self._as_it_is(unit, verdict)
@@ -229,9 +229,9 @@ class Decider:
         room = self.preemption.make_room(unit, blocked, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
             return tried
-        if room is Room.MADE and not self.eviction.pending:
+        if room is Room.MADE:
             trial = self._search.find(gang, self._ground(unit, blocked))
-            if not trial.lacking:
+            if not trial.lacking and not self.eviction.pending:
                 return self._take(unit, trial)
         held = gang.bound + gang.binding
         verdict = self._explainer.verdict(
@@ -317,5 +317,5 @@ class Decider:
         work = self._searched + self.preemption.work + _WORK_PER_REFUSAL
         work += len(wants) * (_WORK_PER_CLASS + self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
-        room_for = trial.lacking if verdict.outcome is Outcome.PREEMPTING else verdict.needed
+        room_for = max(1, trial.lacking) if verdict.outcome is Outcome.PREEMPTING else verdict.needed
         return Tried(unit, verdict.outcome, work, wants, verdict.needed, room_for)

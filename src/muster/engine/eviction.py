@@ -46,6 +46,7 @@ class Eviction:
             if pod.stage is Stage.BINDING and pod.answered:
                 # surely not bound: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
+                self._cluster.stirred[unit.key] = None
         pods = [pod for pod in pods if pod.takes_room]
         if pods:
             unit.evicts(now)

@@ -7,10 +7,11 @@ priority takes it.  Nobody of equal or lower priority may be bound into it.
 from __future__ import annotations
 
 from collections.abc import Container
+from itertools import combinations
 
 from muster.api.wire import Pod
 from muster.engine.decisions import Bind, Decision, Evict, Lost, Placement, PodCondition
-from muster.sim.plain import fits, take
+from muster.sim.plain import Place, collide, fits, take
 from muster.sim.reading import Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Keep, Scene
@@ -123,13 +124,17 @@ class Fences:
         """Where more is kept than there will be, those of lower priority have lost: they learn it in their turn."""
         lost: set[str] = set()
         places = scene.places(gone=scene.leaving | evicted, kept=lambda keep: True)
-        for node in [node for node, place in places.items() if min(place.room.values()) < 0]:
+        for node in [node for node, place in places.items() if _too_much(place)]:
             here = [keep for keep in scene.kept.values() if keep.node == node]
             highest = max([by, *(keep.priority for keep in here)])
             lost.update(keep.unit for keep in here if keep.priority < highest)
         for unit in lost:
             self._lose(unit, scene)
         return lost
+
+
+def _too_much(place: Place) -> bool:
+    return min(place.room.values()) < 0 or any(collide(*two) for two in combinations(place.ports, 2))
 
 
 def evicted_by(decisions: list[Decision]) -> set[str]:

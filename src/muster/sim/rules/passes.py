@@ -183,8 +183,9 @@ class Passes:
             passers = [ran for ran in self._ran if ran.order > unit.order and ran.at > created]
             if passers:
                 usable = self._reading.usable(unit, self._lasting(scene))
-                # some landed while nobody looked, or took nothing that it needs
-                found.perhaps, found.sure = len(passers), sum(bool(ran.nodes & usable) for ran in passers) // 2
+                # one may have landed while nobody looked
+                passed = sum(bool(ran.nodes & usable) for ran in passers)
+                found.perhaps, found.sure = len(passers), max(0, passed - 1)
                 if unit.gang.below_minimum:
                     # it went ahead of many when it lost members; who had passed it by then is anybody's guess
                     found.sure = 0

@@ -105,7 +105,7 @@ class Scene:
     def priority_of(self, pod: Pod) -> int:
         """At which it can be evicted: its gang's where there is one."""
         gang = self.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
-        return gang.priority if gang is not None and gang.group is not None else pod.spec.priority or 0
+        return gang.priority if gang is not None else pod.spec.priority or 0
 
     def kept_for(self, unit: str) -> dict[str, Keep]:
         return {uid: keep for uid, keep in self.kept.items() if keep.unit == unit}

@@ -122,7 +122,7 @@ class GangCycle:
     """Tries units on nodes as they are: the cluster's, or others that somebody wonders about."""
 
     def __init__(self, nodes: NodeTable, rule: GangRule, views: Views) -> None:
-        self._nodes = nodes
+        self.nodes = nodes
         self._rule = rule
         self._views = views
 
@@ -138,7 +138,7 @@ class GangCycle:
         return row if key[row] else None
 
     def try_pod(self, pod: PodState, ground: Ground | None = None) -> Trial:
-        ground = ground or Ground(self._nodes.usage)
+        ground = ground or Ground(self.nodes.usage)
         batch = Batch(pod.pod_class, [pod], avoid=pod.denied_on)
         trial = Trial([batch], needed=1, usage=ground.usage)
         trial.lacking = 1 - self._place(trial, batch, 1, ground.blocked)
@@ -155,7 +155,7 @@ class GangCycle:
 
         `batches` gives them in another order than their own.
         """
-        ground = ground or Ground(self._nodes.usage)
+        ground = ground or Ground(self.nodes.usage)
         rule = self._rule
         must = rule.shortfall(gang, {})
         ordered = self.batches(gang) if batches is None else list(batches)
@@ -199,10 +199,10 @@ class GangCycle:
 
     def _without(self, avoid: frozenset[str], blocked: Bools | None) -> Bools | None:
         """The rows that may not be used, and those of these nodes."""
-        rows = [self._nodes.rows[name] for name in avoid if name in self._nodes.rows]
+        rows = [self.nodes.rows[name] for name in avoid if name in self.nodes.rows]
         if not rows:
             return blocked
-        both = np.zeros(self._nodes.capacity, np.bool_) if blocked is None else blocked.copy()
+        both = np.zeros(self.nodes.capacity, np.bool_) if blocked is None else blocked.copy()
         both[rows] = True
         return both
 

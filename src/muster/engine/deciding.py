@@ -224,6 +224,8 @@ class Decider:
         began = self._search.work
         trial = self._search.find(gang, self._ground(unit, blocked))
         self._searched = self._search.work - began
+        if trial.lacking and self.fences.of(unit.key) is not None:
+            trial = self._search.as_kept(gang, self._ground(unit, blocked)) or trial
         if not trial.lacking:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)

@@ -43,8 +43,8 @@ class Eviction:
                 self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         pods = sorted(plan.pods, key=lambda pod: pod.key)
         for pod in pods:
-            if pod.stage is Stage.BINDING and pod.answered:
-                # surely not bound: it waits like others of its gang, and nobody need delete it
+            if pod.stage is Stage.BINDING and (pod.answered or pod.stranded):
+                # not bound, or to no node: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
         pods = [pod for pod in pods if pod.takes_room]

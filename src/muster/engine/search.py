@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
+import numpy as np
+
 from muster.cluster.classes import PodClass
 from muster.cluster.gangs import GangState
+from muster.cluster.nodes import Rows
 from muster.engine.cycle import Batch, GangCycle, Ground, Trial
 from muster.engine.packing import Load, pack
 from muster.framework.contract import Bools, GangRule
@@ -55,6 +58,28 @@ class Search:
             if not best.lacking:
                 return best
         return (None if many else self._packed(gang, best, ground)) or best
+
+    def as_kept(self, gang: GangState, ground: Ground) -> Trial | None:
+        """The trial in which members go where room is kept for them; None if they cannot all.
+
+        A search may miss the very places that it found when the plan was made, since other room is free now.
+        """
+        rows = self._cycle.nodes.rows
+        trial = Trial(
+            self._cycle.batches(gang), needed=sum(self._rule.shortfall(gang, {}).values()) or 1, usage=ground.usage
+        )
+        found: dict[str, int] = {}
+        for batch in trial.batches:
+            batch.pods.sort(key=lambda pod: pod.kept not in rows)
+            places: Rows = np.array([rows[pod.kept] for pod in batch.pods if pod.kept in rows], np.intp)
+            distinct, times = np.unique(places, return_counts=True)
+            if (
+                self._views.on_trial(batch.pod_class, trial.usage, blocked=ground.blocked).copies[distinct] < times
+            ).any():
+                return None
+            trial.add(batch, places)
+            found[batch.subset] = found.get(batch.subset, 0) + len(places)
+        return trial if found and not self._rule.shortfall(gang, found) else None
 
     def _try(self, gang: GangState, ground: Ground, batches: list[Batch] | None = None) -> Trial:
         trial = self._cycle.try_gang(gang, ground, batches=batches)

@@ -139,7 +139,7 @@ class Planner:
         if not gang.has_started and not self._rule.shortfall(gang, {}):
             # its minimum is on its way: for more than that nobody goes before it has started
             return False
-        return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values())
+        return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values() if pod.held is None)
 
     def _required(self, gang: GangState, trial: Trial) -> list[tuple[PodState, str]]:
         """Members that must be placed; all that were if the gang needs none in particular."""

@@ -79,7 +79,7 @@ class Search:
                 return None
             trial.add(batch, places)
             found[batch.subset] = found.get(batch.subset, 0) + len(places)
-        return trial if found and not self._rule.shortfall(gang, found) else None
+        return trial if trial.placed and not self._rule.shortfall(gang, found) else None
 
     def _try(self, gang: GangState, ground: Ground, batches: list[Batch] | None = None) -> Trial:
         trial = self._cycle.try_gang(gang, ground, batches=batches)

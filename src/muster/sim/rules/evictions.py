@@ -258,6 +258,8 @@ class Evictions:
     def could(self, unit: Waiting, scene: Scene, blocked: set[str]) -> bool:
         """Whether the unit would surely fit if all left who may be evicted for it."""
         self._lapses(unit.key)
+        if any(pod.status.nominated_node_name for pod in unit.pods):
+            return False  # it waits for those who leave, which may take long
         if self._spent[unit.key] >= self._most_rounds or not self._may_evict(unit, scene):
             return False
         lower = self._below(unit.priority, unit, scene)

@@ -100,7 +100,7 @@ class Passes:
                 and not on_its_way
                 and self._takes(passed, unit, useful, scene, lasting)
             )
-            if not counts or not self._reading.fits(passed, lasting):
+            if not counts or not self._reading.fits(passed, self._lasting(scene, beside=passed)):
                 continue
             count.sure += 1
             self.seen["gangs that were passed"] += 1
@@ -124,7 +124,7 @@ class Passes:
             # one more may have passed while it was being bound
             if count.perhaps + 1 >= self._limit(count.fewest):
                 lasting = lasting or self._lasting(scene)
-                if self._reading.exact(before) and not self._reading.fits(before, lasting):
+                if self._reading.exact(before) and not self._reading.fits(before, self._lasting(scene, beside=before)):
                     continue  # one that can never fit holds nothing
                 usable = self._reading.usable(before, lasting)
                 held |= {node for node in usable if self._may_take(before, unit, node, left, lasting)}
@@ -193,9 +193,11 @@ class Passes:
 
     # --- what runs ---
 
-    def _lasting(self, scene: Scene) -> Places:
-        """The room there is if all pods ended that can."""
-        return scene.places(gone={uid for uid, taker in scene.takers.items() if not _belongs_to_node(taker.pod)})
+    def _lasting(self, scene: Scene, *, beside: Waiting | None = None) -> Places:
+        """The room there is if all pods ended that can, but for what is bound of one unit."""
+        own = "" if beside is None else beside.key
+        ends = {uid for uid, taker in scene.takers.items() if not _belongs_to_node(taker.pod)}
+        return scene.places(gone={uid for uid in ends if unit_of(scene.takers[uid].pod) != own})
 
     def _running(self, gangs: dict[str, Gang]) -> Iterable[_Runner]:
         units: dict[str, list[Pod]] = {}

@@ -43,7 +43,7 @@ class Eviction:
                 self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         pods = sorted(plan.pods, key=lambda pod: pod.key)
         for pod in pods:
-            if pod.stage is Stage.BINDING and (pod.answered or pod.stranded):
+            if pod.stage is Stage.BINDING and (pod.answered or (pod.stranded and pod.retries_later)):
                 # not bound, or to no node: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None

@@ -122,6 +122,7 @@ class Invariants:
     def told(self, change: Change) -> None:
         self._binds.told(change)
         self._life.told(change)
+        self._evictions.told(change)
         if isinstance(change, NodeSeen):
             name = change.node.metadata.name
             if min(self.room_left()[name].room.values()) < 0:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Mapping
 
 from muster.api.wire import Pod
+from muster.engine.changes import Change, PodSeen
 from muster.engine.decisions import Evict, Loss
 from muster.framework.profile import Preemption
 from muster.sim.plain import fits, key_of, take, unit_of
@@ -33,6 +34,7 @@ class Evictions:
         """...and since it last had all that it needs."""
         self._whole: set[str] = set()
         """Gangs that had all that they need when this last looked."""
+        self._landed: set[str] = set()
         self._inherited: set[str] = set()
         """Units for which another scheduler evicted pods."""
         self._last: dict[str, float] = {}
@@ -44,6 +46,12 @@ class Evictions:
     def bound(self, unit: str) -> None:
         self._owed.pop(unit, None)
         self._rounds.pop(unit, None)
+
+    def told(self, change: Change) -> None:
+        """Whatever others were evicted for is done when a pod has landed."""
+        if isinstance(change, PodSeen) and change.pod.spec.node_name and change.pod.metadata.uid not in self._landed:
+            self._landed.add(change.pod.metadata.uid)
+            self._rounds.pop(unit_of(change.pod), None)
 
     def lost(self, unit: str, why: Loss) -> None:
         if why is Loss.PRIORITY:

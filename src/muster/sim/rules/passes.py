@@ -93,7 +93,8 @@ class Passes:
                 continue
             count.perhaps += 1
             counts = before and sure and passed.key not in unsure and passed.key not in scene.rest
-            on_its_way = passed.gang.bound + passed.gang.binding >= passed.gang.minimum
+            # one that is half bound goes first, and is completed or undone before long
+            on_its_way = passed.gang.partial or passed.gang.bound + passed.gang.binding >= passed.gang.minimum
             counts = (
                 counts
                 and not passed.gang.basic

@@ -180,8 +180,8 @@ class ExecPlugin:
 
     async def _output(self) -> bytes:
         """What the command prints.  If it takes too long or we are stopped, it is killed with all it started."""
-        try:
-            process = await asyncio.create_subprocess_exec(
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
                 self._plugin.command,
                 *self._plugin.args,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -191,6 +191,14 @@ class ExecPlugin:
                 # a session of its own has no terminal to ask for a password, and can be killed as a whole
                 start_new_session=True,
             )
+        )
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # it may run already, and have started others
+            with suppress(OSError, ValueError):
+                await _kill(await starting)
+            raise
         except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument or a variable
             why, hint = f"cannot be run: {getattr(error, 'strerror', None) or 'bad argument'}", ""
             if isinstance(error, FileNotFoundError):
@@ -203,10 +211,7 @@ class ExecPlugin:
         except TimeoutError:
             raise self._error(f"did not end within {self._timeout:g} s") from None
         finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
+            await _kill(process)
         if process.returncode:
             raise self._error("failed", status=process.returncode, said=self._last_words(errors))
         return output
@@ -257,3 +262,11 @@ def _problem(plugin: Exec) -> tuple[str, str] | None:
         why = "has interactiveMode Always, but a scheduler has nobody to ask"
         return why, "use another user, or IfAvailable"
     return None
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Ends a process that still runs, with all it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()

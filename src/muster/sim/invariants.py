@@ -11,7 +11,7 @@ from collections import Counter
 
 from muster.api.times import seconds
 from muster.api.wire import Pod
-from muster.engine.changes import Change, NodeSeen
+from muster.engine.changes import BindFailed, Change, NodeSeen
 from muster.engine.decisions import (
     Bind,
     Decision,
@@ -123,6 +123,7 @@ class Invariants:
         self._binds.told(change)
         self._life.told(change)
         self._evictions.told(change)
+        self._passes.untidy |= isinstance(change, BindFailed)
         if isinstance(change, NodeSeen):
             name = change.node.metadata.name
             if min(self.room_left()[name].room.values()) < 0:
@@ -134,6 +135,7 @@ class Invariants:
         self._fences.restarted()
         self._evictions.restarted()
         self._passes.restarted(self._reading.gangs())
+        self._passes.untidy = True
         for gang in self._reading.gangs().values():
             if gang.group is not None and any(pod.status.nominated_node_name for pod in gang.candidates):
                 waited = self._waited.setdefault(gang.group.metadata.uid, _Waited())

@@ -33,11 +33,6 @@ def nodes_are_held_for_whoever_was_passed_once(patch):
     with_limit(patch, lambda limit: 1)
 
 
-@fault("passed too often", "restarts")
-def a_restart_forgets_who_passed(patch):
-    patch(Bypass, "begin", lambda self: None)
-
-
 @fault("nobody waits who fits", "stops", "stubborn")
 def gangs_that_can_never_fit_hold_nodes(patch):
     patch(Bypass, "_fits", lambda self, entry: True)

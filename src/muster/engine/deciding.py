@@ -286,7 +286,8 @@ class Decider:
     def _bind(self, unit: Unit, name: str, binds: list[tuple[PodState, int]]) -> None:
         """The pods are on their way; their room is taken already."""
         gang, names = unit.gang, self._cluster.nodes.names
-        mends = unit.mends
+        # asked before its members count as being bound
+        mends = bool(self.bypass.waiting) and unit.mends
         if gang is not None:
             gang.attempts += 1
         if gang is not None and gang.fallen:

@@ -52,7 +52,7 @@ class Eviction:
             unit.evicts(now)
             self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
         # else nobody went for these places, and whoever is first when they are free may have them
-        if pods or len(pods) < len(plan.victims) or self._fences.makes_way(plan.places):
+        if plan.victims or self._fences.makes_way(plan.places):
             fence = self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods), now=now)
             if not fence.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room

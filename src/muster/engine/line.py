@@ -27,6 +27,9 @@ _HOPEFUL_AT_ONCE = 8
 _HOPEFUL_IN_A_ROW = 56
 
 
+_Hopeful = tuple[Order, int, Unit]
+
+
 class Line:
     """All units that are not being decided.  `now` is set by whoever decides."""
 
@@ -180,9 +183,6 @@ class Line:
         chosen = (others[first:] + others[:first])[:_HOPEFUL_IN_A_ROW]
         self._asked_last = _place(chosen[-1]) if chosen else None
         return best + chosen
-
-
-_Hopeful = tuple[Order, int, Unit]
 
 
 def _place(entry: _Hopeful) -> tuple[Order, int]:

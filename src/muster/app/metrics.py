@@ -38,7 +38,8 @@ _NO_ANSWER = "<error>"
 _ATTEMPT_SECONDS = tuple(0.001 * 2**n for n in range(15))
 _REQUEST_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
-_DECIDE_SECONDS = tuple(0.0005 * 2**n for n in range(13))
+# fine where it matters: a call is meant to take up to 20 ms and must not take more than 50
+_DECIDE_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 2.0)
 _BIND_SECONDS = tuple(0.001 * 2**n for n in range(16))
 # creation times are whole seconds: nothing finer can be told from them
 _WAIT_SECONDS = tuple(float(2**n) for n in range(18))

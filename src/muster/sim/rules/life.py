@@ -119,7 +119,9 @@ class Life:
         if gang.foreign:
             return
         lives = gang.running or gang.binding or gang.candidates
-        if gang.below_minimum and lives and not gang.says_below:
+        since = self._since.get(gang.group.metadata.uid, self._world.now) if gang.group is not None else 0.0
+        # one that has just fallen says so in a moment
+        if gang.below_minimum and lives and not gang.says_below and self._world.now - since >= _SLACK_SECONDS:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and does not say so")
         if gang.says_below and not gang.below_minimum:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and says it is below")

@@ -40,6 +40,7 @@ class GangState:
         "candidates",
         "classes",
         "declared",
+        "denied",
         "fallen",
         "foreign",
         "gated",
@@ -85,6 +86,8 @@ class GangState:
         """Whether it is below its minimum, reason and message, as last written on its object."""
         self.started_at: float | None = None
         """When it last got its minimum, as far as is known."""
+        self.denied = False
+        """A member was denied for good, and the gang has not been undone for that."""
         self.refused = False
         """A kubelet refused a member, and nobody has looked into it."""
         self.passed: int | None = None

@@ -248,6 +248,7 @@ class Binding:
         if gang.running and not declared.holds_partial:
             self._release(gang, SCHEDULER_ERROR, message, now)
         self._status.gang_says(gang, SCHEDULER_ERROR, message)
+        gang.denied = False
         for pod in gang.members.values():
             # tried anew, with the patience of the first time, when the gang is
             pod.denied_at, pod.denied_on = None, frozenset()

@@ -251,7 +251,7 @@ class Engine:
         unit.changes += 1
         if not gang.candidates and not gang.binding:
             unit.failures = 0
-        elif gang.refusals:
+        elif gang.denied:
             self._look_at_denied(unit, gang)
         if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
             self._hold(unit)
@@ -419,6 +419,7 @@ class Engine:
         gang = self.cluster.gangs.get(pod.gang) if pod is not None and pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
         if gang is not None and unit is not None:
+            gang.denied = True
             self._look_at_denied(unit, gang)
 
     def _look_at_denied(self, unit: Unit, gang: GangState) -> None:

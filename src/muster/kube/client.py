@@ -7,7 +7,6 @@ import ipaddress
 import os
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -103,12 +102,17 @@ class Client:
         self._sockets: WeakSet[socket.socket] = WeakSet()
 
     async def __aenter__(self) -> Self:
+        self._session = self._open_session()
+        return self
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        """What carries requests; simulations have one of their own."""
         connector = aiohttp.TCPConnector(
             limit=self._connections,
             ssl=self.connection.ssl or False,
             socket_factory=self._open_socket,
         )
-        self._session = aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=connector,
             request_class=_AskingRequest,
             timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=_CONNECT_SECONDS),
@@ -116,7 +120,6 @@ class Client:
             headers={"User-Agent": self._user_agent, "Accept": JSON, "Accept-Encoding": "identity"},
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -125,8 +128,8 @@ class Client:
         await self._session.close()
         # the session does not wait for connections that were left in mid-answer; a loop that is closed before TLS has
         # said goodbye on them leaks them
-        deadline = time.monotonic() + _GOODBYE_SECONDS
-        while any(each.fileno() != -1 for each in self._sockets) and time.monotonic() < deadline:
+        deadline = _now() + _GOODBYE_SECONDS
+        while any(each.fileno() != -1 for each in self._sockets) and _now() < deadline:
             await asyncio.sleep(0.001)
 
     def writing_while(self, may_write: Callable[[], bool]) -> Client:
@@ -166,7 +169,7 @@ class Client:
             if request.body is not None:
                 headers["Content-Type"] = request.content_type
             _asked_first.set(None if request.method == "GET" else self._may_write)
-            began, code = time.monotonic(), 0
+            began, code = _now(), 0
             try:
                 async with self._send(request, headers, timeout) as answer:
                     code = answer.status
@@ -182,7 +185,7 @@ class Client:
                 raise self._no_answer(error) from error
             finally:
                 if self._observe is not None:
-                    self._observe(request.verb, code, time.monotonic() - began)
+                    self._observe(request.verb, code, _now() - began)
 
     def _send(self, request: _Request, headers: dict[str, str], timeout: aiohttp.ClientTimeout) -> Any:
         assert self._session is not None, "use the client as a context manager"
@@ -229,6 +232,10 @@ class Client:
         if isinstance(error, aiohttp.ClientPayloadError):
             return Unreachable(f"the connection to {server} broke in the middle of an answer")
         return Unreachable(f"the connection to {server} broke: {str(error) or type(error).__name__}")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _refusal(answer: aiohttp.ClientResponse, body: bytes) -> ApiError:

@@ -28,7 +28,7 @@ from muster.base.errors import ApiError
 from muster.engine.engine import Engine
 from muster.kube.client import Client
 from muster.kube.connection import Connection, load
-from muster.kube.lease import Lease, Timing
+from muster.kube.lease import Lease, Timing, since_boot
 from muster.kube.limits import Rate
 from muster.kube.outbox import Outbox, Urgency
 
@@ -39,17 +39,23 @@ _STOP_SECONDS = 15.0
 _LAST_EVENTS_SECONDS = 1.0
 
 
-def never_back(clock: Callable[[], float]) -> Callable[[], float]:
-    """The clock, but where that one is set back it goes on."""
-    latest, at = 0.0, time.monotonic()
+def never_back(clock: Callable[[], float], *, ticking: Callable[[], float] = since_boot) -> Callable[[], float]:
+    """The clock, but where that one is set back it goes on as the other one does."""
+    latest, at = 0.0, ticking()
 
     def now() -> float:
         nonlocal latest, at
-        since, at = at, time.monotonic()
+        since, at = at, ticking()
         latest = max(clock(), latest + (at - since) if latest else 0.0)
         return latest
 
     return now
+
+
+def _spare_the_collector() -> None:
+    """What was read so far stays; the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 class Muster:
@@ -58,13 +64,23 @@ class Muster:
     connecting → reading → standing by → leading → (stopped | lease lost)
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.time,
+        ticking: Callable[[], float] = since_boot,
+    ) -> None:
+        """`clock` gives seconds since the epoch; `ticking` never jumps, and leases go by it."""
         self.settings = settings
         self.registry = CollectorRegistry()
         self._metrics: Metrics | None = None
         self.engine: Engine | None = None
-        self._clock = never_back(clock)
+        self._ticking = ticking
+        self._clock = never_back(clock, ticking=ticking)
         self._stop = asyncio.Event()
+        self._settled: Callable[[], None] = lambda: None
+        """Called when the cluster was read and the work begins."""
         self._tasks: list[asyncio.Task[Any]] = []
         self._informers: Informers | None = None
         self._outbox: Outbox | None = None
@@ -78,8 +94,9 @@ class Muster:
     async def run(self) -> None:
         """Works until it is stopped; raises what makes going on impossible."""
         settings = self.settings
-        profile = settings.make_profile()
+        settings.make_profile()  # what is wrong with it is said before anything else is done
         journal = None if settings.journal is None else Journal(settings.journal, settings=to_journal(settings))
+        self._settled = _spare_the_collector
         connection = load(
             kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
             context=settings.context,
@@ -99,8 +116,13 @@ class Muster:
             _log.info(
                 "connected", server=connection.server, kubernetes=version, source=connection.source, health_port=port
             )
+            await self.schedule(client, journal)
+
+    async def schedule(self, client: Client, journal: Journal | None = None) -> None:
+        """Schedules the cluster of a client until it is stopped."""
+        engine = Engine(self.settings.make_profile())
+        async with AsyncExitStack() as stack:
             stack.push_async_callback(self._end)
-            engine = Engine(profile)
             await self._until_stopped(self._work(client, engine, engine if journal is None else journal.of(engine)))
 
     # --- life ---
@@ -134,9 +156,9 @@ class Muster:
         assert self._lease is not None
         await self._lease.acquire()
         self._spawn(self._lease.keep())
-        began = time.monotonic()
+        began = self._ticking()
         await informers.refresh()
-        _log.info("read again what the last leader may have changed", seconds=round(time.monotonic() - began, 2))
+        _log.info("read again what the last leader may have changed", seconds=round(self._ticking() - began, 2))
 
     async def _lead(self, client: Client, deciding: Deciding, informers: Informers, inbox: Inbox) -> None:
         settings = self.settings
@@ -156,9 +178,7 @@ class Muster:
             instance=f"{name}-{socket.gethostname()}",
             measure=self._metrics,
         )
-        # what was read so far stays; the collector need not look at it again and again
-        gc.collect()
-        gc.freeze()
+        self._settled()
         await scheduler.run()
 
     async def _first_read(self, informers: Informers) -> None:
@@ -251,6 +271,8 @@ class Muster:
                 renew_deadline=leader.renew_seconds,
                 retry_period=leader.retry_seconds,
             ),
+            clock=self._ticking,
+            wall=self._clock,
         )
 
     def _measure(self, connection: Connection) -> Metrics:

@@ -9,7 +9,7 @@ MINUTES ?= 30
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help test soak test-kube lint format bench bench-kube demo control-plane lock clean
+.PHONY: help test soak test-kube lint format bench bench-kube demo control-plane schema lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ test-kube: .venv/.installed control-plane ## Run the tests on a real control pla
 
 control-plane: ## Build etcd, kube-apiserver, kubectl ... once, into a cache outside this folder (KUBERNETES=1.36.3)
 	@$(PYTHON) -m controlplane.build $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) > /dev/null
+
+schema: .venv/.installed control-plane ## Remake the package data that says what objects look like, from a real API server
+	@$(BIN)/python -m controlplane.schema
+	@$(BIN)/python -m controlplane.internal
 
 lint: .venv/.installed ## Check format, style, types and layers
 	@$(BIN)/ruff format --check --quiet || { echo "Not formatted; run: make format" >&2; exit 1; }

@@ -7,6 +7,7 @@
     ├── ScenarioError                a scenario file that cannot be used; says where
     ├── JournalError                 a journal that cannot be written or replayed
     ├── ConfigError                  a configuration that cannot be used
+    ├── LocalError                   an embedded cluster that cannot be started or used
     └── KubeError                    a cluster that cannot be worked with
         ├── KubeconfigError          no usable address or credentials
         ├── Unreachable              the server gave no answer: refused, cut off, timed out
@@ -23,6 +24,7 @@ __all__ = [
     "KubeError",
     "KubeconfigError",
     "LeaseLost",
+    "LocalError",
     "MusterError",
     "ObjectError",
     "QuantityError",
@@ -91,6 +93,10 @@ class JournalError(MusterError):
 
 class ConfigError(MusterError):
     """A configuration that cannot be used."""
+
+
+class LocalError(MusterError):
+    """An embedded cluster that cannot be started or used."""
 
 
 class KubeError(MusterError):

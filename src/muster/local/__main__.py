@@ -1,0 +1,102 @@
+"""The API server's process: `python -m muster.local FOLDER --port N [--ephemeral]`.
+
+Prints its port when it serves.  Ends when its standard input does, so that it never outlives the one who started it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import resource
+import secrets
+import signal
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from muster.base.errors import MusterError
+from muster.local import http
+from muster.local.cluster import make_server
+from muster.local.identity import Identity
+from muster.local.log import SqliteLog
+from muster.local.store import Store
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""Kubernetes' own: no vowels, no digits that look like letters."""
+
+
+_CONNECTIONS = 10_000
+
+
+class Chance:
+    """The real time, and names that nobody can foresee."""
+
+    now = staticmethod(time.time)
+
+    def uid(self) -> str:
+        return str(uuid.uuid4())
+
+    def suffix(self) -> str:
+        return "".join(secrets.choice(_ALPHABET) for _ in range(5))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m muster.local", description="The API server of `muster up`.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--ephemeral", action="store_true", help="keep everything in memory")
+    options = parser.parse_args()
+    try:
+        asyncio.run(_serve(options))
+    except MusterError as error:
+        print(f"muster: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    identity = Identity(options.folder)
+    identity.claim()
+    _allow_connections()
+    log = None if options.ephemeral else SqliteLog(options.folder / "data.sqlite")
+    with contextlib.closing(log) if log is not None else contextlib.nullcontext():
+        server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token)
+        async with http.serve(server, host=options.host, port=options.port, tls=identity.tls()) as port:
+            print(port, flush=True)
+            await _ending()
+
+
+def _first_version(log: SqliteLog | None) -> int:
+    """Versions never go back, not even those of a cluster that forgets all: a client may outlive it."""
+    return 0 if log is not None else int(time.time() * 1000)
+
+
+def _allow_connections() -> None:
+    """Each connection is an open file; shells allow as few as 256."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most)
+    if now < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+async def _ending() -> None:
+    """Returns when the process is asked to end, or whoever started it is gone."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, over.set)
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    reading = asyncio.create_task(reader.read())
+    reading.add_done_callback(lambda _: over.set())
+    await over.wait()
+    reading.cancel()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""A server with everything in it: the built-in kinds, and the objects that every cluster has."""
+
+from __future__ import annotations
+
+from muster.local.kinds import events, priority, rows
+from muster.local.kinds.kind import Kind
+from muster.local.objects import Source
+from muster.local.registry import Registry, Served
+from muster.local.schema import decode
+from muster.local.schema.load import shapes
+from muster.local.schema.shapes import Object
+from muster.local.server import Server
+from muster.local.store import Store
+
+_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+def make_server(store: Store, source: Source, *, token: str) -> Server:
+    registry = Registry(tuple(map(_served, rows.ROWS)))
+    server = Server(store, registry, source, token=token)
+    for kind, document in _first_objects():
+        server.ensure(kind, document)
+    return server
+
+
+def _served(kind: Kind) -> Served:
+    shape = shapes()[kind.type_name]
+    empty = decode.empty(shape)
+    if kind is rows.EVENTS_EVENT:
+        # one object, told in two ways
+        return Served(kind=kind, shape=shape, storage="events", shown=events.to_new, kept=events.to_old, empty=empty)
+    return Served(kind=kind, shape=shape, storage=kind.resource, empty=empty)
+
+
+def _first_objects() -> list[tuple[Kind, Object]]:
+    namespaces = [(rows.NAMESPACE, {"metadata": {"name": name}}) for name in _NAMESPACES]
+    return [*namespaces, *((rows.PRIORITY_CLASS, document) for document in priority.SYSTEM)]

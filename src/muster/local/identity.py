@@ -1,0 +1,93 @@
+"""What a cluster is known by: its certificate and the token that opens it, in a folder for nobody but its owner."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import fcntl
+import os
+import secrets
+import ssl
+from pathlib import Path
+
+import yaml
+
+from muster.base.errors import LocalError
+from muster.local.certificates import Authority
+
+_VALID = datetime.timedelta(days=3650)
+_AUTHORITY, _CERTIFICATE, _KEY, _TOKEN = "ca.crt", "server.crt", "server.key", "token"
+_LOCK = "lock"
+
+KUBECONFIG = "kubeconfig"
+CONTEXT = "muster"
+
+
+class Identity:
+    """Made on the first start, kept from then on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not (folder / _TOKEN).exists():
+                self._make()
+            self.token = (folder / _TOKEN).read_text().strip()
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _make(self) -> None:
+        authority = Authority(valid=_VALID)
+        serving = authority.server()
+        _put(self._folder / _AUTHORITY, authority.certificate)
+        _put(self._folder / _CERTIFICATE, serving.certificate)
+        _put(self._folder / _KEY, serving.key)
+        # last: it says that the others are whole
+        _put(self._folder / _TOKEN, secrets.token_urlsafe(32).encode())
+
+    def claim(self) -> None:
+        """Keeps the folder for this process until it ends, however it does; another one is refused."""
+        try:
+            # never closed on purpose: the lock goes with the process
+            self._lock = os.open(self._folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LocalError("another process uses this cluster's folder", folder=str(self._folder)) from error
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> LocalError:
+        return LocalError(f"the cluster's folder cannot be used: {error.strerror}", folder=str(self._folder))
+
+    def tls(self) -> ssl.SSLContext:
+        """For the server."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self._folder / _CERTIFICATE, self._folder / _KEY)
+        # clients of Kubernetes would take HTTP/2, too; this is what the server speaks
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    def write_kubeconfig(self, port: int) -> Path:
+        authority = base64.b64encode((self._folder / _AUTHORITY).read_bytes()).decode()
+        cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": CONTEXT, "cluster": cluster}],
+            "users": [{"name": CONTEXT, "user": {"token": self.token}}],
+            "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+            "current-context": CONTEXT,
+        }
+        try:
+            return _put(self._folder / KUBECONFIG, yaml.safe_dump(document, sort_keys=False).encode())
+        except OSError as error:
+            raise self._unusable(error) from error
+
+
+def _put(path: Path, data: bytes) -> Path:
+    """Whole or not at all, and for nobody else to read."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+    return new.replace(path)

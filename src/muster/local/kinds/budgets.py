@@ -1,0 +1,85 @@
+"""PodDisruptionBudget (policy/v1)."""
+
+from __future__ import annotations
+
+import re
+
+from muster.local import names
+from muster.local.fields import FieldError, invalid, not_supported
+from muster.local.kinds import internal
+from muster.local.kinds.kind import Strategy
+from muster.local.metadata import condition_errors, distinct, not_negative, selector_errors
+from muster.local.schema.shapes import Object
+
+_PERCENT = re.compile("[0-9]+%")
+_PERCENT_WORDS = names.regex_words(
+    "a valid percent string must be a numeric string followed by an ending '%'", _PERCENT.pattern, "1%", "93%"
+)
+_EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+_COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+
+
+def prepare_create(budget: Object) -> None:
+    budget["status"] = dict.fromkeys(_COUNTS, 0)
+
+
+def validate(budget: Object) -> list[FieldError]:
+    return _spec_errors(budget.get("spec") or {})
+
+
+def prepare_update(new: Object, old: Object) -> None:
+    new["status"] = old["status"]
+
+
+def validate_update(new: Object, _old: Object) -> list[FieldError]:
+    return _spec_errors(new.get("spec") or {})
+
+
+def prepare_status(new: Object, old: Object) -> None:
+    new["spec"] = old["spec"]
+
+
+def validate_status(new: Object, _old: Object) -> list[FieldError]:
+    status = new["status"]
+    errors = condition_errors(status.get("conditions") or (), "status.conditions")
+    for count in _COUNTS:
+        errors += not_negative(status.get(count), f"status.{count}")
+    return errors
+
+
+def _spec_errors(spec: Object) -> list[FieldError]:
+    errors = []
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        words = "minAvailable and maxUnavailable cannot be both set"
+        errors.append(invalid("spec", internal.shown("PodDisruptionBudgetSpec", spec), words))
+    for part in ("minAvailable", "maxUnavailable"):
+        errors += _share_errors(spec.get(part), f"spec.{part}")
+    errors += selector_errors(spec.get("selector"), "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in _EVICTION_POLICIES:
+        errors.append(not_supported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES))
+    return distinct(errors)
+
+
+def _share_errors(share: int | str | None, field: str) -> list[FieldError]:
+    """Of a number or a percentage."""
+    if not isinstance(share, str):
+        return not_negative(share, field)
+    if not _PERCENT.fullmatch(share):
+        return [invalid(field, share, _PERCENT_WORDS)]
+    return [invalid(field, share, "must not be greater than 100%")] if int(share[:-1]) > 100 else []
+
+
+STRATEGY = Strategy(
+    prepare_create=prepare_create,
+    validate=validate,
+    prepare_update=prepare_update,
+    validate_update=validate_update,
+    prepare_status=prepare_status,
+    validate_status=validate_status,
+    name_problems=names.path_segment_problems,
+    has_generation=True,
+    needs_version=True,
+    any_finalizer=True,
+    metadata_last=True,
+)

@@ -1,0 +1,169 @@
+"""Events: the same objects in two dialects, core/v1 (in which they are kept) and events.k8s.io/v1.
+
+Strategies get events as they are kept.  What comes through events.k8s.io/v1 is checked strictly; core/v1 is lenient,
+for the sake of old clients.
+"""
+
+from __future__ import annotations
+
+from muster.local import metadata, names
+from muster.local.fields import FieldError, invalid, required
+from muster.local.kinds import internal
+from muster.local.kinds.kind import Strategy
+from muster.local.metadata import distinct, unchanged
+from muster.local.schema.shapes import Object
+
+LONGEST = 128
+LONGEST_MESSAGE = 1024
+
+_NEW_NAMES = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
+# in core/v1 these are written even if they are empty; in events.k8s.io/v1 they are not
+_ALWAYS_OLD = {"reportingComponent": "", "reportingInstance": ""}
+
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+FIELD_NAMES = {
+    "reason": "reason",
+    "type": "type",
+    "reportingController": "reportingComponent",
+    **{f"regarding.{part}": f"involvedObject.{part}" for part in _REFERENCE},
+}
+"""What a field selector may ask for in events.k8s.io/v1, by its names there."""
+
+
+def to_new(event: Object) -> Object:
+    """An event of core/v1 as events.k8s.io/v1 has it."""
+    renamed = {_NEW_NAMES.get(name, name): value for name, value in event.items()}
+    return {name: value for name, value in renamed.items() if value != "" or name not in _MAY_GO}
+
+
+def to_old(event: Object) -> Object:
+    """An event of events.k8s.io/v1 as core/v1 has it."""
+    return _ALWAYS_OLD | {_OLD_NAMES.get(name, name): value for name, value in event.items()}
+
+
+_MAY_GO = frozenset({"reportingController", "reportingInstance"})
+
+
+def validate(event: Object) -> list[FieldError]:
+    """Through core/v1."""
+    return distinct(_lenient_errors(event, reporter="reportingComponent"))
+
+
+def validate_update(new: Object, _old: Object) -> list[FieldError]:
+    return validate(new)
+
+
+def validate_strictly(event: Object) -> list[FieldError]:
+    """Through events.k8s.io/v1."""
+    errors = _lenient_errors(event, reporter="reportingController")
+    errors += metadata.validate(event["metadata"], namespaced=True, name_problems=names.subdomain_problems)
+    errors += _series_errors(event.get("series"))
+    if not event.get("eventTime"):
+        errors.append(required("eventTime"))
+    if event.get("type", "") not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {event.get('type', '')}"))
+    for old in ("firstTimestamp", "lastTimestamp", "count", "source"):
+        if event.get(old):
+            errors.append(invalid(old, "", "needs to be unset"))
+    return distinct(errors)
+
+
+def validate_strict_update(new: Object, old: Object) -> list[FieldError]:
+    errors = _lenient_errors(new, reporter="reportingController") + metadata.unknown_finalizers(new["metadata"])
+    if new.get("series") != old.get("series"):
+        errors += _series_errors(new.get("series"))
+    errors += _struct_unchanged(new, old, "involvedObject", "ObjectReference")
+    errors += _text_unchanged(new, old, "reason") + _text_unchanged(new, old, "message")
+    errors += _struct_unchanged(new, old, "source", "EventSource")
+    for part in ("firstTimestamp", "lastTimestamp"):
+        errors += unchanged(new.get(part), old.get(part), part)
+    errors += unchanged(new.get("count", 0), old.get("count", 0), "count") + _text_unchanged(new, old, "type")
+    errors += unchanged(new.get("eventTime"), old.get("eventTime"), "eventTime")
+    errors += _text_unchanged(new, old, "action")
+    errors += _struct_unchanged(new, old, "related", "ObjectReference")
+    errors += unchanged(new["reportingComponent"], old["reportingComponent"], "reportingController")
+    return distinct(errors + _text_unchanged(new, old, "reportingInstance"))
+
+
+def selectable(event: Object) -> dict[str, str]:
+    involved = event.get("involvedObject") or {}
+    reporter = event.get("reportingComponent", "")
+    return {
+        **{f"involvedObject.{part}": involved.get(part, "") for part in _REFERENCE},
+        "reason": event.get("reason", ""),
+        "reportingComponent": reporter,
+        "source": (event.get("source") or {}).get("component") or reporter,
+        "type": event.get("type", ""),
+    }
+
+
+def _lenient_errors(event: Object, *, reporter: str) -> list[FieldError]:
+    namespace = event["metadata"].get("namespace", "")
+    involved = (event.get("involvedObject") or {}).get("namespace", "")
+    strange = invalid("involvedObject.namespace", involved, "does not match event.namespace")
+    if not event.get("eventTime"):
+        agrees = namespace == involved if involved else namespace in ("", "default")
+        return [] if agrees else [strange]
+    agrees = bool(involved) or namespace in ("default", "kube-system")
+    errors = [] if agrees else [strange]
+    component = event.get("reportingComponent", "")
+    if not component:
+        errors.append(required(reporter))
+    errors += [invalid(reporter, component, problem) for problem in names.qualified_problems(component)]
+    for part in ("reportingInstance", "action", "reason"):
+        errors += _text_errors(event.get(part, ""), part)
+    if len(event.get("message", "").encode()) > LONGEST_MESSAGE:
+        errors.append(invalid("message", "", f"can have at most {LONGEST_MESSAGE} characters"))
+    return errors
+
+
+def _text_errors(text: str, field: str) -> list[FieldError]:
+    if not text:
+        return [required(field)]
+    return [invalid(field, "", f"can have at most {LONGEST} characters")] if len(text.encode()) > LONGEST else []
+
+
+def _series_errors(series: Object | None) -> list[FieldError]:
+    if series is None:
+        return []
+    errors = []
+    if series.get("count", 0) < 2:
+        errors.append(invalid("series.count", "", "should be at least 2"))
+    if not series.get("lastObservedTime"):
+        errors.append(required("series.lastObservedTime"))
+    return errors
+
+
+def _text_unchanged(new: Object, old: Object, field: str) -> list[FieldError]:
+    return unchanged(new.get(field, ""), old.get(field, ""), field)
+
+
+def _struct_unchanged(new: Object, old: Object, field: str, struct: str) -> list[FieldError]:
+    return unchanged(internal.shown(struct, new.get(field)), internal.shown(struct, old.get(field)), field)
+
+
+STRATEGY = Strategy(
+    validate=validate,
+    validate_update=validate_update,
+    name_problems=names.path_segment_problems,
+    selectable=selectable,
+    any_finalizer=True,
+    metadata_last=True,
+)
+STRICT_STRATEGY = Strategy(
+    validate=validate_strictly,
+    validate_update=validate_strict_update,
+    name_problems=names.path_segment_problems,
+    selectable=selectable,
+    any_finalizer=True,
+    metadata_last=True,
+)

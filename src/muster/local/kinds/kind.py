@@ -1,0 +1,146 @@
+"""A kind is a row: its names, the shape of its objects, and functions for what is particular to it.
+
+    create   decode → default → note who owns the fields → admit → prepare_create → validate → store
+    update   decode → default → note who owns the fields → admit → prepare_update → validate_update → store
+    status   decode → default → note who owns the fields → prepare_status → validate_status → store
+
+Functions get whole objects, decoded by their shape: of the right types, with all that Go would have put in and without
+what Go would have left out.  Those that prepare and default change the object in their hands; those that validate
+return what is wrong with it.  Metadata is looked after for all kinds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from muster.local import names
+from muster.local.fields import FieldError
+from muster.local.schema.shapes import Object
+
+Prepare = Callable[[Object], None]
+PrepareUpdate = Callable[[Object, Object], None]
+"""The new object, and the one that is stored."""
+Validate = Callable[[Object], list[FieldError]]
+ValidateUpdate = Callable[[Object, Object], list[FieldError]]
+
+
+Allocate = Callable[[Object, Object | None, Iterable[Object], bool], list[FieldError]]
+"""The new object, the stored one, all objects of the kind, and whether it is a dry run."""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of `kubectl get`."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    """1: shown by -o wide only."""
+
+
+class Table(msgspec.Struct, frozen=True):
+    """How `kubectl get` shows a kind: cells are made of an object and the time, in seconds since the epoch."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Object, float], Sequence[Any]]
+
+
+def _nothing(_: Object) -> None:
+    pass
+
+
+def _nothing_new(_new: Object, _old: Object) -> None:
+    pass
+
+
+def _no_errors(_: Object) -> list[FieldError]:
+    return []
+
+
+def _no_update_errors(_new: Object, _old: Object) -> list[FieldError]:
+    return []
+
+
+def _no_fields(_: Object) -> dict[str, str]:
+    return {}
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True):
+    """What is particular to a kind."""
+
+    prepare_create: Prepare = _nothing
+    default: Prepare = _nothing
+    """Sets what was left out, as Kubernetes does when it reads an object; done again changes nothing."""
+    validate: Validate = _no_errors
+    prepare_update: PrepareUpdate = _nothing_new
+    """Takes from the stored object what a user may not change here (status, mostly)."""
+    validate_update: ValidateUpdate = _no_update_errors
+    """All that is wrong with the new object, immutable fields included."""
+    prepare_status: PrepareUpdate = _nothing_new
+    validate_status: ValidateUpdate = _no_update_errors
+    name_problems: Callable[[str, bool], list[str]] = names.subdomain_problems
+    """What is wrong with a name; the flag says that it is a generateName, to which a suffix will be added."""
+    selectable: Callable[[Object], dict[str, str]] = _no_fields
+    """Fields that a field selector may ask for, besides metadata.name and metadata.namespace."""
+    has_generation: bool = False
+    """metadata.generation starts at 1 and grows with each change outside metadata and status."""
+    needs_version: bool = False
+    """An update must name the resourceVersion that it changes."""
+    allocate: Allocate | None = None
+    """Gives the object what only the cluster can give; comes before preparation and validation."""
+    any_finalizer: bool = False
+    """Finalizers need no prefix, as those of custom kinds."""
+    metadata_last: bool = False
+    """What is wrong with new metadata is said only if all else is in order."""
+    grace_seconds: Callable[[Object, int | None], int] | None = None
+    """How long an object may take to go, given what the request asks for; None: objects of this kind go at once."""
+    prepare_delete: Callable[[Object, float], Object] | None = None
+    """What becomes of an object when its deletion begins, at a time in seconds since the epoch."""
+    returns_deleted: bool = False
+    """A deletion is answered with the object, not with a Status."""
+    orphans: bool = False
+    """What it owns stays when it is deleted and nobody says otherwise."""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind in one version, as it is served."""
+
+    group: str
+    version: str
+    name: str
+    """Pod."""
+    plural: str
+    """pods."""
+    type_name: str
+    """Of its shape: io.k8s.api.core.v1.Pod; "" for custom kinds."""
+    namespaced: bool = True
+    singular_name: str = ""
+    """"" for the small letters of its name."""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    has_status: bool = False
+    """There is a /status subresource."""
+    strategy: Strategy = Strategy()
+    table: Table | None = None
+    """None: its name, and when it was created."""
+
+    @property
+    def is_built_in(self) -> bool:
+        """Neither a custom kind nor the one that declares them."""
+        return bool(self.type_name) and self.group != "apiextensions.k8s.io"
+
+    @property
+    def singular(self) -> str:
+        return self.singular_name or self.name.lower()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """As messages name it: pods, jobs.batch."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural

@@ -1,0 +1,182 @@
+"""Nodes: what is particular to them among the kinds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from muster.local import names
+from muster.local.fields import FieldError, duplicate, forbidden, invalid
+from muster.local.kinds import internal
+from muster.local.kinds.kind import Strategy
+from muster.local.kinds.pod_formats import Errors, are_dual_stack, each, network, positive
+from muster.local.kinds.pod_resources import quantity
+from muster.local.kinds.pod_scheduling import taints
+from muster.local.kinds.pod_spec import round_list
+from muster.local.schema.shapes import Object
+
+_TAINTS = "scheduler.alpha.kubernetes.io/taints"
+_FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")
+_FEATURE_WORDS = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
+_CIDRS_STAY = 'node updates may not change podCIDR except from "" to valid'
+
+
+def default(node: Object) -> None:
+    spec, status = node["spec"], node.get("status", {})
+    _sync_networks(spec)
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = dict(status["capacity"])
+    round_list(status.get("capacity"))
+    round_list(status.get("allocatable"))
+
+
+def prepare_create(node: Object) -> None:
+    """A node may be made with its status; what the real server has given up is taken out."""
+    node["spec"].pop("configSource", None)
+    node["spec"].pop("podPreemptionPolicy", None)
+    node.get("status", {}).pop("config", None)
+
+
+def prepare_update(new: Object, old: Object) -> None:
+    new.pop("status", None)
+    if "status" in old:
+        new["status"] = old["status"]
+    for key in ("configSource", "podPreemptionPolicy"):
+        if key not in old["spec"]:
+            new["spec"].pop(key, None)
+
+
+def prepare_status(new: Object, old: Object) -> None:
+    new["spec"] = old["spec"]
+    if "config" not in old.get("status", {}):
+        new.get("status", {}).pop("config", None)
+
+
+def validate(node: Object) -> list[FieldError]:
+    spec, status = node["spec"], node.get("status", {})
+    errors = list(_annotations(node["metadata"].get("annotations", {})))
+    # Kubernetes looks for them in the spec and names them in the metadata
+    errors += taints(spec.get("taints", []), "metadata.taints")
+    errors += _status(status)
+    swap = status.get("nodeInfo", {}).get("swap", {}).get("capacity")
+    if swap is not None:
+        errors += positive("metadata.nodeSwapStatus.capacity", swap)
+    errors += _features(status.get("declaredFeatures", ()))
+    errors += _networks(spec.get("podCIDRs", []))
+    return errors
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    return validate(new) + validate_status(new, old)
+
+
+def validate_status(new: Object, old: Object) -> list[FieldError]:
+    """Of a changed node, whatever it was that changed."""
+    spec, status, before = new["spec"], new.get("status", {}), old["spec"]
+    errors = list(_annotations(new["metadata"].get("annotations", {})))
+    errors += _status(status)
+    errors += _features(status.get("declaredFeatures", ()))
+    errors += _addresses(status.get("addresses", ()))
+    errors += _networks_stay(spec.get("podCIDRs", []), before.get("podCIDRs", []))
+    errors += _provider_stays(spec.get("providerID", ""), before.get("providerID", ""))
+    errors += taints(spec.get("taints", []), "metadata.taints")
+    if spec.get("externalID", "") != before.get("externalID", ""):
+        errors.append(forbidden("spec.externalID", "may not be updated"))
+    return errors
+
+
+def selectable(node: Object) -> dict[str, str]:
+    return {"spec.unschedulable": "true" if node["spec"].get("unschedulable") else "false"}
+
+
+STRATEGY = Strategy(
+    prepare_create=prepare_create,
+    default=default,
+    validate=validate,
+    prepare_update=prepare_update,
+    validate_update=validate_update,
+    prepare_status=prepare_status,
+    validate_status=validate_status,
+    selectable=selectable,
+)
+
+
+def _sync_networks(spec: Object) -> None:
+    """The first of a node's networks and their list say the same; where they do not, the single one is right."""
+    single, listed = spec.get("podCIDR"), spec.get("podCIDRs")
+    if single and (not listed or listed[0] != single):
+        spec["podCIDRs"] = [single]
+    elif listed and not single:
+        spec["podCIDR"] = listed[0]
+
+
+def _annotations(annotations: dict[str, str]) -> Errors:
+    """Taints stood in an annotation once."""
+    text = annotations.get(_TAINTS)
+    if text:
+        try:
+            listed = json.loads(text)
+        except ValueError as error:
+            yield invalid("metadata.annotations", _TAINTS, str(error))
+            return
+        yield from taints(listed, f"metadata.annotations.{_TAINTS}")
+
+
+def _status(status: Object) -> Errors:
+    for kind in ("capacity", "allocatable"):
+        for name, amount in status.get(kind, {}).items():
+            yield from quantity(f"status.{kind}.{name}", name, amount)
+
+
+def _features(listed: Iterable[str]) -> Errors:
+    """Sorted, each once."""
+    before = ""
+    for index, one in enumerate(listed):
+        at = f"status.declaredFeatures[{index}]"
+        if index and one == before:
+            yield duplicate(at, one)
+        elif one < before:
+            yield invalid(at, one, "list must be sorted alphabetically")
+        if len(one) > names.LONGEST_SUBDOMAIN:
+            words = f"must be no more than {names.LONGEST_SUBDOMAIN} characters"
+            yield invalid(at, one, f'invalid feature name "{one}": {words}')
+        elif not _FEATURE.fullmatch(one):
+            yield invalid(at, one, f'invalid feature name "{one}": {_FEATURE_WORDS}')
+        before = one
+
+
+def _networks(listed: list[str]) -> Errors:
+    for index, one in enumerate(listed):
+        yield from each(f"spec.podCIDRs[{index}]", one, network(one))
+    if len(listed) > 1 and (len(listed) > 2 or not are_dual_stack(listed)):
+        yield invalid("spec.podCIDRs", listed, "may specify no more than one CIDR for each IP family")
+
+
+def _addresses(listed: Iterable[Object]) -> Errors:
+    seen: set[tuple[str, str]] = set()
+    for index, one in enumerate(listed):
+        key = (one.get("type", ""), one.get("address", ""))
+        if key in seen:
+            yield duplicate(f"status.addresses[{index}]", internal.shown("NodeAddress", one))
+        seen.add(key)
+
+
+def _networks_stay(new: list[str], old: list[str]) -> Errors:
+    if not old:
+        return
+    if len(new) != len(old):
+        yield forbidden("spec.podCIDRs", _CIDRS_STAY)
+        return
+    for one, before in zip(new, old, strict=True):
+        if one != before:
+            yield forbidden("spec.podCIDRs", _CIDRS_STAY)
+
+
+def _provider_stays(new: str, old: str) -> Errors:
+    if old and new != old:
+        words = "field cannot be modified once set" if new else "field cannot be cleared once set"
+        yield invalid("spec.providerID", None, words)

@@ -1,0 +1,88 @@
+"""Pods and nodes as kubelets read them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from muster.api import wire
+from muster.api.wire import Wire
+
+
+class Metadata(wire.Metadata, frozen=True):
+    deletion_grace_period_seconds: int | None = None
+
+
+# --- pods ---
+
+
+class Container(wire.Container, frozen=True):
+    name: str = ""
+    image: str = ""
+
+
+class Running(Wire, frozen=True):
+    started_at: str | None = None
+
+
+class Terminated(Wire, frozen=True):
+    exit_code: int = 0
+    reason: str = ""
+    started_at: str | None = None
+    finished_at: str | None = None
+    container_id: str = msgspec.field(default="", name="containerID")
+
+
+class Waiting(Wire, frozen=True):
+    reason: str = ""
+    message: str = ""
+
+
+class State(Wire, frozen=True):
+    running: Running | None = None
+    terminated: Terminated | None = None
+    waiting: Waiting | None = None
+
+
+class ContainerStatus(Wire, frozen=True):
+    name: str
+    restart_count: int = 0
+    state: State = State()
+    last_state: State = State()
+
+
+class PodSpec(wire.PodSpec, frozen=True):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    restart_policy: str = "Always"
+    host_network: bool = False
+    active_deadline_seconds: int | None = None
+
+
+class PodStatus(wire.PodStatus, frozen=True):
+    pod_ip: str = msgspec.field(default="", name="podIP")
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Wire, frozen=True):
+    metadata: Metadata
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+# --- nodes ---
+
+
+class Address(Wire, frozen=True):
+    type: str = ""
+    address: str = ""
+
+
+class NodeStatus(wire.NodeStatus, frozen=True):
+    conditions: tuple[wire.Condition, ...] = ()
+    addresses: tuple[Address, ...] = ()
+
+
+class Node(Wire, frozen=True):
+    metadata: Metadata
+    spec: wire.NodeSpec = wire.NodeSpec()
+    status: NodeStatus = NodeStatus()

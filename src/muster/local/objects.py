@@ -1,0 +1,384 @@
+"""Objects as they are read and written, by the rules of their kinds; who asks and in which words is not known here.
+
+Objects have no apiVersion and kind in here: a kind is a parameter, and what is stored serves all of its versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Protocol
+
+import msgspec
+
+from muster.api.times import seconds, stamp
+from muster.local import metadata as rules
+from muster.local import status
+from muster.local.admission import Admission
+from muster.local.fields import FieldError
+from muster.local.kinds.kind import Kind
+from muster.local.owners import Owners
+from muster.local.registry import Served
+from muster.local.schema import managers
+from muster.local.schema.shapes import Object
+from muster.local.store import Store, Stored
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+_GENERATED_TRIES = 8
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+
+
+class Source(Protocol):
+    """Time and names."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+
+    def uid(self) -> str: ...
+
+    def suffix(self) -> str:
+        """What makes a name of a generateName: five letters and digits."""
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """How something is to be written."""
+
+    owners: Owners
+    """Notes whose fields these are."""
+    dry_run: bool = False
+    subresource: str = ""
+
+
+class Deletion(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request asks of a deletion."""
+
+    grace_seconds: int | None = None
+    uid: str = ""
+    version: str = ""
+    policy: str = ""
+    """Foreground, Background, Orphan; "" leaves it to the kind."""
+    dry_run: bool = False
+
+
+class Objects:
+    """Reads and writes by the rules of each kind; a Refusal says why not."""
+
+    def __init__(self, store: Store, admission: Admission, source: Source) -> None:
+        self.store = store
+        self._admission = admission
+        self._source = source
+
+    # --- reading ---
+
+    def get(self, served: Served, namespace: str, name: str) -> Object:
+        """A copy of the object, in its stored form."""
+        return _read(self.stored(served, namespace, name))
+
+    def stored(self, served: Served, namespace: str, name: str) -> Stored:
+        found = self.store.get(served.storage, namespace, name)
+        if found is None:
+            raise status.not_found(served.kind, name)
+        return found
+
+    # --- creating ---
+
+    def create(self, served: Served, namespace: str, given: Object, write: Write) -> Stored:
+        """Stores a new object."""
+        kind, strategy = served.kind, served.kind.strategy
+        meta = given["metadata"]
+        if kind.namespaced:
+            self._admission.check_namespace(kind, namespace, meta.get("name", ""))
+            meta["namespace"] = namespace
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+            meta.pop(name, None)
+        if meta.get("resourceVersion") and not write.dry_run:
+            raise status.Refusal(500, "", "resourceVersion should not be set on objects to be created")
+        meta["uid"] = self._source.uid()
+        meta["creationTimestamp"] = stamp(self._source.now())
+        self._name(served, namespace, meta)
+        strategy.default(given)
+        given = write.owners.note(None, given)
+        self._admission.admit_create(served, given)
+        self._allocate(served, given, None, write)
+        strategy.prepare_create(given)
+        if strategy.has_generation:
+            given["metadata"]["generation"] = 1
+        errors = self._creation_errors(kind, given)
+        if errors:
+            raise status.invalid(kind, given["metadata"].get("name", ""), errors)
+        if self.store.get(served.storage, namespace, given["metadata"]["name"]) is not None:
+            raise status.already_exists(kind, given["metadata"]["name"])
+        if write.dry_run:
+            return self._stored(served, given, 0)
+        return self._put(served, given)
+
+    def _allocate(self, served: Served, new: Object, old: Object | None, write: Write) -> None:
+        allocate = served.kind.strategy.allocate
+        if allocate is None:
+            return
+        every = map(_read, self.store.list(served.storage))
+        if errors := allocate(new, old, every, write.dry_run):
+            raise status.invalid(served.kind, new["metadata"].get("name", ""), errors)
+
+    def _creation_errors(self, kind: Kind, given: Object) -> list[FieldError]:
+        strategy = kind.strategy
+
+        def of_metadata() -> list[FieldError]:
+            return rules.validate(
+                given["metadata"],
+                namespaced=kind.namespaced,
+                name_problems=strategy.name_problems,
+                standard_finalizers=_takes_known_finalizers(kind),
+            )
+
+        if strategy.metadata_last:
+            return strategy.validate(given) or of_metadata()
+        return of_metadata() + strategy.validate(given)
+
+    def _name(self, served: Served, namespace: str, meta: Object) -> None:
+        prefix = meta.get("generateName", "")
+        if meta.get("name") or not prefix:
+            return
+        for _ in range(_GENERATED_TRIES):
+            meta["name"] = prefix[:58] + self._source.suffix()
+            if self.store.get(served.storage, namespace, meta["name"]) is None:
+                return
+
+    # --- changing ---
+
+    def update(
+        self, served: Served, namespace: str, name: str, change: Callable[[Object], Object], write: Write
+    ) -> Stored:
+        """Puts what `change` makes of the stored object in its place."""
+        before = self.stored(served, namespace, name)
+        old = _read(before)
+        new = change(deepcopy(old))
+        kind, strategy = served.kind, served.kind.strategy
+        _check_version(kind, name, new["metadata"], old["metadata"])
+        _carry_over(new["metadata"], old["metadata"])
+        strategy.default(new)
+        new = write.owners.note(old, new)
+        new["metadata"]["generation"] = old["metadata"].get("generation")
+        if write.subresource == "status":
+            strategy.prepare_status(new, old)
+        else:
+            self._admission.admit_update(served, new, old)
+            self._allocate(served, new, old, write)
+            strategy.prepare_update(new, old)
+        if new["metadata"]["generation"] is None:
+            del new["metadata"]["generation"]
+        elif strategy.has_generation and _spec(kind, new) != _spec(kind, old):
+            new["metadata"]["generation"] = old["metadata"]["generation"] + 1
+        errors = rules.validate_update(
+            new["metadata"],
+            old["metadata"],
+            namespaced=kind.namespaced,
+            standard_finalizers=_takes_known_finalizers(kind),
+        )
+        if write.subresource == "status":
+            errors += strategy.validate_status(new, old)
+        else:
+            errors += strategy.validate_update(new, old)
+        if errors:
+            raise status.invalid(kind, name, errors)
+        return self._replace(served, new, before, dry_run=write.dry_run)
+
+    def rewrite(self, served: Served, before: Stored, new: Object, *, dry_run: bool = False) -> Stored:
+        """Stores a change that the server itself makes: a binding, a deletion that has begun."""
+        return self._replace(served, new, before, dry_run=dry_run)
+
+    def _replace(self, served: Served, new: Object, before: Stored, *, dry_run: bool) -> Stored:
+        new["metadata"]["resourceVersion"] = str(before.version)
+        old = _read(before)
+        new = managers.settled(new, old)
+        if new == old:
+            return before
+        shown = self._stored(served, new, before.version)
+        if dry_run:
+            return shown
+        if _is_over(served.kind, new):
+            self._remove(served, new)
+            # answered with the version that it had
+            return shown
+        return self._put(served, new)
+
+    # --- deleting ---
+
+    def check_preconditions(self, served: Served, namespace: str, name: str, asked: Deletion) -> None:
+        _check_preconditions(served.kind, self.stored(served, namespace, name), asked)
+
+    def delete(self, served: Served, namespace: str, name: str, asked: Deletion) -> tuple[Stored, bool]:
+        """Deletes an object, or marks it as being deleted; returns it, and whether it is gone."""
+        kind, strategy = served.kind, served.kind.strategy
+        before = self.stored(served, namespace, name)
+        _check_preconditions(kind, before, asked)
+        self._admission.check_delete(kind, name)
+        doomed = _read(before)
+        meta = doomed["metadata"]
+        leaving = "deletionTimestamp" in meta
+        if strategy.prepare_delete is not None:
+            doomed = strategy.prepare_delete(doomed, self._source.now())
+            meta = doomed["metadata"]
+        changed = self._mark(kind, doomed, asked)
+        finalizers = _finalizers(kind, doomed, asked)
+        changed = changed or finalizers != meta.get("finalizers", [])
+        _set_finalizers(meta, finalizers)
+        if not leaving and strategy.has_generation and "deletionTimestamp" in meta:
+            meta["generation"] = meta.get("generation", 0) + 1
+        is_over = _is_over(kind, doomed)
+        if asked.dry_run:
+            return self._stored(served, doomed, before.version), is_over
+        if is_over and strategy.grace_seconds is None and not leaving:
+            # nobody sees it being deleted: it goes as it was
+            self._remove(served, _read(before))
+            return before, True
+        stored = self._put(served, doomed) if changed else before
+        if is_over:
+            self._remove(served, doomed)
+        return stored, is_over
+
+    def _mark(self, kind: Kind, doomed: Object, asked: Deletion) -> bool:
+        """Says on the object that it is being deleted, and until when; whether that is news."""
+        meta, now = doomed["metadata"], self._source.now()
+        if _is_namespace(kind):
+            if "deletionTimestamp" in meta:
+                return False
+            meta["deletionTimestamp"] = stamp(now)
+            doomed.setdefault("status", {})["phase"] = "Terminating"
+            return True
+        grace = 0
+        if kind.strategy.grace_seconds is not None:
+            grace = kind.strategy.grace_seconds(doomed, asked.grace_seconds)
+        if "deletionTimestamp" not in meta:
+            meta["deletionTimestamp"] = stamp(now + grace)
+            meta["deletionGracePeriodSeconds"] = grace
+            return True
+        granted = meta.get("deletionGracePeriodSeconds", 0)
+        if asked.grace_seconds is None or grace >= granted:
+            return False
+        ends = seconds(meta["deletionTimestamp"]) - granted + grace
+        if ends < now:
+            ends, grace = now, min(grace, 1)
+        meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = stamp(ends), grace
+        return True
+
+    # --- storing ---
+
+    def _put(self, served: Served, new: Object) -> Stored:
+        version = self.store.version + 1
+        new["metadata"]["resourceVersion"] = str(version)
+        stored = self._stored(served, new, version)
+        self.store.put(served.storage, stored)
+        return stored
+
+    def _remove(self, served: Served, last: Object) -> None:
+        version = self.store.version + 1
+        last["metadata"]["resourceVersion"] = str(version)
+        self.store.delete(served.storage, self._stored(served, last, version))
+
+    def _stored(self, served: Served, new: Object, version: int) -> Stored:
+        meta = new["metadata"]
+        return Stored(
+            namespace=meta.get("namespace", ""),
+            name=meta["name"],
+            uid=meta["uid"],
+            version=version,
+            data=_encode(new),
+            labels=meta.get("labels", {}),
+            fields=served.kind.strategy.selectable(new),
+        )
+
+
+def _read(stored: Stored) -> Object:
+    found: Object = _decode(stored.data)
+    return found
+
+
+def _spec(kind: Kind, document: Object) -> Object:
+    """All but what changes without a new generation."""
+    aside = ("metadata", "status") if kind.has_status or kind.is_built_in else ("metadata",)
+    return {name: value for name, value in document.items() if name not in aside}
+
+
+def _takes_known_finalizers(kind: Kind) -> bool:
+    return kind.is_built_in and not kind.strategy.any_finalizer
+
+
+def _is_namespace(kind: Kind) -> bool:
+    return kind.name == "Namespace" and not kind.group
+
+
+def _is_over(kind: Kind, document: Object) -> bool:
+    """It is being deleted, and nothing holds it any more."""
+    meta = document["metadata"]
+    if "deletionTimestamp" not in meta or meta.get("finalizers") or meta.get("deletionGracePeriodSeconds"):
+        return False
+    # the finalizers that hold a namespace stand in its spec
+    return not (_is_namespace(kind) and document["spec"].get("finalizers"))
+
+
+# --- conditions of a write ---
+
+
+def _check_version(kind: Kind, name: str, new: Object, old: Object) -> None:
+    given = new.get("resourceVersion", "")
+    if not given and kind.strategy.needs_version:
+        raise status.needs_version(kind, name)
+    if given and given != old["resourceVersion"]:
+        raise status.conflict(kind, name, status.CHANGED)
+
+
+def _carry_over(new: Object, old: Object) -> None:
+    """What a client may leave out, and what only the server changes."""
+    for field in ("uid", "creationTimestamp", "namespace", "name", "generateName"):
+        if field not in new and field in old:
+            new[field] = old[field]
+    if "deletionTimestamp" in old:
+        new["deletionTimestamp"] = old["deletionTimestamp"]
+        if "deletionGracePeriodSeconds" in old:
+            new.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+    new["resourceVersion"] = old["resourceVersion"]
+    new.pop("selfLink", None)
+
+
+def _check_preconditions(kind: Kind, stored: Stored, asked: Deletion) -> None:
+    why = ""
+    if asked.uid and asked.uid != stored.uid:
+        why = (
+            f"the UID in the precondition ({asked.uid}) does not match the UID in record ({stored.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+    elif asked.version and asked.version != str(stored.version):
+        why = (
+            f"the ResourceVersion in the precondition ({asked.version}) does not match the ResourceVersion in record "
+            f"({stored.version}). The object might have been modified"
+        )
+    if why:
+        message = f'Operation cannot be fulfilled on {kind.name} "{stored.name}": {why}'
+        details = {"name": stored.name, "group": kind.group, "kind": kind.name}
+        raise status.Refusal(409, "Conflict", message, details={key: text for key, text in details.items() if text})
+
+
+# --- finalizers ---
+
+
+def _finalizers(kind: Kind, doomed: Object, asked: Deletion) -> list[str]:
+    """Those that the object has, with the one that says what is to become of what it owns."""
+    current: list[str] = doomed["metadata"].get("finalizers", [])
+    policy = asked.policy
+    if not policy:
+        if ORPHAN in current or FOREGROUND in current:
+            return current
+        policy = "Orphan" if kind.strategy.orphans else "Background"
+    wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)
+    kept = [name for name in current if name not in (ORPHAN, FOREGROUND) or name == wanted]
+    return kept if wanted is None or wanted in kept else [*kept, wanted]
+
+
+def _set_finalizers(meta: Object, finalizers: list[str]) -> None:
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)

@@ -1,0 +1,58 @@
+"""Whose the fields of an object are, as a write leaves them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from muster.api.times import stamp
+from muster.local.registry import Served
+from muster.local.schema import apply
+from muster.local.schema.fields import Fields, of_names
+from muster.local.schema.shapes import Object
+
+_STATUS = of_names("status")
+_SPEC = of_names("spec")
+_ALL_BUT_STATUS = of_names("metadata", "spec")
+_SPEC_OF_PODS = of_names("spec", "metadata.deletionTimestamp", "metadata.ownerReferences")
+
+
+class Owners(Protocol):
+    """Keeps metadata.managedFields."""
+
+    def note(self, old: Object | None, new: Object) -> Object:
+        """The new object with its owners, as admission is about to see it."""
+
+
+class Noted:
+    """What a create, an update or a patch changes becomes its manager's."""
+
+    def __init__(self, served: Served, *, manager: str, now: float, subresource: str) -> None:
+        self._target = target(served, subresource)
+        self._manager = manager
+        self._now = stamp(now)
+
+    def note(self, old: Object | None, new: Object) -> Object:
+        return apply.update(old, new, target=self._target, manager=self._manager, now=self._now)
+
+
+class Applied:
+    """An apply has seen to it itself."""
+
+    def note(self, old: Object | None, new: Object) -> Object:
+        return new
+
+
+def target(served: Served, subresource: str) -> apply.Target:
+    kind = served.kind
+    reset: Fields = {}
+    if subresource == "status":
+        reset = _SPEC
+        if kind.resource == "pods":
+            reset = _SPEC_OF_PODS
+        elif served.is_custom or kind.name == "PodGroup":
+            reset = _ALL_BUT_STATUS
+    elif kind.has_status:
+        reset = _STATUS
+    return apply.Target(
+        api_version=kind.api_version, shape=served.shape, subresource=subresource, reset=reset, empty=served.empty
+    )

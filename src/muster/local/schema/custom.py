@@ -1,0 +1,265 @@
+"""Custom kinds: shapes from a CustomResourceDefinition's schema, and what is done to objects by them.
+
+    root = shape(version["schema"]["openAPIV3Schema"])
+    normalise(parsed, root)          unknown fields out (`prune`), metadata as in any kind
+    default(obj, root)               what was left out and has a default
+    rules.validate(obj, root)        what is wrong with it
+
+Schemas are structural, as the API server demands of them.  A shape keeps what else its schema says in `limits`, by the
+words of OpenAPI, with shapes where those hold schemas.  Rules in CEL (x-kubernetes-validations) are accepted and not
+evaluated.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import msgspec
+
+from muster.local.schema import exact, load
+from muster.local.schema.gotext import compact_json
+from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
+
+__all__ = ["METADATA", "default", "is_custom", "is_embedded", "prune", "shape"]
+
+METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+_HEAD = ("apiVersion", "kind", "metadata")
+_BASES = {"string": Base.STRING, "integer": Base.INT64, "number": Base.NUMBER, "boolean": Base.BOOLEAN}
+_LISTS_OF_SCHEMAS = ("allOf", "anyOf", "oneOf")
+# what a shape has in other places, or nobody reads
+_ELSEWHERE = frozenset({"properties", "items", "additionalProperties", "title", "example"})
+_EMBEDDED = "x-kubernetes-embedded-resource"
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_OPEN = "x-kubernetes-preserve-unknown-fields"
+_NOTHING = Shape(base=Base.ANY, name="nothing")
+"""Where `additionalProperties: true` says no more: scalars stay, fields of objects do not."""
+
+
+def shape(schema: Object | None) -> Shape:
+    """Of a whole object: what the schema declares, and metadata as all kinds have it."""
+    root = _shape(schema or {})
+    declared = {name: root.fields[name].shape for name in _HEAD if name in root.fields}
+    fields = {"apiVersion": _string_field(), "kind": _string_field(), "metadata": _metadata_field()}
+    return msgspec.structs.replace(
+        root,
+        base=Base.STRUCT,
+        fields={**root.fields, **fields},
+        # a definition may limit names, say, which rules must see
+        limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True},
+    )
+
+
+def is_custom(root: Shape) -> bool:
+    """Whether a shape is that of a custom kind's objects."""
+    return "root" in root.limits
+
+
+def is_embedded(made: Shape) -> bool:
+    """Whether its values are objects with a kind and metadata of their own."""
+    return _EMBEDDED in made.limits
+
+
+def default(value: Any, made: Shape) -> None:
+    """Sets what was left out, or is null and may not be, and has a default."""
+    if isinstance(value, dict):
+        for name, field in made.fields.items():
+            if field.default is not msgspec.UNSET and (
+                name not in value or (value[name] is None and not field.shape.nullable)
+            ):
+                value[name] = copy.deepcopy(field.default)
+        for name, item in value.items():
+            inner = _inner(made, name)
+            if inner is not None and not (name in _HEAD and is_embedded(made)):
+                value[name] = _defaulted(item, inner)
+    elif isinstance(value, list) and made.base is Base.LIST and made.items is not None:
+        value[:] = [_defaulted(item, made.items) for item in value]
+
+
+def _defaulted(value: Any, made: Shape) -> Any:
+    if value is None and not made.nullable and "default" in made.limits:
+        value = copy.deepcopy(made.limits["default"])
+    default(value, made)
+    return value
+
+
+# --- pruning --------------------------------------------------------------------------------------
+
+
+def prune(tree: Any, value: Any, root: Shape) -> exact.Outcome:
+    """An object without what its schema does not know, and which fields those were; `tree` tells of repeated ones.
+
+    Named in this order: repeated fields, unknown ones of metadata, all others by their names, those of the metadata of
+    embedded objects.
+    """
+    pruner = _Pruner()
+    metadata = value.get("metadata")
+    meta = exact.read({} if metadata is None else metadata, load.shapes()[METADATA])
+    if meta.error:
+        return exact.Outcome(None, error=meta.error)
+    made = pruner.value(value, root, "")
+    if pruner.error:
+        return exact.Outcome(None, error=pruner.error)
+    made["metadata"] = meta.value
+    ours = [line.replace(' field "', ' field "metadata.', 1) for line in meta.strict]
+    unknown = [f'unknown field "{path}"' for path in [*sorted(pruner.unknown), *sorted(pruner.unknown_inside)]]
+    return exact.Outcome(made, strict=[*_repeated(tree, ""), *ours, *unknown])
+
+
+class _Pruner:
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self.unknown_inside: list[str] = []
+        """In the metadata of embedded objects."""
+        self.error = ""
+
+    def value(self, value: Any, made: Shape | None, path: str, *, keeping: bool = False) -> Any:
+        """A copy; `keeping`: what is not known is not lost, either."""
+        keeping = keeping or (made is not None and made.open)
+        if isinstance(value, dict):
+            return self._object(value, made, path, keeping)
+        if isinstance(value, list):
+            items = made.items if made is not None and made.base is Base.LIST else None
+            return [self.value(item, items, f"{path}[{index}]", keeping=keeping) for index, item in enumerate(value)]
+        return _number(value)
+
+    def _object(self, value: Object, made: Shape | None, path: str, keeping: bool) -> Object:
+        result = {}
+        for name, item in value.items():
+            inner = f"{path}.{name}" if path else name
+            if made is not None and is_embedded(made) and name in _HEAD:
+                result[name] = self._head(name, item, made, path)
+                continue
+            known = None if made is None else _inner(made, name)
+            if known is None and not keeping:
+                self.unknown.append(inner)
+            elif known is None:
+                result[name] = _numbers(item)
+            elif item is not None or known.nullable or "default" in known.limits or known is _NOTHING:
+                result[name] = self.value(item, None if known is _NOTHING else known, inner)
+        return result
+
+    def _head(self, name: str, item: Any, made: Shape, path: str) -> Any:
+        """Of an embedded object; that of the whole is looked after elsewhere."""
+        if "root" in made.limits:
+            return item
+        if name != "metadata":
+            if not isinstance(item, str):
+                self._wrong(f"{path}.{name}", item, "must be a string")
+            return item
+        outcome = exact.read(item, load.shapes()[METADATA])
+        if outcome.error:
+            self._wrong(f"{path}.{name}", item, outcome.error)
+        prefix = f"{path}.{name}."
+        self.unknown_inside += [prefix + line.split('"', 1)[1].rstrip('"') for line in outcome.strict]
+        return outcome.value
+
+    def _wrong(self, path: str, item: Any, why: str) -> None:
+        self.error = self.error or f"{path}: Invalid value: {compact_json(item)}: {why}"
+
+
+def _repeated(tree: Any, path: str) -> list[str]:
+    """Fields that come twice, in the order of the text."""
+    found = []
+    if isinstance(tree, exact.Pairs):
+        seen = set()
+        for name, item in tree:
+            inner = f"{path}.{name}" if path else name
+            if name in seen:
+                found.append(f'duplicate field "{inner}"')
+            seen.add(name)
+            found += _repeated(item, inner)
+    elif isinstance(tree, list):
+        for index, item in enumerate(tree):
+            found += _repeated(item, f"{path}[{index}]")
+    return list(dict.fromkeys(found))
+
+
+def _inner(made: Shape, name: str) -> Shape | None:
+    """What a field of an object is."""
+    if name in made.fields:
+        return made.fields[name].shape
+    return made.items if made.base is Base.MAP else None
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return _number(value)
+
+
+def _number(value: Any) -> Any:
+    """As it is written again: 1.0 is 1, and what no int64 holds is a float."""
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return float(value)
+    if type(value) is float and math.isfinite(value) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+
+
+def _shape(schema: Object) -> Shape:
+    made = Shape(
+        base=_base(schema),
+        nullable=bool(schema.get("nullable")),
+        open=bool(schema.get(_OPEN)),
+        atomic=schema.get("x-kubernetes-map-type") == "atomic",
+        enum=tuple(schema.get("enum") or ()),
+        limits=_limits(schema),
+        list_type=ListType(schema.get("x-kubernetes-list-type", "atomic")),
+        keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()),
+    )
+    if made.base is Base.STRUCT:
+        required = schema.get("required") or ()
+        made.fields = {
+            name: _field(inner, required=name in required) for name, inner in (schema.get("properties") or {}).items()
+        }
+        if made.limits.get(_EMBEDDED):
+            made.fields["metadata"] = _metadata_field()
+    elif made.base is Base.MAP:
+        more = schema["additionalProperties"]
+        made.items = _shape(more) if isinstance(more, dict) else _NOTHING
+    elif made.base is Base.LIST and isinstance(schema.get("items"), dict):
+        made.items = _shape(schema["items"])
+    return made
+
+
+def _base(schema: Object) -> Base:
+    if schema.get(_INT_OR_STRING):
+        return Base.INT_OR_STRING
+    kind = schema.get("type", "")
+    if kind in _BASES:
+        return _BASES[kind]
+    if kind == "array" or (not kind and "items" in schema):
+        return Base.LIST
+    if schema.get("additionalProperties") and not schema.get("properties"):
+        return Base.MAP
+    return Base.STRUCT if kind == "object" or "properties" in schema else Base.ANY
+
+
+def _limits(schema: Object) -> Object:
+    limits = {name: value for name, value in schema.items() if name not in _ELSEWHERE and value is not None}
+    for name in _LISTS_OF_SCHEMAS:
+        if name in limits:
+            limits[name] = [_shape(each) for each in limits[name]]
+    if "not" in limits:
+        limits["not"] = _shape(limits["not"])
+    return limits
+
+
+def _field(schema: Object, *, required: bool) -> Field:
+    return Field(shape=_shape(schema), required=required, default=schema.get("default", msgspec.UNSET))
+
+
+def _string_field() -> Field:
+    return Field(shape=Shape(base=Base.STRING))
+
+
+def _metadata_field() -> Field:
+    return Field(shape=load.shapes()[METADATA])

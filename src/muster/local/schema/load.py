@@ -1,0 +1,127 @@
+"""The shapes of the built-in kinds, from package data that `make schema` reads off a real API server.
+
+kubernetes.json has a line for each struct: {"a": 1 if atomic, "f": {field: facts}}.  Facts that say nothing are left
+out:
+
+    t   what the value is: a base, [] (list) or {} (map) before what it holds, : before the name of a struct
+    g   its Go type, where that is not what `t` makes one expect
+    n   number in protobuf             i   embedded struct it comes from, in Go      m   that one's number in protobuf
+    p   a pointer in Go                k   always there                             r   required
+    d   default                        e   allowed values                           a   atomic (maps)
+    l   list type, lk its keys         mk  merge key of strategic merge patch        s   its strategies
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
+
+__all__ = ["SCHEMA", "SCHEMA_OR_BOOL", "SCHEMA_OR_LIST", "SCHEMA_OR_STRINGS", "known_kinds", "shapes", "version"]
+
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis."
+_PREFIXES = {"apiextensions": _EXTENSIONS, "meta": "io.k8s.apimachinery.pkg.apis."}
+
+SCHEMA = f"{_EXTENSIONS}apiextensions.v1.JSONSchemaProps"
+SCHEMA_OR_BOOL = f"{SCHEMA}OrBool"
+SCHEMA_OR_LIST = f"{SCHEMA}OrArray"
+SCHEMA_OR_STRINGS = f"{SCHEMA}OrStringArray"
+_CHOICES = {"schema-or-bool": SCHEMA_OR_BOOL, "schema-or-list": SCHEMA_OR_LIST, "schema-or-strings": SCHEMA_OR_STRINGS}
+_GO_TYPES = {
+    "boolean": "bool",
+    "number": "float64",
+    "bytes": "[]uint8",
+    "quantity": "resource.Quantity",
+    "int-or-string": "intstr.IntOrString",
+    "time": "v1.Time",
+    "micro-time": "v1.MicroTime",
+}
+
+
+def shapes() -> dict[str, Shape]:
+    """All structs, by the names that the OpenAPI document gives them: io.k8s.api.core.v1.Pod."""
+    return _loaded()
+
+
+def known_kinds() -> dict[str, frozenset[str]]:
+    """By apiVersion, all kinds that the real API server can read, served here or not."""
+    return _known_kinds()
+
+
+def version() -> str:
+    """The Kubernetes version that all of this is from: 1.37.1."""
+    return str(_document()["kubernetes"])
+
+
+@cache
+def _document() -> Object:
+    text = resources.files("muster.local.schema").joinpath("kubernetes.json").read_bytes()
+    document: Object = json.loads(text)
+    return document
+
+
+@cache
+def _known_kinds() -> dict[str, frozenset[str]]:
+    return {version: frozenset(kinds) for version, kinds in _document()["kinds"].items()}
+
+
+@cache
+def _loaded() -> dict[str, Shape]:
+    lines: dict[str, Object] = {_full(name): line for name, line in _document()["types"].items()}
+    # all are there before any gets its fields: they refer to each other, and to themselves
+    made = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
+    for name, line in lines.items():
+        made[name].fields = {each: _field(facts, made) for each, facts in line["f"].items()}
+    return made
+
+
+def _full(name: str) -> str:
+    return _PREFIXES.get(name.partition(".")[0], "io.k8s.api.") + name
+
+
+def _field(facts: Object, structs: dict[str, Shape]) -> Field:
+    return Field(
+        shape=_shape(facts["t"], facts, structs),
+        required="r" in facts,
+        default=facts.get("d", msgspec.UNSET),
+        pointer="p" in facts,
+        kept="k" in facts,
+        merge_key=facts.get("mk", ""),
+        strategies=tuple(facts.get("s", ())),
+        number=facts.get("n", 0),
+        go_type=facts.get("g") or _go_type(facts["t"]),
+        inline=facts.get("i", ""),
+        inline_number=facts.get("m", 0),
+    )
+
+
+def _shape(kind: str, facts: Object, structs: dict[str, Shape]) -> Shape:
+    if kind.startswith(":"):
+        return structs[_full(kind[1:])]
+    if kind.startswith("[]"):
+        return Shape(
+            base=Base.LIST,
+            items=_shape(kind[2:], {}, structs),
+            list_type=ListType(facts.get("l", "atomic")),
+            keys=tuple(facts.get("lk", ())),
+        )
+    if kind.startswith("{}"):
+        return Shape(base=Base.MAP, items=_shape(kind[2:], {}, structs), atomic="a" in facts)
+    if kind in _CHOICES:
+        return Shape(base=Base.ANY, name=_CHOICES[kind], items=structs[SCHEMA])
+    return Shape(base=Base(kind), enum=tuple(facts.get("e", ())))
+
+
+def _go_type(kind: str) -> str:
+    """The Go type that goes without saying, as Go's errors name it."""
+    if kind.startswith("[]"):
+        return f"[]{_go_type(kind[2:])}"
+    if kind.startswith("{}"):
+        return f"map[string]{_go_type(kind[2:])}"
+    if kind.startswith(":"):
+        return ".".join(kind.split(".")[-2:])
+    return _GO_TYPES.get(kind, kind)

@@ -1,0 +1,108 @@
+"""The API server without I/O: a request in, an answer or a stream out."""
+
+from __future__ import annotations
+
+import hmac
+import traceback
+from copy import deepcopy
+
+import msgspec
+import structlog
+
+from muster.local import reviews, routes, status
+from muster.local.admission import Admission
+from muster.local.definitions import Definitions
+from muster.local.documents import Documents
+from muster.local.kinds import rows
+from muster.local.kinds.kind import Kind
+from muster.local.objects import Objects, Source, Write
+from muster.local.owners import Noted
+from muster.local.reading import Lists
+from muster.local.registry import Registry, Served
+from muster.local.routes import Route
+from muster.local.schema.shapes import Object
+from muster.local.store import Store
+from muster.local.verbs import Verbs
+from muster.local.watching import Watches
+from muster.local.wire import TEXT, Answer, Request, Stream
+
+_log = structlog.get_logger()
+_encode = msgspec.json.Encoder().encode
+
+LARGEST_BODY = 3 << 20
+"""Kubernetes' own limit."""
+_HEALTH = ("/healthz", "/livez", "/readyz")
+
+
+class Server:
+    """Serves one store.  Whoever has the token may do everything, all others nothing but ask for its health."""
+
+    def __init__(self, store: Store, registry: Registry, source: Source, *, token: str) -> None:
+        self._token = token.encode()
+        self._source = source
+        self._registry = registry
+        self.watches = Watches()
+        self._objects = Objects(store, Admission(store), source)
+        self._verbs = Verbs(
+            self._objects, Lists(store), self.watches, source, budgets=_find(registry, rows.DISRUPTION_BUDGET)
+        )
+        self._documents = Documents(registry)
+        self._definitions = Definitions(store, registry, self._objects, _find(registry, rows.DEFINITION), source)
+
+    def handle(self, request: Request) -> Answer | Stream:
+        """Never raises: what goes wrong in here is the server's fault, and is answered and logged as such."""
+        try:
+            return self._handle(request)
+        except status.Refusal as refusal:
+            return _refused(refusal)
+        except Exception as error:
+            # not with exc_info: the schema of all kinds would be shown as somebody's local variable
+            trace = "".join(traceback.format_exception(error))
+            _log.error("a request failed", method=request.method, path=request.path, trace=trace)
+            return _refused(status.internal(f"{type(error).__name__}: {error}"))
+
+    def _handle(self, request: Request) -> Answer | Stream:
+        if request.path in _HEALTH:
+            return Answer(code=200, body=b"ok", content_type=TEXT)
+        if not hmac.compare_digest(request.token.encode(), self._token):
+            raise status.unauthorized()
+        if len(request.body) > LARGEST_BODY:
+            raise status.too_large(LARGEST_BODY)
+        route = routes.parse(request.path)
+        found = self._about_objects(request, route) if route is not None else self._documents.find(request)
+        if found is not None:
+            return found
+        group = routes.group_of(request.path)
+        if group is not None and self._registry.is_built_in(group):
+            raise status.no_such_resource()
+        return Answer(code=404, body=b"404 page not found\n", content_type=TEXT)
+
+    def _about_objects(self, request: Request, route: Route) -> Answer | Stream | None:
+        if request.acts_as:
+            # as the one user who may do everything it would have rights that it wants to be without
+            raise status.nobody_else(request.acts_as)
+        if reviews.concerns(route):
+            return reviews.answer(request, route)
+        served = self._registry.find(route.group, route.version, route.plural)
+        if served is None:
+            return None
+        answer = self._verbs.answer(request, route, served)
+        self._definitions.settle()
+        return answer
+
+    def ensure(self, kind: Kind, document: Object) -> None:
+        """Makes an object that every cluster has, if it is not there."""
+        served = _find(self._registry, kind)
+        if self._objects.store.get(served.storage, "", document["metadata"]["name"]) is None:
+            owners = Noted(served, manager="kube-apiserver", now=self._source.now(), subresource="")
+            self._objects.create(served, "", deepcopy(document), Write(owners=owners))
+
+
+def _find(registry: Registry, kind: Kind) -> Served:
+    found = registry.find(kind.group, kind.version, kind.plural)
+    assert found is not None, kind.resource
+    return found
+
+
+def _refused(refusal: status.Refusal) -> Answer:
+    return Answer(code=refusal.code, body=_encode(refusal.status), retry_after=refusal.retry_after)

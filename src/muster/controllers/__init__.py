@@ -1,1 +1,6 @@
-"""What a cluster's own controllers do for Kubernetes' PodGroups, done for custom ones."""
+"""Kubernetes' own controllers for clusters that have none, as cores without I/O on one driver; and group protection.
+
+manager     all of them together          driver   between cores and a cluster
+desk        what cores have in common     shelf    objects as they are known
+protection  for custom PodGroups: used by the scheduler itself
+"""

@@ -1,0 +1,146 @@
+"""All controllers of a cluster, together on one driver.
+
+async with Client(...) as client:
+    await Manager(client, clock=time.time, names=suffixes(random.Random())).run()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from muster.api.wire import Wire
+from muster.controllers.accounts import Accounts
+from muster.controllers.budgets import Budget, Budgets
+from muster.controllers.discovery import Discovery, Served
+from muster.controllers.driver import Core, Driver, Kind
+from muster.controllers.garbage import Garbage
+from muster.controllers.group_protection import GroupProtection
+from muster.controllers.job_objects import Job
+from muster.controllers.job_pods import Names
+from muster.controllers.job_ttl import FinishedJobs
+from muster.controllers.jobs import Jobs
+from muster.controllers.namespaces import Namespaces
+from muster.controllers.nodes import GRACE_SECONDS, NodeLifecycle
+from muster.controllers.objects import (
+    JOBS,
+    NAMESPACES,
+    POD_GROUPS,
+    SERVICE_ACCOUNTS,
+    WORKLOADS,
+    Bare,
+    Lease,
+    Namespace,
+    Node,
+    Pod,
+    PodGroup,
+    Workload,
+)
+from muster.controllers.pod_garbage import PodGarbage
+from muster.controllers.taints import TaintEvictions
+from muster.kube.client import Client
+from muster.kube.resources import DISRUPTION_BUDGETS, LEASES, NODES, PODS, Resource
+from muster.local import kubelets
+
+_DEFINITIONS = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+_TYPES: dict[Resource, type[Wire]] = {
+    PODS: Pod,
+    NODES: Node,
+    LEASES: Lease,
+    JOBS: Job,
+    NAMESPACES: Namespace,
+    DISRUPTION_BUDGETS: Budget,
+    WORKLOADS: Workload,
+    POD_GROUPS: PodGroup,
+}
+"""As what a kind is read; all others by what all objects have.  One type a kind: each is read once for all."""
+
+_ALWAYS_SERVED = ("", "batch", "coordination.k8s.io", "policy")
+"""API groups of which a server that says that it has none is not believed."""
+
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def suffixes(chance: Random) -> Names:
+    """Five characters, as the API server adds them to names."""
+    return lambda: "".join(chance.choices(_LETTERS, k=5))
+
+
+class Manager:
+    """Runs the Job, garbage, namespace, account, budget, node and group controllers until it is cancelled."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Callable[[], float],
+        names: Names,
+        groups: bool = True,
+        nodes: bool = True,
+        grace_seconds: float = GRACE_SECONDS,
+    ) -> None:
+        self.driver = Driver(client, clock=clock)
+        attach_all(self.driver, names=names, groups=groups, nodes=nodes, grace_seconds=grace_seconds)
+
+    async def run(self) -> None:
+        await self.driver.run()
+
+
+def attach_all(
+    driver: Driver, *, names: Names, groups: bool = True, nodes: bool = True, grace_seconds: float = GRACE_SECONDS
+) -> None:
+    """Attaches all controllers to a driver, on which others may work, too.
+
+    groups         PodGroups are served: Jobs get theirs, and those in use are protected.
+    nodes          Watches over nodes' leases, too; leave it out where nobody renews them.
+    grace_seconds  A node that is silent for so long is lost.
+    """
+
+    def attach(core: Core, *resources: Resource) -> None:
+        driver.attach(core, [_kind(resource) for resource in resources])
+
+    grouped = (WORKLOADS, POD_GROUPS) if groups else ()
+    attach(Jobs(names=names, groups=groups), JOBS, PODS, *grouped)
+    attach(FinishedJobs(), JOBS)
+    attach(Namespaces(), NAMESPACES)
+    attach(Accounts(), NAMESPACES, SERVICE_ACCOUNTS)
+    if groups:
+        attach(GroupProtection(), POD_GROUPS, PODS)
+    if nodes:
+        attach(NodeLifecycle(grace_seconds=grace_seconds), NODES, LEASES, PODS)
+        attach(TaintEvictions(), NODES, PODS)
+        attach(PodGarbage(), NODES, PODS)
+    budgets, garbage = Budgets(), Garbage()
+    attach(budgets, DISRUPTION_BUDGETS, PODS)
+    attach(Discovery(_Kinds(driver, garbage, budgets).served), _DEFINITIONS)
+
+
+def attach_kubelets(driver: Driver, *, lease_seconds: float = kubelets.LEASE_SECONDS) -> None:
+    """Attaches simulated kubelets for all nodes of a cluster."""
+    core = kubelets.Kubelets(lease_seconds=lease_seconds)
+    driver.attach(core, [Kind(NODES, kubelets.Node), Kind(PODS, kubelets.Pod)])
+
+
+class _Kinds:
+    """Has the garbage collector read all kinds that are served, whichever come and go."""
+
+    def __init__(self, driver: Driver, garbage: Garbage, budgets: Budgets) -> None:
+        self._driver = driver
+        self._garbage = garbage
+        self._budgets = budgets
+        self._followed: set[Resource] = set()
+
+    def served(self, served: Served) -> None:
+        self._garbage.serve(served.watched)
+        self._budgets.serve(served.deletable)
+        now = set(served.watched)
+        self._driver.attach(self._garbage, [_kind(one) for one in served.watched if one not in self._followed])
+        # what others read, too, is theirs
+        self._driver.detach([_kind(one) for one in self._followed - now if one not in _TYPES])
+        self._followed = now
+
+
+def _kind(resource: Resource) -> Kind:
+    return Kind(resource, _TYPES.get(resource, Bare), optional=resource.group not in _ALWAYS_SERVED)

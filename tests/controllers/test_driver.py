@@ -1,0 +1,432 @@
+"""The driver between controllers and a server: on an event loop with virtual time, over a wire that may break."""
+
+import asyncio
+import itertools
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
+import pytest
+
+from muster.api.calls import Create, Delete, Done, Look, Lost, Patch, Refused, Replace, Say
+from muster.base.errors import ApiError, Unreachable
+from muster.controllers.driver import Driver, Kind, _collection
+from muster.controllers.job_objects import Job
+from muster.controllers.jobs import Jobs
+from muster.controllers.objects import JOBS, Bare, Pod
+from muster.kube.resources import NODES, PODS, Resource
+from muster.local import kubelets
+from tests.controllers.world import START, World
+
+pytestmark = pytest.mark.looptime
+
+MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+
+
+class Server(World):
+    """A World that is reached through a client, as a driver wants it."""
+
+    def __init__(self):
+        super().__init__()
+        self.lag = 0.0
+        """Seconds by which watches are late."""
+        self.mute = False
+        """Watches tell nothing."""
+        self.before = self.after = lambda method, path: None
+        """May give an error to be raised before a request is carried out, or after."""
+        self.requests = []
+        self._watches = {}
+        self._origin = asyncio.get_running_loop().time()
+
+    def clock(self):
+        return START + asyncio.get_running_loop().time() - self._origin
+
+    async def request(self, method, path, *, query=None, body=None, content_type="application/json", seconds=30):
+        self.now = self.clock()
+        self.requests.append((method, path))
+        await asyncio.sleep(0.001)
+        if (error := self.before(method, path)) is not None:
+            raise error
+        answer = self._answer(method, path, body, content_type)
+        if (error := self.after(method, path)) is not None:
+            raise error
+        if isinstance(answer, Refused):
+            raise ApiError(answer.message, code=answer.code, reason=answer.reason)
+        if query is not None and "limit" in query:
+            listed = msgspec.json.decode(answer.data)
+            listed["metadata"] = {"resourceVersion": str(self._version or 1)}
+            return msgspec.json.encode(listed)
+        return answer.data
+
+    def _answer(self, method, path, body, content_type):
+        document = msgspec.json.decode(body) if body else {}
+        match method:
+            case "GET":
+                return self._do(Look(path=path))
+            case "POST":
+                return self._do(Create(path=path, body=document))
+            case "PUT":
+                return self._do(Replace(path=path, body=document))
+            case "PATCH":
+                return self._do(Patch(path=path, body=document, strategic="strategic" in content_type))
+            case "DELETE":
+                uid = document.get("preconditions", {}).get("uid", "")
+                grace = document.get("gracePeriodSeconds")
+                return self._do(Delete(path=path, uid=uid, grace_seconds=grace))
+
+    @asynccontextmanager
+    async def stream(self, path, *, query, seconds):
+        queue = asyncio.Queue()
+        self._watches.setdefault(path, []).append(queue)
+
+        async def pieces():
+            while (event := await queue.get()) is not None:
+                at, line = event
+                await asyncio.sleep(max(0.0, at - asyncio.get_running_loop().time()))
+                yield line
+
+        try:
+            yield pieces()
+        finally:
+            self._watches[path].remove(queue)
+
+    def cut(self, path):
+        """Ends all watches of a kind."""
+        for queue in self._watches.get(path, ()):
+            queue.put_nowait(None)
+
+    def _show(self, where, document):
+        new = "resourceVersion" not in document["metadata"]
+        super()._show(where, document)
+        self._send(where, "ADDED" if new else "MODIFIED", document)
+
+    def _remove(self, where, key):
+        document = self.objects[where][key]
+        self._version += 1
+        document["metadata"]["resourceVersion"] = str(self._version)
+        super()._remove(where, key)
+        self._send(where, "DELETED", document)
+
+    def _send(self, where, kind, document):
+        at = asyncio.get_running_loop().time() + self.lag
+        line = msgspec.json.encode({"type": kind, "object": document}) + b"\n"
+        for queue in self._watches.get(where, ()) if not self.mute else ():
+            queue.put_nowait((at, line))
+
+
+class Scripted:
+    """A core that makes the calls that it is told to, and remembers what it is told."""
+
+    def __init__(self, *calls):
+        self.calls = list(calls)
+        self.told = []
+        self.answers = []
+        self.next_at = None
+
+    def seen(self, where, thing):
+        self.told.append(("seen", thing.metadata.name, thing.metadata.resource_version))
+
+    def gone(self, where, thing):
+        self.told.append(("gone", thing.metadata.name))
+
+    def work(self, now):
+        calls, self.calls = self.calls, []
+        return calls
+
+    def answered(self, call, answer, now):
+        self.answers.append(answer)
+
+    def names(self):
+        """What is known to be there, by what was told."""
+        there = {}
+        for word, name, *_ in self.told:
+            if word == "seen":
+                there[name] = True
+            else:
+                there.pop(name, None)
+        return sorted(there)
+
+
+@asynccontextmanager
+async def running(server, *cores):
+    driver = Driver(server, clock=server.clock)
+    for core, kinds in cores:
+        driver.attach(core, kinds)
+    task = asyncio.create_task(driver.run())
+    await asyncio.wait_for(driver.ready.wait(), 60)
+    try:
+        yield driver
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def config(name="m"):
+    return Create(path="/api/v1/namespaces/team/configmaps", body={"metadata": {"name": name}, "data": {}}, told=True)
+
+
+WATCHES_MAPS = [Kind(MAPS, Bare)]
+
+
+# --- a whole Job ---
+
+
+def job(**spec):
+    label = {"batch.kubernetes.io/controller-uid": "uid-j"}
+    template = {
+        "metadata": {"labels": label, "annotations": {"muster.dev/run-seconds": "5"}},
+        "spec": {"restartPolicy": "Never", "nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+    }
+    filled = {"parallelism": 2, "completions": 6, "selector": {"matchLabels": label}, "template": template}
+    return {"metadata": {"name": "j"}, "spec": {**filled, **spec}, "status": {}}
+
+
+async def play(server, *, seconds=120):
+    names = (f"{number:05}" for number in itertools.count())
+    server.create(NODES, kubelets.node_document("n", now=server.clock()))
+    server.create(JOBS, job(), uid="uid-j")
+    most = 0
+    controllers = (
+        (kubelets.Kubelets(), [Kind(NODES, kubelets.Node), Kind(PODS, kubelets.Pod)]),
+        (Jobs(names=names.__next__, groups=False), [Kind(JOBS, Job), Kind(PODS, Pod)]),
+    )
+    async with running(server, *controllers):
+        for _ in range(seconds * 4):
+            await asyncio.sleep(0.25)
+            active = [pod for pod in server.all(PODS) if pod["status"]["phase"] in ("Pending", "Running")]
+            most = max(most, len(active))
+    status = server.get(JOBS, "j")["status"]
+    assert [one["type"] for one in status["conditions"]] == ["SuccessCriteriaMet", "Complete"]
+    assert (status["succeeded"], status["failed"]) == (6, 0)
+    return most
+
+
+async def test_a_job_runs_to_its_end():
+    server = Server()
+    assert await play(server) == 2
+    assert len(server.all(PODS)) == 6
+
+
+async def test_a_watch_that_lags_makes_no_pod_twice():
+    server = Server()
+    server.lag = 7.0
+    assert await play(server, seconds=300) == 2
+    assert len(server.all(PODS)) == 6
+
+
+async def test_answers_that_are_lost_make_no_pod_twice():
+    server = Server()
+    numbers = itertools.count()
+    server.after = lambda method, path: Unreachable("cut") if method != "GET" and next(numbers) % 3 == 0 else None
+    assert await play(server, seconds=300) == 2
+    assert len(server.all(PODS)) == 6
+
+
+async def test_watches_that_break_make_no_difference():
+    server = Server()
+
+    async def saw():
+        while True:
+            await asyncio.sleep(1.3)
+            server.cut(PODS.path())
+            server.cut(JOBS.path())
+
+    sawing = asyncio.create_task(saw())
+    assert await play(server, seconds=300) == 2
+    sawing.cancel()
+    assert len(server.all(PODS)) == 6
+
+
+# --- calls ---
+
+
+@pytest.mark.parametrize(
+    ("call", "request_made"),
+    [
+        (config(), ("POST", "/api/v1/namespaces/team/configmaps")),
+        (
+            Patch(path="/api/v1/namespaces/team/configmaps/x", body={}),
+            ("PATCH", "/api/v1/namespaces/team/configmaps/x"),
+        ),
+        (
+            Replace(path="/api/v1/namespaces/team/configmaps/x", body={}),
+            ("PUT", "/api/v1/namespaces/team/configmaps/x"),
+        ),
+        (Delete(path="/api/v1/namespaces/team/configmaps/x"), ("DELETE", "/api/v1/namespaces/team/configmaps/x")),
+        (Look(path="/api/v1/namespaces/team/configmaps/x"), ("GET", "/api/v1/namespaces/team/configmaps/x")),
+    ],
+)
+async def test_each_call_is_a_request(call, request_made):
+    server = Server()
+    server.create(MAPS, {"metadata": {"name": "x"}, "data": {}})
+    core = Scripted(call)
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(1)
+    assert request_made in server.requests
+    assert [type(answer) for answer in core.answers] == [Done]
+
+
+async def test_own_writes_are_seen_at_once_and_once():
+    server = Server()
+    server.lag = 5.0
+    core = Scripted(config())
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(1)
+        assert core.told == [("seen", "m", "1")]
+        await asyncio.sleep(10)
+        assert core.told == [("seen", "m", "1")]
+
+
+async def test_a_refusal_is_an_answer():
+    server = Server()
+    core = Scripted(Patch(path="/api/v1/namespaces/team/configmaps/none", body={}))
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(1)
+    assert core.answers == [Refused(code=404, reason="NotFound", message="team/none not found")]
+
+
+async def test_a_busy_server_is_asked_again():
+    server = Server()
+    core = Scripted(config())
+    busy = iter(range(3))
+    server.before = lambda method, path: (
+        ApiError("busy", code=429, retry_after=2.0) if method == "POST" and next(busy, None) is not None else None
+    )
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(5)
+        assert core.answers == []
+        await asyncio.sleep(2)
+        assert isinstance(core.answers[0], Done)
+
+
+async def test_an_object_whose_making_was_not_answered_is_not_made_twice():
+    server = Server()
+    core = Scripted(config())
+    cuts = iter(range(2))
+    server.after = lambda method, path: (
+        Unreachable("cut") if method == "POST" and next(cuts, None) is not None else None
+    )
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(10)
+    [answer] = core.answers
+    assert msgspec.json.decode(answer.data)["metadata"]["name"] == "m"
+    assert core.names() == ["m"]
+
+
+async def test_a_change_that_was_not_answered_is_not_repeated():
+    server = Server()
+    server.create(MAPS, {"metadata": {"name": "m"}, "data": {}})
+    core = Scripted(Patch(path="/api/v1/namespaces/team/configmaps/m", body={"data": {"a": "b"}}))
+    server.after = lambda method, path: Unreachable("cut") if method == "PATCH" else None
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(10)
+    assert core.answers == [Lost("cut")]
+    assert len([one for one in server.requests if one[0] == "PATCH"]) == 1
+
+
+async def test_an_object_that_went_while_nobody_watched_is_asked_after():
+    server = Server()
+    core = Scripted()
+    async with running(server, (core, WATCHES_MAPS)) as driver:
+        # made and gone, and no watch ever knew of it
+        server.mute = True
+        core.calls = [config()]
+        driver.wake()
+        await asyncio.sleep(1)
+        assert core.names() == ["m"]
+        server.vanish(MAPS, "m")
+        await asyncio.sleep(60)
+        assert core.names() == []
+
+
+async def test_what_is_said_is_written_and_counted():
+    server = Server()
+    said = Say(component="c", kind="ConfigMap", api_version="v1", name="m", namespace="team", reason="R", message="why")
+    core = Scripted(said, said)
+    async with running(server, (core, WATCHES_MAPS)) as driver:
+        await asyncio.sleep(1)
+        [event] = server.all(Resource("", "v1", "events", "Event"))
+        assert (event["reason"], event["count"]) == ("R", 2)
+        server.objects["/api/v1/events"].clear()
+        core.calls = [said]
+        driver.wake()
+        await asyncio.sleep(1)
+        [event] = server.all(Resource("", "v1", "events", "Event"))
+        assert event["count"] == 1, "it was gone, so it is said anew"
+    assert core.answers == []
+
+
+# --- cores ---
+
+
+async def test_a_core_with_a_bug_does_not_stop_the_others():
+    server = Server()
+    bad, good = Scripted(), Scripted(config())
+    bad.work = lambda now: 1 / 0
+    async with running(server, (bad, WATCHES_MAPS), (good, WATCHES_MAPS)):
+        bad.work = lambda now: []
+        await asyncio.sleep(1)
+    assert len(good.answers) == 1
+
+
+async def test_a_core_is_woken_when_its_time_has_come():
+    server = Server()
+    core = Scripted()
+    times = []
+
+    def work(now):
+        times.append(now - START)
+        core.next_at = now + 10 if len(times) < 4 else None
+        return []
+
+    core.work = work
+    async with running(server, (core, WATCHES_MAPS)):
+        await asyncio.sleep(60)
+    assert [round(time) for time in times[-4:]] == [0, 10, 20, 30]
+
+
+async def test_kinds_may_come_and_go_while_it_runs():
+    server = Server()
+    server.create(MAPS, {"metadata": {"name": "m"}, "data": {}})
+    core = Scripted()
+    async with running(server, (core, [])) as driver:
+        assert core.told == []
+        driver.attach(core, WATCHES_MAPS)
+        await asyncio.sleep(1)
+        assert core.names() == ["m"]
+        driver.detach(WATCHES_MAPS)
+        await asyncio.sleep(1)
+        assert core.names() == []
+        driver.attach(core, WATCHES_MAPS)
+        await asyncio.sleep(1)
+        assert core.names() == ["m"]
+
+
+async def test_a_core_that_comes_late_is_told_what_others_know():
+    server = Server()
+    server.create(MAPS, {"metadata": {"name": "m"}, "data": {}})
+    first, late = Scripted(), Scripted()
+    async with running(server, (first, WATCHES_MAPS)) as driver:
+        driver.attach(late, WATCHES_MAPS)
+        assert late.names() == ["m"]
+        assert len([one for one in server.requests if one[0] == "GET"]) == 1, "read once for both"
+
+
+@pytest.mark.parametrize(
+    ("path", "where"),
+    [
+        ("/api/v1/namespaces/team/pods", "/api/v1/pods"),
+        ("/api/v1/namespaces/team/pods/p", "/api/v1/pods"),
+        ("/api/v1/namespaces/team/pods/p/status", "/api/v1/pods"),
+        ("/api/v1/nodes/n", "/api/v1/nodes"),
+        ("/api/v1/nodes/n/status", "/api/v1/nodes"),
+        ("/api/v1/namespaces", "/api/v1/namespaces"),
+        ("/api/v1/namespaces/team", "/api/v1/namespaces"),
+        ("/api/v1/namespaces/team/status", "/api/v1/namespaces"),
+        ("/api/v1/namespaces/team/finalize", "/api/v1/namespaces"),
+        ("/apis/batch/v1/namespaces/team/jobs/j/status", "/apis/batch/v1/jobs"),
+        ("/apis/scheduling.k8s.io/v1/priorityclasses/p", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+    ],
+)
+def test_a_path_tells_its_kind(path, where):
+    assert _collection(path) == where

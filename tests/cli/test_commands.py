@@ -159,7 +159,7 @@ def test_the_version(muster):
 def test_help_says_where_to_start(muster, arguments):
     result = muster(*arguments)
     assert result.exit_code == 0
-    assert "muster simulate scenarios/demo.yaml" in result.stdout
+    assert "muster demo" in result.stdout
     assert "simulate" in result.stdout
     assert "replay" in result.stdout
 

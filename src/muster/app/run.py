@@ -79,6 +79,8 @@ class Muster:
         self._ticking = ticking
         self._clock = never_back(clock, ticking=ticking)
         self._stop = asyncio.Event()
+        self.leads = asyncio.Event()
+        """It has read the cluster, and decides."""
         self._settled: Callable[[], None] = lambda: None
         """Called when the cluster was read and the work begins."""
         self._tasks: list[asyncio.Task[Any]] = []
@@ -179,6 +181,7 @@ class Muster:
             measure=self._metrics,
         )
         self._settled()
+        self.leads.set()
         await scheduler.run()
 
     async def _first_read(self, informers: Informers) -> None:

@@ -10,10 +10,13 @@ import click
 
 from muster import __version__
 from muster.base.errors import KubeconfigError, KubeError, MusterError
+from muster.cli.demo import demo
 from muster.cli.install import install
+from muster.cli.node import node
 from muster.cli.replay import replay
 from muster.cli.run import run
 from muster.cli.simulate import simulate
+from muster.cli.up import up
 
 FAILED = 1
 """Exit status: what was asked for did not come out as it should."""
@@ -53,7 +56,7 @@ def _leave(message: str, status: int = BAD_INPUT) -> NoReturn:
     cls=_Command,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start here: muster simulate scenarios/demo.yaml",
+    epilog="Start here: muster demo",
 )
 @click.version_option(__version__, prog_name="muster", message="%(prog)s %(version)s")
 @click.pass_context
@@ -70,6 +73,9 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+main.add_command(demo)
+main.add_command(up)
+main.add_command(node)
 main.add_command(run)
 main.add_command(install)
 main.add_command(simulate)

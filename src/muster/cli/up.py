@@ -1,0 +1,108 @@
+"""`muster up`: a whole little cluster, until Ctrl-C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from muster.app.up import Cluster, Wanted
+
+_FOLDER = Path("~/.muster")
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=_FOLDER,
+    help="Where its data, its log and its kubeconfig are.  [default: ~/.muster]",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Of the API server.  [default: 7443, or any if it is taken]"
+)
+@click.option("--nodes", type=click.IntRange(0, 5000), default=3, show_default=True, help="How many nodes.")
+@click.option("--node-cpu", default="8", show_default=True, metavar="QUANTITY", help="Of each node.")
+@click.option("--node-memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Of each node.")
+@click.option("--node-gpu", type=click.IntRange(0), default=0, show_default=True, help="nvidia.com/gpu of each node.")
+@click.option("--node-label", "node_labels", multiple=True, metavar="K=V", help="On each node; may be given again.")
+@click.option("--ephemeral", is_flag=True, help="Keep everything in memory.")
+@click.option(
+    "--no-scheduler", is_flag=True, help="Without Muster: pods stay where they are until somebody binds them."
+)
+@click.option("--no-kubelets", is_flag=True, help="Without nodes: register your own, and play their kubelets.")
+def up(**flags: Any) -> int:
+    """Start a whole little cluster: API server, nodes, controllers and the scheduler.
+
+    It speaks the Kubernetes API, listens on this machine only, and runs no containers: pods are simulated.
+    Ctrl-C stops it; the next `muster up` finds everything as it was.
+
+    \b
+    Examples:
+      muster up
+      muster up --nodes 20 --node-gpu 8 --node-label pool=train
+      muster up --ephemeral --dir /tmp/try
+    """
+    import asyncio
+
+    from muster.app import logs
+
+    logs.configure(level="warning")
+    return asyncio.run(_run(_wanted(flags)))
+
+
+def _wanted(flags: dict[str, Any]) -> Wanted:
+    from muster.app.up import Wanted
+    from muster.base.quantity import nanos
+
+    labels = {}
+    for label in flags["node_labels"]:
+        key, equals, value = label.partition("=")
+        if not key or not equals:
+            raise click.BadParameter(f"'{label}' is not KEY=VALUE", param_hint="--node-label")
+        labels[key] = value
+    for name in ("node_cpu", "node_memory"):
+        nanos(flags[name])
+    return Wanted(
+        folder=flags["folder"].expanduser(),
+        port=flags["port"],
+        nodes=flags["nodes"],
+        node_cpu=flags["node_cpu"],
+        node_memory=flags["node_memory"],
+        node_gpu=flags["node_gpu"],
+        node_labels=labels,
+        ephemeral=flags["ephemeral"],
+        scheduler=not flags["no_scheduler"],
+        kubelets=not flags["no_kubelets"],
+    )
+
+
+async def _run(wanted: Wanted) -> int:
+    import asyncio
+    import signal
+
+    from muster.app.up import up
+
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with up(wanted, say=lambda words: click.echo(f"{words} ...", err=True)) as cluster:
+        _tell(cluster)
+        stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
+        await asyncio.wait([stopping, cluster.failed], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        click.echo("stopping ...", err=True)
+        if cluster.failed.done():
+            cluster.failed.result()
+    return 0
+
+
+def _tell(cluster: Cluster) -> None:
+    nodes = f"{cluster.nodes} node{'' if cluster.nodes == 1 else 's'}"
+    click.echo(f"Muster is up: {nodes}, Kubernetes API on https://127.0.0.1:{cluster.port}. Ctrl-C stops it.")
+    click.echo("\nIn another terminal:\n")
+    click.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
+    click.echo("  kubectl get nodes")

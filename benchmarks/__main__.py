@@ -6,9 +6,10 @@ import subprocess
 import sys
 
 from benchmarks import engine, preemption
+from benchmarks.local import server
 from benchmarks.report import machine
 
-BENCHMARKS = {**engine.BENCHMARKS, **preemption.BENCHMARKS}
+BENCHMARKS = {**engine.BENCHMARKS, **preemption.BENCHMARKS, **server.BENCHMARKS}
 
 
 def main() -> None:

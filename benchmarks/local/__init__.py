@@ -1,0 +1,1 @@
+"""The embedded API server beside the real one: creates, binds, watchers, lists, memory."""

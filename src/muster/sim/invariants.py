@@ -208,7 +208,8 @@ class Invariants:
         if self._binds.held or self._binds.doubtful:
             # where others bind without knowing of ours, nodes need not shrink to be too small
             full = {name for name, place in self.room_left().items() if min(place.room.values()) < 0}
-            if self._binds.review(gangs, shrunk=self._excused | full):
+            # one bind that is given up may leave too few for the others of its gang
+            while self._binds.review(gangs, shrunk=self._excused | full):
                 gangs = self._reading.gangs()
         scene = Scene(self._world, self._reading, gangs, broken=self._fences.broken, patience=self._patience)
         for uid, placement in self._binds.doubtful.items():

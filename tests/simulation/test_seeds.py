@@ -24,6 +24,7 @@ SEEDS = {
     1794754604233: "the room was free at once, and nobody told the gang that waited for it",
     1794755228650: "a gang whose victims had left did not find the places that were kept for it",
     1794759798120: "members were denied for good while the last one was on its way, and that one was kept",
+    1794759804094: "a member that fits beside those that others make way for was told that no node refuses it",
 }
 
 

@@ -10,7 +10,7 @@ from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
 from muster.engine.intake import MEMBERS_LOST
-from muster.engine.verdicts import Outcome, Verdict, fit_error, left_of, members_held, members_missing, summary
+from muster.engine.verdicts import Verdict, fit_error, left_of, members_held, members_missing, summary
 from muster.gangs.model import Aspect
 
 UNSCHEDULABLE = "Unschedulable"
@@ -141,10 +141,9 @@ class Status:
         }
         reason = gang.declared.fitting_reason if gang.declared else UNSCHEDULABLE
         for batch in trial.batches:
-            fitting, others = batch.placed, batch.unplaced
-            if verdict.outcome is Outcome.PREEMPTING:
-                fitting = [pod for pod in batch.pods if pod.kept]
-                others = [pod for pod in batch.pods if not pod.kept]
+            # room is kept for those that must have it: beside them others may fit that need not
+            fitting = batch.placed + [pod for pod in batch.unplaced if pod.kept]
+            others = [pod for pod in batch.unplaced if not pod.kept]
             self.pods_wait(fitting, f"pod group is unschedulable, {message}", reason=reason)
             self.pods_wait(others, refusals[batch.pod_class])
 

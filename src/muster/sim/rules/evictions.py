@@ -159,7 +159,7 @@ class Evictions:
                     "priority", f"{ref.pod} (priority {priority}) is evicted for {unit.key} ({unit.priority})"
                 )
             gang = scene.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
-            whole = gang is not None and gang.goes_whole
+            whole = gang is not None and (gang.goes_whole or self._lost_its_minimum(gang, scene))
             found.setdefault(unit_of(pod) if whole else key_of(pod), set()).add(ref.uid)
             if gang is not None and whole:
                 left = [p for p in gang.members if self._stays(p, scene, decision)]
@@ -168,6 +168,14 @@ class Evictions:
                         "gang in part", f"{key_of(left[0])} stays, {ref.pod} of the same gang is evicted"
                     )
         return found
+
+    def _lost_its_minimum(self, gang: Gang, scene: Scene) -> bool:
+        """Another scheduler's, which has not said that it started, and cannot any more after this batch."""
+        if not gang.foreign or gang.group is None or gang.has_started:
+            return False
+        stayed = [pod for pod in gang.members if pod.metadata.deletion_timestamp is None]
+        evicted = [pod for pod in stayed if pod.metadata.uid in scene.takers.keys() & scene.leaving]
+        return gang.bound - len(evicted) < gang.minimum
 
     def _stranded(self, pod: Pod) -> bool:
         """Where its gang goes whole, even a pod on a lost node goes."""

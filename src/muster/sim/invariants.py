@@ -281,7 +281,9 @@ class Invariants:
         if unit is not None:
             nodes = {placement.node for placement in decision.pods}
             unsure = self._mixed | self._binds.refused | scene.shaken
-            self._passes.bound(unit, nodes, scene, unsure=unsure, sure=not uids <= again and not nodes <= own)
+            # members that stay behind take nothing from anybody
+            passer = unit._replace(pods=pods)
+            self._passes.bound(passer, nodes, scene, unsure=unsure, sure=not uids <= again and not nodes <= own)
         self._evictions.bound(decision.unit)
 
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:

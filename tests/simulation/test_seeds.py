@@ -25,6 +25,7 @@ SEEDS = {
     1794755228650: "a gang whose victims had left did not find the places that were kept for it",
     1794759798120: "members were denied for good while the last one was on its way, and that one was kept",
     1794759804094: "a member that fits beside those that others make way for was told that no node refuses it",
+    1794759825691: "a gang that evicted others for some of its members did not take the room that was free at once",
 }
 
 

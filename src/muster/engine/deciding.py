@@ -235,6 +235,9 @@ class Decider:
             trial = self._search.find(gang, self._ground(unit, blocked))
             if not trial.lacking and not self.eviction.pending:
                 return self._take(unit, trial)
+            if not trial.lacking:
+                # what fits now is its own as soon as others have been told to leave for the rest
+                self._cluster.stirred[unit.key] = None
         held = gang.bound + gang.binding
         verdict = self._explainer.verdict(
             gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked

@@ -147,6 +147,15 @@ class Bypass:
             return True
         return entry.needed == needed and entry.classes == tuple(sorted(gang.classes, key=lambda c: c.order))
 
+    def moves(self, unit: Unit) -> None:
+        """Its place in the queue may be another: who was behind it perhaps stands before it now."""
+        entry = self.waiting.get(unit.key)
+        if entry is not None and entry.order != unit.order:
+            self._forget(entry)
+            entry.order = unit.order
+            self._release(entry.holds, None)
+            self._put(entry, entry.holds)
+
     def leaves(self, key: str) -> None:
         """It is being bound, went, or may not be decided: it holds nothing."""
         entry = self.waiting.get(key)
@@ -225,13 +234,6 @@ class Bypass:
         if unit.mends or (unit.pod is not None and unit.pod.lasting):
             # what runs of it may never end without it; and what belongs to a node is no competition
             return None
-        own = self.waiting.get(unit.key)
-        if own is not None and own.order != unit.order:
-            self._forget(own)
-            own.order = unit.order
-            # others may stand before it now
-            self._release(own.holds, None)
-            self._put(own, own.holds)
         holding = self._holding if self._holding is not None else self._prove()
         before = bisect_left(holding, unit.order, key=_order)
         return self._held_from(demand_of(unit), holding[:before]) if before else None

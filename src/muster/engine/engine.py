@@ -286,10 +286,15 @@ class Engine:
             if same and not _more_to_choose_from(gang, parked):
                 return
         elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
-            unit.order = order
+            self._reorder(unit, order)
             return
-        unit.order = order
+        self._reorder(unit, order)
         self._line.enqueue(unit)
+
+    def _reorder(self, unit: Unit, order: Order) -> None:
+        unit.order = order
+        # it may be long before it is tried: what is held for it is held from those behind it now
+        self._decider.bypass.moves(unit)
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""

@@ -181,6 +181,8 @@ class Invariants:
         self._evictions.review(self._candidates(scene), scene.gangs)
         self._check_room(scene)
         for gang in scene.gangs.values():
+            if self._undone_without_a_word(gang):
+                self._binds.undone(gang)
             self._check_half_bound(gang, scene)
         for unit in scene.waiting:
             if not self._reading.exact(unit):
@@ -440,6 +442,13 @@ class Invariants:
                 raise BrokenRuleError("over-commit", f"{name} lacks {short}")
             if _collisions(place.ports) and self._alone:
                 raise BrokenRuleError("ports", f"{name} has a host port twice: {sorted(place.ports)}")
+
+    def _undone_without_a_word(self, gang: Gang) -> bool:
+        """Denied for good once more: nothing of it is to be released, and what there is to say it says already."""
+        told = any(said is not None and said.reason == ERROR for said in (gang.said, gang.below))
+        if not told or gang.started or (gang.running and not gang.holds_partial):
+            return False
+        return self._binds.denied_for_good(gang) and not self._binds.unanswered(gang)
 
     def _check_half_bound(self, gang: Gang, scene: Scene) -> None:
         if gang.group is None:

@@ -126,6 +126,11 @@ class OpenBinds:
         spare = gang.present - gang.minimum
         return self._world.now - since[spare] if 0 <= spare < len(since) else 0.0
 
+    def unanswered(self, gang: Gang) -> bool:
+        """Whether members are on their way, as far as the engine may know."""
+        doubtful = (pod.metadata.uid in self.doubtful and pod.metadata.uid in self._in_a_row for pod in gang.candidates)
+        return bool(gang.binding) or any(doubtful)
+
     def undone(self, gang: Gang) -> None:
         """The gang is released: its members are tried anew, as if for the first time."""
         for pod in gang.members:

@@ -17,7 +17,7 @@ from muster.engine.intake import MEMBERS_LOST, Intake
 from muster.engine.queue import Timers
 from muster.engine.status import FELL, PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
-from muster.gangs.model import BelowMinimum
+from muster.gangs.model import BelowMinimum, Subset
 
 RETRY = "retry bind"
 DENIAL = "denied long enough"
@@ -234,8 +234,12 @@ class Binding:
         if declared is None or gang.started:
             return False
         hopeless = [pod for pod in gang.candidates.values() if _denied_for_good(pod, now)]
+        # who was on its way to a node that is gone comes back
+        astray = [
+            pod for pod in gang.members.values() if pod.stage is Stage.BINDING and pod.stranded and not pod.leaving
+        ]
         enough = all(
-            gang.of(subset.name).present - sum(pod.subset == subset.name for pod in hopeless) >= subset.minimum
+            gang.of(subset.name).present + _of(subset, astray) - _of(subset, hopeless) >= subset.minimum
             for subset in declared.subsets
         )
         if not hopeless or enough:
@@ -270,6 +274,10 @@ class Binding:
         if members:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in members)
             self._decisions.append(Release(gang.key, refs, reason, message))
+
+
+def _of(subset: Subset, pods: list[PodState]) -> int:
+    return sum(pod.subset == subset.name for pod in pods)
 
 
 def _denied_for_good(pod: PodState, now: float) -> bool:

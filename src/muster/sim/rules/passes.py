@@ -87,11 +87,13 @@ class Passes:
         # what runs of a gang may never end without the rest of it
         sure = sure and not (unit.gang is not None and (unit.gang.partial or unit.gang.below_minimum))
         for passed in (*scene.waiting, *scene.rest.values()):
-            if passed.gang is None or not _lacks(passed.gang) or not passed.pods or passed.key == unit.key:
+            # one that loses members in this batch may lack what it had, and have the right of return
+            shaken = passed.key in scene.shaken
+            if passed.gang is None or not (shaken or _lacks(passed.gang)) or not passed.pods or passed.key == unit.key:
                 continue
             before, count = passed.order < unit.order, self._count(passed, scene)
             useful = nodes & self._reading.usable(passed, lasting)
-            if not (before or count.went_first) or not useful:
+            if not (before or count.went_first or shaken) or not useful:
                 continue
             count.perhaps += 1
             counts = before and sure and passed.key not in unsure and passed.key not in scene.rest
@@ -119,9 +121,10 @@ class Passes:
         left = scene.places(perhaps=True, kept=lambda keep: True)
         held: set[str] = set()
         for before in scene.waiting:
-            if before.order >= unit.order:
-                break
-            if before.gang is None or not _lacks(before.gang):
+            shaken = before.key in scene.shaken and before.key != unit.key
+            if before.order >= unit.order and not shaken:
+                continue
+            if before.gang is None or not (shaken or _lacks(before.gang)):
                 continue
             count = self._count(before, scene)
             # one more may have passed while it was being bound

@@ -479,7 +479,9 @@ class Engine:
             preemption = self._decider.preemption
             unit.hopeful = preemption.may_evict(unit, self._now)
             may_evict = not waits and unit.hopeful
-            rests_until = unit.rests_until if may_evict else 0.0
+            # nothing but time may let others be evicted for it again
+            lapses_at = unit.forgets_at(after=self._profile.preemption.lapse_seconds)
+            rests_until = unit.rests_until if unit.hopeful else lapses_at
             self._line.park(unit, tried.wants, tried.room_for, may_evict=may_evict, rests_until=rests_until)
         elif unit.gang is None:
             del self._units[unit.key]

@@ -133,7 +133,9 @@ class Line:
         self._waiting.park(unit, wants, room_for)
         # spread by name, so that units refused together do not come back together
         spread = crc32(unit.name.encode()) / 2**32
-        again_at = rests_until if rests_until > self.now else self.now + self._backoff.flush * (1 + spread)
+        again_at = self.now + self._backoff.flush * (1 + spread)
+        if rests_until > self.now:
+            again_at = min(again_at, rests_until)
         self._timers.set(again_at, UNIT, key=unit.key, ticket=unit.ticket)
         if may_evict:
             if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:

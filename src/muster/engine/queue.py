@@ -114,6 +114,12 @@ class Unit(msgspec.Struct, gc=False, eq=False):
             state.refusals = 0
         return rounds or refusals
 
+    def forgets_at(self, *, after: float) -> float:
+        """When the first of what was in vain will not count any more; 0 if nothing was."""
+        state = self.gang or self._the_pod
+        counted = ((state.rounds, state.last_round), (state.refusals, state.refused_at))
+        return min((at + after for times, at in counted if times), default=0.0)
+
     @property
     def bind_error(self) -> str:
         """What a refused bind of its pods was answered; "" if none was."""

@@ -172,11 +172,14 @@ class Engine:
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
-        if gang is not None and gang.has_started and (gang.rounds or gang.refusals):
+        unit = self._units.get(gang.key) if gang is not None else None
+        if gang is None or unit is None or not (unit.failures or gang.rounds or gang.refusals):
+            return
+        if gang.started:
+            unit.failures = 0
             gang.gets_what_it_wanted()
-            unit = self._units.get(gang.key)
-            if unit is not None and unit.where is Where.WAITING:
-                # others may be evicted for the rest of it again
+            if unit.where in (Where.WAITING, Where.BACKOFF):
+                # it need not wait any longer, and others may be evicted for the rest of it again
                 self._line.enqueue(unit)
 
     def _stir(self) -> None:

@@ -30,6 +30,7 @@ SEEDS = {
     1794761720257: "a gang was undone for a denial, although a member was only on its way to a node that was gone",
     1794762929280: "nobody told a pod that others may be evicted for it again, since what was in vain is long ago",
     1794763392361: "a gang backed off for binds that were denied long before others of it succeeded",
+    1794762930254: "a gang that waited for its victims lost what it had, and nobody counted who passed it",
 }
 
 

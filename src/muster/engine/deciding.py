@@ -230,6 +230,9 @@ class Decider:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
+            if room is Room.KEPT:
+                # it may have lost what it had when room was kept for more
+                self._stands_in_line(unit, gang, trial)
             return tried
         if room is Room.MADE:
             trial = self._search.find(gang, self._ground(unit, blocked))
@@ -242,14 +245,18 @@ class Decider:
         verdict = self._explainer.verdict(
             gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked
         )
+        self._stands_in_line(unit, gang, trial)
+        verdict = self._as_it_is(unit, verdict)
+        self._status.gang_refused(gang, trial, verdict)
+        return self._refusal(unit, verdict, trial)
+
+    def _stands_in_line(self, unit: Unit, gang: GangState, trial: Trial) -> None:
+        """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""
         if lacking := sum(self._rule.shortfall(gang, {}).values()):
             # one that is impossible holds nothing, but nodes may come
             self.bypass.waits(unit, trial.wants(), lacking)
         else:
             self.bypass.leaves(unit.key)
-        verdict = self._as_it_is(unit, verdict)
-        self._status.gang_refused(gang, trial, verdict)
-        return self._refusal(unit, verdict, trial)
 
     def _still_waits(self, unit: Unit, trial: Trial, room: Room) -> Tried | None:
         """Nothing is new: it is not known yet whom to evict, or who was evicted is still leaving."""

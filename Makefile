@@ -46,8 +46,8 @@ bench: .venv/.installed ## Run the benchmarks (ONLY="big-gang gang-preemption")
 bench-kube: .venv/.installed control-plane ## Compare with kube-scheduler on a real API server (ONLY=preemption)
 	@$(BIN)/python -m benchmarks.kube $(ONLY)
 
-demo: .venv/.installed ## Watch gangs being scheduled in a simulated cluster
-	@$(BIN)/muster simulate scenarios/demo.yaml
+demo: .venv/.installed ## Watch gangs being scheduled on a little cluster, for half a minute
+	@$(BIN)/muster demo
 
 # fewest: one version of each package on every Python, so that all of them decide the same.
 lock: .venv/.installed ## Remake requirements.lock (LOCK_ARGS=--upgrade for newer versions)

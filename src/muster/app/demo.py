@@ -35,6 +35,8 @@ class Gang(msgspec.Struct, frozen=True):
 
     name: str
     minimum: int
+    pods: int
+    """That are there, in any state."""
     bound: int
     running: int
     ended: int
@@ -133,6 +135,7 @@ class Stage:
         return Gang(
             name=name,
             minimum=policy.min_count if policy else 1,
+            pods=len(pods),
             bound=sum(bool(pod.spec.node_name) for pod in live),
             running=sum(pod.status.phase == "Running" for pod in live),
             ended=len(pods) - len(live),

@@ -160,6 +160,8 @@ def _gangs(view: View) -> RenderableType:
 
 
 def _state(gang: Gang) -> str:
+    if not gang.pods:
+        return "evicted, none of its pods is left"
     if gang.ended and not gang.bound:
         return f"done, {gang.ended} pods"
     if gang.bound:

@@ -51,7 +51,7 @@ class Happened(msgspec.Struct, frozen=True):
     now: Stored
     before: Stored | None
     frames: dict[str, bytes] = {}
-    """The event as it is sent, by its kind; made once for all who watch."""
+    """The event as it is sent, by its kind; made once for all who watch when it happens."""
 
 
 class Log(Protocol):
@@ -169,4 +169,6 @@ class Store:
     def _publish(self, happened: Happened) -> Happened:
         for told in tuple(self._watchers.get(happened.storage, ())):
             told(happened)
+        # those who come later are few: to keep all events ready for them would double what the history takes
+        happened.frames.clear()
         return happened

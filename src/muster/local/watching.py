@@ -88,6 +88,7 @@ class Watch:
                 return
             for happened in missed:
                 self._note(happened)
+                happened.frames.clear()
         # what was there may be as large as it is
         self._gathered = 0
         self._store.watch(self._served.storage, self._hear)

@@ -56,6 +56,7 @@ def up(**flags: Any) -> int:
 
 def _wanted(flags: dict[str, Any]) -> Wanted:
     from muster.app.up import Wanted
+    from muster.base.errors import QuantityError
     from muster.base.quantity import nanos
 
     labels = {}
@@ -65,7 +66,10 @@ def _wanted(flags: dict[str, Any]) -> Wanted:
             raise click.BadParameter(f"'{label}' is not KEY=VALUE", param_hint="--node-label")
         labels[key] = value
     for name in ("node_cpu", "node_memory"):
-        nanos(flags[name])
+        try:
+            nanos(flags[name])
+        except QuantityError as error:
+            raise click.BadParameter(str(error), param_hint=f"--{name.replace('_', '-')}") from error
     return Wanted(
         folder=flags["folder"].expanduser(),
         port=flags["port"],

@@ -2,115 +2,24 @@
 
 import asyncio
 import itertools
-from contextlib import asynccontextmanager, suppress
 
 import msgspec
 import pytest
 
 from muster.api.calls import Create, Delete, Done, Look, Lost, Patch, Refused, Replace, Say
 from muster.base.errors import ApiError, Unreachable
-from muster.controllers.driver import Driver, Kind, _collection
+from muster.controllers.driver import Kind, _collection
 from muster.controllers.job_objects import Job
 from muster.controllers.jobs import Jobs
 from muster.controllers.objects import JOBS, Bare, Pod
 from muster.kube.resources import NODES, PODS, Resource
 from muster.local import kubelets
-from tests.controllers.world import START, World
+from tests.controllers.server import Server, running
+from tests.controllers.world import START
 
 pytestmark = pytest.mark.looptime
 
 MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-
-
-class Server(World):
-    """A World that is reached through a client, as a driver wants it."""
-
-    def __init__(self):
-        super().__init__()
-        self.lag = 0.0
-        """Seconds by which watches are late."""
-        self.mute = False
-        """Watches tell nothing."""
-        self.before = self.after = lambda method, path: None
-        """May give an error to be raised before a request is carried out, or after."""
-        self.requests = []
-        self._watches = {}
-        self._origin = asyncio.get_running_loop().time()
-
-    def clock(self):
-        return START + asyncio.get_running_loop().time() - self._origin
-
-    async def request(self, method, path, *, query=None, body=None, content_type="application/json", seconds=30):
-        self.now = self.clock()
-        self.requests.append((method, path))
-        await asyncio.sleep(0.001)
-        if (error := self.before(method, path)) is not None:
-            raise error
-        answer = self._answer(method, path, body, content_type)
-        if (error := self.after(method, path)) is not None:
-            raise error
-        if isinstance(answer, Refused):
-            raise ApiError(answer.message, code=answer.code, reason=answer.reason)
-        if query is not None and "limit" in query:
-            listed = msgspec.json.decode(answer.data)
-            listed["metadata"] = {"resourceVersion": str(self._version or 1)}
-            return msgspec.json.encode(listed)
-        return answer.data
-
-    def _answer(self, method, path, body, content_type):
-        document = msgspec.json.decode(body) if body else {}
-        match method:
-            case "GET":
-                return self._do(Look(path=path))
-            case "POST":
-                return self._do(Create(path=path, body=document))
-            case "PUT":
-                return self._do(Replace(path=path, body=document))
-            case "PATCH":
-                return self._do(Patch(path=path, body=document, strategic="strategic" in content_type))
-            case "DELETE":
-                uid = document.get("preconditions", {}).get("uid", "")
-                grace = document.get("gracePeriodSeconds")
-                return self._do(Delete(path=path, uid=uid, grace_seconds=grace))
-
-    @asynccontextmanager
-    async def stream(self, path, *, query, seconds):
-        queue = asyncio.Queue()
-        self._watches.setdefault(path, []).append(queue)
-
-        async def pieces():
-            while (event := await queue.get()) is not None:
-                at, line = event
-                await asyncio.sleep(max(0.0, at - asyncio.get_running_loop().time()))
-                yield line
-
-        try:
-            yield pieces()
-        finally:
-            self._watches[path].remove(queue)
-
-    def cut(self, path):
-        """Ends all watches of a kind."""
-        for queue in self._watches.get(path, ()):
-            queue.put_nowait(None)
-
-    def _show(self, where, document):
-        new = "resourceVersion" not in document["metadata"]
-        super()._show(where, document)
-        self._send(where, "ADDED" if new else "MODIFIED", document)
-
-    def _remove(self, where, key):
-        document = self.objects[where][key]
-        self._version += 1
-        document["metadata"]["resourceVersion"] = str(self._version)
-        super()._remove(where, key)
-        self._send(where, "DELETED", document)
-
-    def _send(self, where, kind, document):
-        at = asyncio.get_running_loop().time() + self.lag
-        line = msgspec.json.encode({"type": kind, "object": document}) + b"\n"
-        for queue in self._watches.get(where, ()) if not self.mute else ():
-            queue.put_nowait((at, line))
 
 
 class Scripted:
@@ -144,21 +53,6 @@ class Scripted:
             else:
                 there.pop(name, None)
         return sorted(there)
-
-
-@asynccontextmanager
-async def running(server, *cores):
-    driver = Driver(server, clock=server.clock)
-    for core, kinds in cores:
-        driver.attach(core, kinds)
-    task = asyncio.create_task(driver.run())
-    await asyncio.wait_for(driver.ready.wait(), 60)
-    try:
-        yield driver
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def config(name="m"):
@@ -212,6 +106,27 @@ async def test_a_watch_that_lags_makes_no_pod_twice():
     server.lag = 7.0
     assert await play(server, seconds=300) == 2
     assert len(server.all(PODS)) == 6
+
+
+async def test_pods_that_are_not_needed_any_more_have_not_failed_however_late_the_watch_is():
+    server = Server()
+    server.lag = 3.0
+    names = (f"{number:05}" for number in itertools.count())
+    server.create(NODES, kubelets.node_document("n", now=server.clock()))
+    policy = {"rules": [{"succeededCount": 1}]}
+    server.create(JOBS, job(parallelism=4, completions=4, completionMode="Indexed", successPolicy=policy), uid="uid-j")
+    controllers = (
+        (kubelets.Kubelets(), [Kind(NODES, kubelets.Node), Kind(PODS, kubelets.Pod)]),
+        (Jobs(names=names.__next__, groups=False), [Kind(JOBS, Job), Kind(PODS, Pod)]),
+    )
+    async with running(server, *controllers):
+        await asyncio.sleep(3)
+        first = server.all(PODS)[0]["metadata"]["name"]
+        server.patch(PODS, first, {"metadata": {"annotations": {"muster.dev/run-seconds": "0"}}})
+        await asyncio.sleep(60)
+    status = server.get(JOBS, "j")["status"]
+    assert [one["type"] for one in status["conditions"]] == ["SuccessCriteriaMet", "Complete"]
+    assert status["failed"] == 0
 
 
 async def test_answers_that_are_lost_make_no_pod_twice():
@@ -367,6 +282,18 @@ async def test_a_core_with_a_bug_does_not_stop_the_others():
         bad.work = lambda now: []
         await asyncio.sleep(1)
     assert len(good.answers) == 1
+
+
+async def test_a_core_that_fails_at_an_answer_does_not_stop_the_others():
+    server = Server()
+    bad, good = Scripted(config("a")), Scripted(config("b"))
+    bad.answered = lambda call, answer, now: 1 / 0
+    async with running(server, (bad, WATCHES_MAPS), (good, WATCHES_MAPS)) as driver:
+        await asyncio.sleep(1)
+        good.calls = [config("c")]
+        driver.wake()
+        await asyncio.sleep(1)
+    assert len(good.answers) == 2
 
 
 async def test_a_core_is_woken_when_its_time_has_come():

@@ -246,8 +246,7 @@ def test_kinds_are_found_and_found_again_when_they_change():
     place.attach(discovery, {})
     place.run(100)
     assert [served.watched for served in heard] == [(PODS, NODES, JOBS)]
-    place.serve(MAPS)
-    place.serve(JOBS)
+    place.serve(PODS, NODES, JOBS, MAPS)
     discovery.seen("", None)
     place.run()
     assert MAPS in heard[-1].watched

@@ -55,6 +55,30 @@ def test_each_state_is_told_once_and_in_order(happens, told):
     assert place.told == told
 
 
+def test_an_answer_that_shows_the_last_of_an_object_ends_it():
+    place = Place().watched(5)
+    last = Metadata(
+        name="a",
+        namespace="team",
+        uid="u",
+        resource_version="5",
+        deletion_timestamp="2027-01-15T08:00:00Z",
+        deletion_grace_period_seconds=0,
+    )
+    place.shelf.answered(Bare(metadata=last), now=0.0)
+    place.watched(5).watched(4).gone()
+    assert place.told == ["u@5", "-u"]
+
+
+@pytest.mark.parametrize("more", [{"finalizers": ("x/y",)}, {"deletion_grace_period_seconds": 30}])
+def test_an_object_on_its_way_out_is_there_while_something_holds_it(more):
+    place = Place().watched(5)
+    fields = {"deletion_timestamp": "2027-01-15T08:00:00Z", "deletion_grace_period_seconds": 0, **more}
+    meta = Metadata(name="a", namespace="team", uid="u", resource_version="6", **fields)
+    place.shelf.answered(Bare(metadata=meta), now=0.0)
+    assert place.told == ["u@5", "u@6"]
+
+
 def test_an_object_that_only_an_answer_told_of_is_doubted_after_a_while():
     place = Place().answered(1, now=100.0)
     assert place.shelf.doubts_at == 130.0

@@ -57,13 +57,13 @@ class World:
     def serve(self, *resources):
         """Has these kinds found by those who ask which are served."""
         verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+        self.pages = {"/api/v1": {"resources": []}}
         for resource in resources:
             row = {"name": resource.plural, "kind": resource.kind, "namespaced": resource.namespaced, "verbs": verbs}
             self.pages.setdefault(resource.root, {"resources": []})["resources"].append(row)
         named = sorted({resource.root.removeprefix("/apis/") for resource in resources if resource.group})
         groups = [{"name": one, "versions": [{"groupVersion": one}]} for one in named]
         self.pages |= {"/apis": {"groups": groups}}
-        self.pages.setdefault("/api/v1", {"resources": []})
 
     # --- what people do ---
 
@@ -197,10 +197,12 @@ class World:
         if changed == document:
             return Done(msgspec.json.encode(document))
         self.objects[where][key] = changed
-        self._show(where, changed)
-        answer = Done(msgspec.json.encode(changed))
-        self._remove_if_over(where, key)
-        return answer
+        if _is_over(changed):
+            # as it is at the end, with the version that it had before
+            self._remove(where, key)
+        else:
+            self._show(where, changed)
+        return Done(msgspec.json.encode(changed))
 
     def _delete(self, where, key, call):
         document = self.objects[where][key]
@@ -230,15 +232,6 @@ class World:
             return 0
         return 30 if call.grace_seconds is None else call.grace_seconds
 
-    def _remove_if_over(self, where, key):
-        meta = self.objects[where][key]["metadata"]
-        if "deletionTimestamp" not in meta or meta.get("finalizers") or meta["deletionGracePeriodSeconds"]:
-            return
-        if self.objects[where][key].get("spec", {}).get("finalizers"):
-            # of a namespace
-            return
-        self._remove(where, key)
-
     def _remove(self, where, key):
         document = self.objects[where].pop(key)
         for core, reads in self.cores:
@@ -254,6 +247,14 @@ class World:
 
     def _tell(self, core, where, document, kind):
         core.seen(where, msgspec.json.decode(msgspec.json.encode(document), type=kind))
+
+
+def _is_over(document):
+    meta = document["metadata"]
+    if "deletionTimestamp" not in meta or meta.get("finalizers") or meta.get("deletionGracePeriodSeconds"):
+        return False
+    # those of a namespace are in its spec
+    return not document.get("spec", {}).get("finalizers")
 
 
 def merge(target, patch, *, strategic=False):

@@ -43,6 +43,7 @@ _MOST_EVENTS = 2_000
 _BUSY_TRIES = 20
 _BUSY_SECONDS = 1.0
 _LOST_TRIES = 6
+_BUG_SECONDS = 0.1
 
 _encode = msgspec.json.Encoder().encode
 
@@ -178,7 +179,9 @@ class Driver:
                 self._group.create_task(self._speak())
             self.ready.set()
             while True:
-                self._turn()
+                if not self._turn():
+                    # a core that fails each time must not take all the time there is
+                    await asyncio.sleep(_BUG_SECONDS)
                 await self._something_to_do()
 
     def _start(self, key: tuple[Resource, type[Wire]], feed: _Feed) -> None:
@@ -188,8 +191,10 @@ class Driver:
 
     # --- turns ---
 
-    def _turn(self) -> None:
+    def _turn(self) -> bool:
+        """Asks all cores for work; returns whether none of them failed."""
         self._woken.clear()
+        fine = True
         for core in self._cores:
             try:
                 asked = core.work(self._clock())
@@ -197,6 +202,7 @@ class Driver:
                 # the core has put it off; what else it wants, it says next time
                 _log.exception("a bug: a controller failed", controller=type(core).__name__)
                 self._woken.set()
+                fine = False
                 continue
             for call in asked:
                 if not isinstance(call, Say):
@@ -207,6 +213,7 @@ class Driver:
             for thing in feed.shelf.doubtful(self._clock()):
                 assert self._group is not None
                 self._group.create_task(self._ask_after(feed, thing))
+        return fine
 
     async def _something_to_do(self) -> None:
         times = [core.next_at for core in self._cores] + [feed.shelf.doubts_at for feed in self._feeds.values()]
@@ -227,13 +234,16 @@ class Driver:
         while True:
             core, call = await self._calls.get()
             answer = await self._answer(call)
-            if isinstance(answer, Done) and not isinstance(call, Look):
-                self._take_in(call.path, answer.data)
             if isinstance(answer, Refused | Lost) and not is_fine(call, answer):
                 # whoever wants to be told reckons with it
                 log = _log.debug if call.told else _log.info
                 log("not done", call=type(call).__name__, path=call.path, why=answer.message)
-            core.answered(call, answer, self._clock())
+            try:
+                if isinstance(answer, Done) and not isinstance(call, Look):
+                    self._take_in(call.path, answer.data)
+                core.answered(call, answer, self._clock())
+            except Exception:
+                _log.exception("a bug: a controller failed at an answer", controller=type(core).__name__)
             self._woken.set()
 
     def _take_in(self, path: str, data: bytes) -> None:

@@ -12,6 +12,7 @@ from muster.controllers.desk import Again
 from muster.controllers.job_failures import NO_INDEX, Record, index_of, is_failed
 from muster.controllers.job_objects import Job, JobCondition
 from muster.controllers.job_pods import Names
+from muster.controllers.job_standing import Standing
 from muster.controllers.job_status import Draft
 from muster.controllers.objects import Pod, PodGroup, read
 

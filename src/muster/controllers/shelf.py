@@ -41,6 +41,9 @@ class Shelf:
     def answered(self, thing: Any, *, now: float) -> None:
         """An answer told how an object is."""
         key = _key(thing)
+        if _is_over(thing):
+            self.lost(key, thing.metadata.uid)
+            return
         if key not in self.objects and thing.metadata.uid not in self._buried:
             self._unconfirmed[key] = now + _CONFIRM_SECONDS
         self._put(thing)
@@ -83,6 +86,15 @@ class Shelf:
 def _key(thing: Any) -> str:
     meta = thing.metadata
     return f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)
+
+
+def _is_over(thing: Any) -> bool:
+    """Whether this is the last of an object: the answer that takes off the last finalizer shows its version before."""
+    meta = thing.metadata
+    grace = getattr(meta, "deletion_grace_period_seconds", None)
+    # a namespace has finalizers in its spec
+    held = meta.finalizers or getattr(getattr(thing, "spec", None), "finalizers", ())
+    return meta.deletion_timestamp is not None and grace == 0 and not held
 
 
 def _is_stale(new: Any, known: Any) -> bool:

@@ -74,6 +74,8 @@ class Kubelets:
         """UIDs to look at now."""
         self._timers: list[tuple[float, str]] = []
         """UIDs to look at later; there may be several for one, and some for none."""
+        self._wanted: list[Asked] = []
+        """Calls to be given out."""
         self._calls: dict[int, tuple[Asked, str]] = {}
         """On their way, by identity: the call, and the pod's UID."""
 
@@ -135,11 +137,14 @@ class Kubelets:
             uid = heappop(self._timers)[1]
             if uid in self._held:
                 self._due[uid] = None
-        calls: list[Asked] = [*self._heartbeats.work(now)]
-        due, self._due = self._due, {}
-        for uid in due:
-            calls += self._decide(uid, self._held[uid], now)
-        return calls
+        self._wanted += self._heartbeats.work(now)
+        while self._due:
+            # off the list first: a bug that one pod brings to light must not stop the others
+            uid = next(iter(self._due))
+            del self._due[uid]
+            self._wanted += self._decide(uid, self._held[uid], now)
+        wanted, self._wanted = self._wanted, []
+        return wanted
 
     def answered(self, call: Asked, answer: Answer, now: float) -> None:
         """What came of a call that `work` gave."""
@@ -161,7 +166,7 @@ class Kubelets:
     @property
     def next_at(self) -> float | None:
         """When there is something to do although nothing happens; 0 for now."""
-        if self._due:
+        if self._due or self._wanted:
             return 0.0
         times = [self._heartbeats.next_at, self._timers[0][0] if self._timers else None]
         return min((at for at in times if at is not None), default=None)

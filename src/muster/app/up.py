@@ -22,13 +22,12 @@ from muster import __version__
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ApiError, LocalError
-from muster.controllers.driver import Kind
-from muster.controllers.manager import Manager, suffixes
+from muster.controllers.manager import Manager, attach_kubelets, suffixes
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.connection import load
-from muster.kube.resources import NODES, PODS
+from muster.kube.resources import NODES
 from muster.local.identity import KUBECONFIG, Identity
-from muster.local.kubelets import DOWN, Kubelets, Node, Pod, node_document
+from muster.local.kubelets import DOWN, node_document
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
@@ -81,7 +80,7 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
         if wanted.kubelets:
             say(f"registering {wanted.nodes} nodes")
             await _register(client, wanted)
-            driver.attach(Kubelets(), [Kind(NODES, Node), Kind(PODS, Pod)])
+            attach_kubelets(driver)
         parts.start(manager.run())
         await parts.until(driver.ready)
         if wanted.scheduler:
@@ -90,8 +89,7 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
             parts.start(scheduler.run())
             stack.callback(scheduler.stop)
             await parts.until(scheduler.leads)
-        nodes = wanted.nodes if wanted.kubelets else 0
-        yield Cluster(kubeconfig=kubeconfig, port=server.port, nodes=nodes, failed=parts.failed)
+        yield Cluster(kubeconfig=kubeconfig, port=server.port, nodes=await _count(client), failed=parts.failed)
 
 
 @asynccontextmanager
@@ -233,6 +231,15 @@ async def _register(client: Client, wanted: Wanted) -> None:
         except ApiError as error:
             if error.code != 409:
                 raise
+
+
+async def _count(client: Client) -> int:
+    """Nodes that are there, those of earlier times included."""
+
+    class Nodes(msgspec.Struct):
+        items: list[msgspec.Raw]
+
+    return len(msgspec.json.decode(await client.request("GET", NODES.path()), type=Nodes).items)
 
 
 async def set_down(folder: Path, name: str, *, is_down: bool) -> None:

@@ -8,7 +8,7 @@ import pytest
 from muster.api.calls import Create, Delete, Done, Lost, Patch, Refused, Say
 from muster.api.times import seconds, stamp
 from muster.api.wire import read
-from muster.local.kubelets import Kubelets, Node, Pod, node_document
+from muster.local.kubelets import Kubelets, Node, Pod, admission, node_document
 
 START = seconds("2027-01-15T08:00:00Z")
 
@@ -682,6 +682,22 @@ def test_a_pod_that_is_gone_is_not_asked_about_again():
     place = world().pod()
     place.answer = lambda call: Refused(code=404) if "pods" in call.path else None
     assert len([call for call in place.run(100).calls if "pods" in call.path]) == 1
+
+
+def test_a_pod_that_brings_a_bug_to_light_does_not_stop_the_others(monkeypatch):
+    place = world().pod("one").pod("bad").pod("two")
+    refusal = admission.refusal
+
+    def fails(pod, node, others):
+        if pod.metadata.name == "bad":
+            raise RuntimeError("bug")
+        return refusal(pod, node, others)
+
+    monkeypatch.setattr(admission, "refusal", fails)
+    with pytest.raises(RuntimeError):
+        place.run()
+    place.run()
+    assert [place.status(name)["phase"] for name in ("one", "bad", "two")] == ["Running", "Pending", "Running"]
 
 
 def test_new_kubelets_end_a_pod_when_the_old_ones_would_have():

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from muster.base.errors import MusterError
@@ -60,6 +61,8 @@ def main() -> int:
 
 
 async def _serve(options: argparse.Namespace) -> None:
+    # before anybody knows that it serves, so that it ends cleanly however soon it is asked to
+    over = await _asked_to_end()
     identity = Identity(options.folder)
     identity.claim()
     _allow_connections()
@@ -68,7 +71,7 @@ async def _serve(options: argparse.Namespace) -> None:
         server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token)
         async with http.serve(server, host=options.host, port=options.port, tls=identity.tls()) as port:
             print(port, flush=True)
-            await _ending()
+            await over.wait()
 
 
 def _first_version(log: SqliteLog | None) -> int:
@@ -85,17 +88,23 @@ def _allow_connections() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-async def _ending() -> None:
-    """Returns when the process is asked to end, or whoever started it is gone."""
+async def _asked_to_end() -> asyncio.Event:
+    """Set when the process is asked to end, or whoever started it is gone."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, over.set)
-    reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    reading = asyncio.create_task(reader.read())
-    reading.add_done_callback(lambda _: over.set())
-    await over.wait()
-    reading.cancel()
+    await loop.connect_read_pipe(lambda: _Input(over.set), sys.stdin)
+    return over
+
+
+class _Input(asyncio.Protocol):
+    """Standard input, of which nothing matters but its end."""
+
+    def __init__(self, ended: Callable[[], None]) -> None:
+        self._ended = ended
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._ended()
 
 
 if __name__ == "__main__":

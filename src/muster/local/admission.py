@@ -1,6 +1,6 @@
 """What Kubernetes' admission plugins do to objects, as far as they are on by default and have something to do here.
 
-NamespaceLifecycle, Priority, DefaultTolerationSeconds, PodGroupProtection
+NamespaceLifecycle, RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Admission:
     def admit_create(self, served: Served, given: Object) -> None:
         kind = served.kind
         if kind.resource == "pods":
+            _check_runtime(kind, given)
             self._resolve_priority(kind, given)
             _tolerate(given["spec"])
         elif kind.resource == "podgroups.scheduling.k8s.io":
@@ -101,6 +102,17 @@ class Admission:
     def _check_only_default(self, kind: Kind, given: Object, *, updating: bool) -> None:
         if words := priority.second_default(given, self._classes(), updating=updating):
             raise status.forbidden(kind, given["metadata"].get("name", ""), words)
+
+
+def _check_runtime(kind: Kind, pod: Object) -> None:
+    """There are no RuntimeClasses here, so none that would have an overhead."""
+    spec, why = pod["spec"], ""
+    if name := spec.get("runtimeClassName"):
+        why = f'RuntimeClass "{name}" not found'
+    elif spec.get("overhead"):
+        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+    if why:
+        raise status.forbidden(kind, pod["metadata"].get("name", ""), f"pod rejected: {why}")
 
 
 # --- tolerations ---

@@ -25,11 +25,11 @@ def read(request: Request, served: Served, *, validation: str) -> Read:
     return (given if served.kept is None else served.kept(given)), warnings
 
 
-def read_as(request: Request, type_name: str, *, validation: str) -> Read:
-    """An object of a kind that is only ever sent: a Binding, an Eviction, a review."""
+def read_as(request: Request, type_name: str, *, validation: str, also: tuple[str, ...] = ()) -> Read:
+    """An object of a kind that is only ever sent: a Binding, an Eviction, a review; `also` are other versions."""
     group, version, name = type_name.rsplit(".", 3)[-3:]
     group = _GROUPS.get(group, group)
-    wanted = Wanted(f"{group}/{version}" if group else version, name)
+    wanted = Wanted(f"{group}/{version}" if group else version, name, also=also)
     return _read(request, shapes()[type_name], wanted, validation=validation)
 
 
@@ -56,7 +56,8 @@ def _read(request: Request, shape: Shape, wanted: Wanted, *, validation: str) ->
     try:
         decoded = schema.read(request.body, wanted, shape=shape, content_type=content_type)
     except WrongKind as error:
-        raise status.wrong_kind(wanted.api_version.rpartition("/")[0], error.kind, wanted.kind) from error
+        group = wanted.api_version.rpartition("/")[0]
+        raise status.wrong_kind(group, error.kind, wanted.kind, name=error.name) from error
     except BadBody as error:
         raise status.bad_request(str(error)) from error
     if decoded.strict and validation == "Strict":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.local.kinds import events, priority, rows
+from muster.local.kinds import events, priority, rows, service_addresses
 from muster.local.kinds.kind import Kind
 from muster.local.objects import Source
 from muster.local.registry import Registry, Served
@@ -13,6 +13,23 @@ from muster.local.server import Server
 from muster.local.store import Store
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+_OWN_SERVICE: Object = {
+    "metadata": {
+        "name": "kubernetes",
+        "namespace": "default",
+        "labels": {"component": "apiserver", "provider": "kubernetes"},
+    },
+    "spec": {
+        "clusterIP": str(service_addresses.NETWORK[1]),
+        "ipFamilyPolicy": "SingleStack",
+        "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
+        "sessionAffinity": "None",
+        "type": "ClusterIP",
+    },
+}
+"""By which pods find the server; there is no network in which they could."""
 
 
 def make_server(store: Store, source: Source, *, token: str) -> Server:
@@ -34,4 +51,5 @@ def _served(kind: Kind) -> Served:
 
 def _first_objects() -> list[tuple[Kind, Object]]:
     namespaces = [(rows.NAMESPACE, {"metadata": {"name": name}}) for name in _NAMESPACES]
-    return [*namespaces, *((rows.PRIORITY_CLASS, document) for document in priority.SYSTEM)]
+    classes = [(rows.PRIORITY_CLASS, document) for document in priority.SYSTEM]
+    return [*namespaces, *classes, (rows.SERVICE, _OWN_SERVICE)]

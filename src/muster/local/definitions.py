@@ -7,6 +7,7 @@ import msgspec
 from muster.local.kinds import custom
 from muster.local.kinds import definition_status as rules
 from muster.local.objects import Deletion, Objects, Source
+from muster.local.owners import SERVER, Noted
 from muster.local.registry import Registry, Served
 from muster.local.schema.shapes import Object
 from muster.local.store import Happened, Store, What
@@ -53,7 +54,9 @@ class Definitions:
         new = rules.settled(definition, others, now=self._source.now())
         if new != definition:
             # looked at again, as it then is
-            self._objects.rewrite(self._served, self._objects.stored(self._served, "", name), new)
+            noted = Noted(self._served, manager=SERVER, now=self._source.now(), subresource="status")
+            before = self._objects.stored(self._served, "", name)
+            self._objects.rewrite(self._served, before, noted.note(definition, new))
             return
         kinds = custom.served(definition)
         self._registry.define(name, kinds)

@@ -8,6 +8,7 @@ from muster.api.times import stamp
 from muster.base.selectors import LabelSelector
 from muster.local import status
 from muster.local.objects import Objects
+from muster.local.owners import SERVER, Noted
 from muster.local.registry import Served
 from muster.local.schema.shapes import Object
 from muster.local.store import Stored
@@ -60,7 +61,8 @@ class Budgets:
         state.setdefault("disruptedPods", {})[pod] = stamp(self._now)
         if allowed == 1:
             _set_not_allowed(budget, self._now)
-        self._objects.rewrite(self._served, stored, budget)
+        noted = Noted(self._served, manager=SERVER, now=self._now, subresource="status")
+        self._objects.rewrite(self._served, stored, noted.note(_decode(stored.data), budget))
 
 
 def _covers(stored: Stored, pod: Object) -> bool:

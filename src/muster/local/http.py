@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import ssl
 import unicodedata
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from muster.base.errors import LocalError
 from muster.local import status
@@ -22,6 +24,8 @@ _LONGEST_WATCH_SECONDS = 3600.0
 # changes of so short a while go out together: to wake many watchers for each would cost more than the change
 _GATHER_SECONDS = 0.002
 _GOODBYE_SECONDS = 1.0
+# as Kubernetes: selectors may be long
+_LONGEST_HEAD = 1 << 20
 # as Kubernetes: when all warnings together are longer than this, each is cut
 _LONGEST_WARNINGS = 4096
 _CUT_WARNING = 256
@@ -32,7 +36,14 @@ async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) ->
     """Serves until left; gives the port."""
     shell = _Shell(server)
     # a watch ends with its client; all else is done at once, and cannot be cancelled half-way
-    handler = web.Server(shell.handle, handler_cancellation=True, access_log=None)
+    handler = web.Server(
+        shell.handle,
+        handler_cancellation=True,
+        access_log=None,
+        logger=_logger(),
+        max_line_size=_LONGEST_HEAD,
+        max_field_size=_LONGEST_HEAD,
+    )
     runner = web.ServerRunner(handler, handle_signals=False, shutdown_timeout=_GOODBYE_SECONDS)
     await runner.setup()
     site = web.TCPSite(runner, host, port, ssl_context=tls, backlog=1024)
@@ -48,6 +59,13 @@ async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) ->
         ticking.cancel()
         server.watches.close()
         await runner.cleanup()
+
+
+def _logger() -> logging.Logger:
+    """For what goes wrong in here; clients that speak no HTTP have been told, and fill no log."""
+    logger = logging.getLogger(__name__)
+    logger.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
+    return logger
 
 
 class _Shell:
@@ -143,8 +161,9 @@ async def _stream(request: web.BaseRequest, stream: Stream) -> web.StreamRespons
 
 
 async def _send(response: web.StreamResponse, stream: Stream) -> None:
-    """Sends what comes until the stream ends or its time is over, whether the client reads it or not."""
+    """Sends what comes until the stream ends or its time is over; raises if the client does not read by then."""
     ready, clock = asyncio.Event(), asyncio.get_running_loop().time
+    writing = False
 
     def hear() -> None:
         ready.set()
@@ -153,18 +172,24 @@ async def _send(response: web.StreamResponse, stream: Stream) -> None:
             limit.reschedule(clock() + _GOODBYE_SECONDS)
 
     seconds = min(stream.seconds or _LONGEST_WATCH_SECONDS, _LONGEST_WATCH_SECONDS)
-    with suppress(TimeoutError):
+    try:
         async with asyncio.timeout(seconds) as limit:
             stream.on_ready = hear
             while True:
                 if frames := stream.take():
+                    writing = True
                     await response.write(frames)
+                    writing = False
                 if stream.ended:
                     break
                 await ready.wait()
                 await asyncio.sleep(_GATHER_SECONDS)
                 ready.clear()
-    stream.on_ready = _nobody
+    except TimeoutError:
+        if writing:
+            raise
+    finally:
+        stream.on_ready = _nobody
 
 
 def _token(authorization: str) -> str:

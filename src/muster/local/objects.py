@@ -27,6 +27,10 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 _GENERATED_TRIES = 8
+_REPEATED_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
+)
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -49,6 +53,10 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     """Notes whose fields these are."""
     dry_run: bool = False
     subresource: str = ""
+    patched: bool = False
+    """By a patch, which is looked at after admission only."""
+    warnings: list[str] = []
+    """What the client is to be warned of, once it is written."""
 
 
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +67,8 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     policy: str = ""
     """Foreground, Background, Orphan; "" leaves it to the kind."""
+    cascades: bool = False
+    """Background, said in the old words, whose answer tells whether the object is gone."""
     dry_run: bool = False
 
 
@@ -95,6 +105,7 @@ class Objects:
             meta.pop(name, None)
         if meta.get("resourceVersion") and not write.dry_run:
             raise status.Refusal(500, "", "resourceVersion should not be set on objects to be created")
+        _dedupe_owners(meta, write)
         meta["uid"] = self._source.uid()
         meta["creationTimestamp"] = stamp(self._source.now())
         self._name(served, namespace, meta)
@@ -108,8 +119,11 @@ class Objects:
         errors = self._creation_errors(kind, given)
         if errors:
             raise status.invalid(kind, given["metadata"].get("name", ""), errors)
-        if self.store.get(served.storage, namespace, given["metadata"]["name"]) is not None:
-            raise status.already_exists(kind, given["metadata"]["name"])
+        write.warnings.extend(strategy.warnings(given, None))
+        there = self.store.get(served.storage, namespace, given["metadata"]["name"])
+        if there is not None:
+            leaving = "deletionTimestamp" in _read(there)["metadata"]
+            raise status.already_exists(kind, there.name, leaving=leaving)
         if write.dry_run:
             return self._stored(served, given, 0)
         return self._put(served, given)
@@ -158,6 +172,7 @@ class Objects:
         kind, strategy = served.kind, served.kind.strategy
         _check_version(kind, name, new["metadata"], old["metadata"])
         _carry_over(new["metadata"], old["metadata"])
+        _dedupe_owners(new["metadata"], write)
         strategy.default(new)
         new = write.owners.note(old, new)
         new["metadata"]["generation"] = old["metadata"].get("generation")
@@ -183,6 +198,7 @@ class Objects:
             errors += strategy.validate_update(new, old)
         if errors:
             raise status.invalid(kind, name, errors)
+        write.warnings.extend(strategy.warnings(new, old))
         return self._replace(served, new, before, dry_run=write.dry_run)
 
     def rewrite(self, served: Served, before: Stored, new: Object, *, dry_run: bool = False) -> Stored:
@@ -199,7 +215,7 @@ class Objects:
         if dry_run:
             return shown
         if _is_over(served.kind, new):
-            self._remove(served, new)
+            self._remove(served, old)
             # answered with the version that it had
             return shown
         return self._put(served, new)
@@ -225,15 +241,16 @@ class Objects:
         finalizers = _finalizers(kind, doomed, asked)
         changed = changed or finalizers != meta.get("finalizers", [])
         _set_finalizers(meta, finalizers)
-        if not leaving and strategy.has_generation and "deletionTimestamp" in meta:
+        if not leaving and strategy.has_generation and not _ends_itself(kind):
             meta["generation"] = meta.get("generation", 0) + 1
         is_over = _is_over(kind, doomed)
-        if asked.dry_run:
-            return self._stored(served, doomed, before.version), is_over
         if is_over and strategy.grace_seconds is None and not leaving:
             # nobody sees it being deleted: it goes as it was
-            self._remove(served, _read(before))
+            if not asked.dry_run:
+                self._remove(served, _read(before))
             return before, True
+        if asked.dry_run:
+            return self._stored(served, doomed, before.version), is_over
         stored = self._put(served, doomed) if changed else before
         if is_over:
             self._remove(served, doomed)
@@ -242,11 +259,12 @@ class Objects:
     def _mark(self, kind: Kind, doomed: Object, asked: Deletion) -> bool:
         """Says on the object that it is being deleted, and until when; whether that is news."""
         meta, now = doomed["metadata"], self._source.now()
-        if _is_namespace(kind):
+        if _ends_itself(kind):
             if "deletionTimestamp" in meta:
                 return False
             meta["deletionTimestamp"] = stamp(now)
-            doomed.setdefault("status", {})["phase"] = "Terminating"
+            if _is_namespace(kind):
+                doomed.setdefault("status", {})["phase"] = "Terminating"
             return True
         grace = 0
         if kind.strategy.grace_seconds is not None:
@@ -310,6 +328,11 @@ def _is_namespace(kind: Kind) -> bool:
     return kind.name == "Namespace" and not kind.group
 
 
+def _ends_itself(kind: Kind) -> bool:
+    """Its deletion is only marked: what is in it goes first."""
+    return _is_namespace(kind) or kind.name == "CustomResourceDefinition"
+
+
 def _is_over(kind: Kind, document: Object) -> bool:
     """It is being deleted, and nothing holds it any more."""
     meta = document["metadata"]
@@ -326,13 +349,16 @@ def _check_version(kind: Kind, name: str, new: Object, old: Object) -> None:
     given = new.get("resourceVersion", "")
     if not given and kind.strategy.needs_version:
         raise status.needs_version(kind, name)
+    if given and not given.isdecimal():
+        raise status.Refusal(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
     if given and given != old["resourceVersion"]:
         raise status.conflict(kind, name, status.CHANGED)
 
 
 def _carry_over(new: Object, old: Object) -> None:
     """What a client may leave out, and what only the server changes."""
-    for field in ("uid", "creationTimestamp", "namespace", "name", "generateName"):
+    new["creationTimestamp"] = old["creationTimestamp"]
+    for field in ("uid", "namespace", "name", "generateName"):
         if field not in new and field in old:
             new[field] = old[field]
     if "deletionTimestamp" in old:
@@ -343,22 +369,28 @@ def _carry_over(new: Object, old: Object) -> None:
     new.pop("selfLink", None)
 
 
+def _dedupe_owners(meta: Object, write: Write) -> None:
+    owners = meta.get("ownerReferences") or []
+    if len(owners) < 2:
+        return
+    kept: list[Object] = []
+    repeated = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if repeated:
+        meta["ownerReferences"] = kept
+        when = " after mutating admission happens" if write.patched else ""
+        write.warnings.append(_REPEATED_OWNERS.format(when=when, uids=", ".join(repeated)))
+
+
 def _check_preconditions(kind: Kind, stored: Stored, asked: Deletion) -> None:
-    why = ""
     if asked.uid and asked.uid != stored.uid:
-        why = (
-            f"the UID in the precondition ({asked.uid}) does not match the UID in record ({stored.uid}). "
-            "The object might have been deleted and then recreated"
-        )
-    elif asked.version and asked.version != str(stored.version):
-        why = (
-            f"the ResourceVersion in the precondition ({asked.version}) does not match the ResourceVersion in record "
-            f"({stored.version}). The object might have been modified"
-        )
-    if why:
-        message = f'Operation cannot be fulfilled on {kind.name} "{stored.name}": {why}'
-        details = {"name": stored.name, "group": kind.group, "kind": kind.name}
-        raise status.Refusal(409, "Conflict", message, details={key: text for key, text in details.items() if text})
+        raise status.other_than_meant(kind, stored.name, "UID", asked.uid, stored.uid)
+    if asked.version and asked.version != str(stored.version):
+        raise status.other_than_meant(kind, stored.name, "ResourceVersion", asked.version, str(stored.version))
 
 
 # --- finalizers ---

@@ -52,7 +52,7 @@ def of_write(request: Request, *, name: str, applies: bool = False) -> Options:
     if len(manager.encode()) > _LONGEST_MANAGER:
         errors.append(fields.too_long("fieldManager", _LONGEST_MANAGER))
     elif not manager.isprintable():
-        errors.append(fields.invalid("fieldManager", manager, "should only contain printable characters"))
+        errors.append(fields.invalid("fieldManager", manager, _unprintable(manager)))
     if validation not in _VALIDATIONS:
         errors.append(fields.not_supported("fieldValidation", validation, _VALIDATIONS))
     if errors:
@@ -63,6 +63,12 @@ def of_write(request: Request, *, name: str, applies: bool = False) -> Options:
         validation=validation or "Warn",
         force=flag(request, "force"),
     )
+
+
+def _unprintable(manager: str) -> str:
+    found = next(char for char in manager if not char.isprintable())
+    where = len(manager.partition(found)[0].encode())
+    return f"invalid character U+{ord(found):04X} (at position {where})"
 
 
 def of_delete(request: Request, body: Object) -> Object:

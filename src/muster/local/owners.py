@@ -16,6 +16,10 @@ _ALL_BUT_STATUS = of_names("metadata", "spec")
 _SPEC_OF_PODS = of_names("spec", "metadata.deletionTimestamp", "metadata.ownerReferences")
 
 
+SERVER = "kube-apiserver"
+"""The manager of what the server writes by itself."""
+
+
 class Owners(Protocol):
     """Keeps metadata.managedFields."""
 
@@ -27,11 +31,19 @@ class Noted:
     """What a create, an update or a patch changes becomes its manager's."""
 
     def __init__(self, served: Served, *, manager: str, now: float, subresource: str) -> None:
+        self._served = served
         self._target = target(served, subresource)
         self._manager = manager
         self._now = stamp(now)
 
     def note(self, old: Object | None, new: Object) -> Object:
+        shown, kept = self._served.shown, self._served.kept
+        if shown is None or kept is None:
+            return self._noted(old, new)
+        # fields have the names that the manager knows them by
+        return kept(self._noted(None if old is None else shown(old), shown(new)))
+
+    def _noted(self, old: Object | None, new: Object) -> Object:
         return apply.update(old, new, target=self._target, manager=self._manager, now=self._now)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import string
 from collections import OrderedDict
 
 import msgspec
@@ -12,9 +13,10 @@ from muster.local import fields, status
 from muster.local.registry import Served
 from muster.local.schema.shapes import Object
 from muster.local.selectors import Selection
-from muster.local.store import Store, Stored
+from muster.local.store import Store, Stored, order
 from muster.local.views import View
 
+_ALPHABET = string.ascii_letters + string.digits + "-_"
 _MOST_SNAPSHOTS = 64
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _EXPIRED = (
@@ -53,15 +55,12 @@ class Lists:
         check(options)
         token = _read_token(options) if options.following else None
         version, found = self._snapshot(served, selection.namespace, token, options)
-        if not selection.is_everything:
-            found = [stored for stored in found if selection.matches(stored)]
         if token is not None:
-            start = _key(token.start, selection.namespace)
-            found = [stored for stored in found if stored.key > start]
+            start = order(_key(token.start, selection.namespace))
+            found = [stored for stored in found if order(stored.key) > start]
+        found, left = _page(found, selection, options.limit)
         meta: Object = {"resourceVersion": str(version)}
-        if 0 < options.limit < len(found):
-            left = len(found) - options.limit
-            found = found[: options.limit]
+        if left:
             meta["continue"] = _write_token(version, found[-1], selection.namespace)
             if selection.is_everything:
                 meta["remainingItemCount"] = left
@@ -77,9 +76,7 @@ class Lists:
             # -1 goes on with whatever is there now
             version = token.rv if token.rv > 0 else current
         elif options.version not in ("", "0"):
-            asked = parse_version(options.version)
-            if asked > current:
-                raise status.too_new(asked, current)
+            asked = check_version(options.version, self._store)
             if options.match == _EXACT or (options.limit and not options.match):
                 version = asked
         if version == current:
@@ -107,7 +104,7 @@ class Lists:
                 objects.pop(happened.now.key, None)
             else:
                 objects[happened.before.key] = happened.before
-        return [objects[key] for key in sorted(objects)]
+        return [objects[key] for key in sorted(objects, key=order)]
 
     def _remember(self, storage: str, namespace: str, version: int) -> None:
         key = (storage, namespace, version)
@@ -117,37 +114,64 @@ class Lists:
                 self._snapshots.popitem(last=False)
 
 
+def _page(found: list[Stored], selection: Selection, limit: int) -> tuple[list[Stored], int]:
+    """What is selected, as far as the limit goes, and how many were not looked at."""
+    if selection.is_everything:
+        return (found[:limit], max(len(found) - limit, 0)) if limit > 0 else (found, 0)
+    page: list[Stored] = []
+    for index, stored in enumerate(found):
+        if selection.matches(stored):
+            page.append(stored)
+            if len(page) == limit:
+                return page, len(found) - index - 1
+    return page, 0
+
+
 def check(options: ListOptions, *, watch: bool = False) -> None:
     """Refuses options that contradict each other."""
-    error = _contradiction(options, watch=watch)
-    if error is not None:
-        raise status.invalid_options("ListOptions", error)
+    errors = _watch_contradictions(options) if watch else _list_contradictions(options)
+    if errors:
+        raise status.invalid_options("ListOptions", *errors)
 
 
-def _contradiction(options: ListOptions, *, watch: bool) -> fields.FieldError | None:
-    match = options.match
-    if options.initial_events is not None:
-        if not watch:
-            return fields.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        if match != _NOT_OLDER:
-            words = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            return fields.forbidden("resourceVersionMatch", words)
-        return None
-    if watch and match:
-        words = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        return fields.forbidden("resourceVersionMatch", words)
-    if match and options.following:
-        words = "resourceVersionMatch is forbidden when continue is provided"
-        return fields.forbidden("resourceVersionMatch", words)
+def _list_contradictions(options: ListOptions) -> list[fields.FieldError]:
+    match, errors = options.match, []
     if match and not options.version:
-        words = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        return fields.forbidden("resourceVersionMatch", words)
+        errors.append(_no_match("resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if match and options.following:
+        errors.append(_no_match("resourceVersionMatch is forbidden when continue is provided"))
     if match not in ("", _EXACT, _NOT_OLDER):
-        return fields.not_supported("resourceVersionMatch", match, (_EXACT, _NOT_OLDER, ""))
+        errors.append(fields.not_supported("resourceVersionMatch", match, (_EXACT, _NOT_OLDER, "")))
     if match == _EXACT and options.version == "0":
-        words = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        return fields.forbidden("resourceVersionMatch", words)
-    return None
+        errors.append(_no_match('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if options.initial_events is not None:
+        errors.append(fields.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return errors
+
+
+def _watch_contradictions(options: ListOptions) -> list[fields.FieldError]:
+    match, errors = options.match, []
+    if options.initial_events is not None and match != _NOT_OLDER:
+        errors.append(_no_match("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    if match and options.initial_events is None:
+        errors.append(_no_match("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+    if match not in ("", _NOT_OLDER):
+        errors.append(fields.not_supported("resourceVersionMatch", match, (_NOT_OLDER,)))
+    if match and options.following:
+        errors.append(_no_match("resourceVersionMatch is forbidden when continue is provided"))
+    return errors
+
+
+def _no_match(words: str) -> fields.FieldError:
+    return fields.forbidden("resourceVersionMatch", words)
+
+
+def check_version(text: str, store: Store) -> int:
+    """The version that a client has seen somewhere; a Refusal if nobody can have."""
+    asked = parse_version(text)
+    if asked > store.version:
+        raise status.too_new(asked, store.version)
+    return asked
 
 
 def parse_version(text: str) -> int:
@@ -165,13 +189,24 @@ def _read_token(options: ListOptions) -> _Token:
         raise status.bad_request("specifying resource version is not allowed when using continue")
     text = options.following
     try:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         token = msgspec.json.decode(data, type=_Token)
-    except (binascii.Error, ValueError) as error:
-        raise status.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    except binascii.Error as error:
+        raise _bad_token(f"illegal base64 data at input byte {_first_odd(text)}") from error
+    except ValueError as error:
+        raise _bad_token(str(error)) from error
     if token.v != "meta.k8s.io/v1":
-        raise status.bad_request("continue key is not valid: server does not recognize this encoded version")
+        raise _bad_token(f"server does not recognize this encoded version {token.v}")
     return token
+
+
+def _bad_token(why: str) -> status.Refusal:
+    return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
+
+
+def _first_odd(text: str) -> int:
+    """Where it ceases to be base64."""
+    return next((index for index, one in enumerate(text) if one not in _ALPHABET), len(text) - 1)
 
 
 def _write_token(version: int, last: Stored, namespace: str) -> str:

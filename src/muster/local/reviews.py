@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from muster.local import bodies, fields, status
+from muster.api.times import stamp
+from muster.local import bodies, fields, options, status
 from muster.local.routes import Route
+from muster.local.schema import apply, decode
+from muster.local.schema.load import shapes
 from muster.local.schema.shapes import Object
 from muster.local.wire import Answer, Request
 
@@ -31,7 +34,7 @@ def concerns(route: Route) -> bool:
     return _asks_who(route)
 
 
-def answer(request: Request, route: Route) -> Answer:
+def answer(request: Request, route: Route, *, now: float) -> Answer:
     if request.method != "POST" or route.name:
         raise status.no_such_method()
     if _asks_who(route):
@@ -42,6 +45,10 @@ def answer(request: Request, route: Route) -> Answer:
     review, _ = bodies.read_as(request, f"{_TYPES}.{kind}", validation="Ignore")
     if kind == "SelfSubjectAccessReview":
         _check(review["spec"])
+        shape = shapes()[f"{_TYPES}.{kind}"]
+        target = apply.Target(api_version=f"{_GROUP}/{_VERSION}", shape=shape, empty=decode.empty(shape))
+        manager = options.of_write(request, name="CreateOptions").manager
+        review = apply.update(None, review, target=target, manager=manager, now=stamp(now))
         review["status"] = {"allowed": True}
     else:
         review["spec"] = {}
@@ -57,7 +64,9 @@ def _told(kind: str, group: str, review: Object) -> Answer:
     return Answer(code=201, body=_encode({"kind": kind, "apiVersion": f"{group}/{_VERSION}", **review}))
 
 
-def _check(spec: dict[str, object]) -> None:
-    if ("resourceAttributes" in spec) == ("nonResourceAttributes" in spec):
+def _check(spec: Object) -> None:
+    path = spec.get("nonResourceAttributes")
+    if ("resourceAttributes" in spec) == (path is not None):
         words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        raise status.nameless(_GROUP, fields.invalid("spec", None, words))
+        shown = path and {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+        raise status.nameless(_GROUP, fields.invalid("spec", shown, words))

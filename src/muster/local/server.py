@@ -9,20 +9,21 @@ from copy import deepcopy
 import msgspec
 import structlog
 
-from muster.local import reviews, routes, status
+from muster.local import reviews, routes, status, subresources
 from muster.local.admission import Admission
 from muster.local.definitions import Definitions
 from muster.local.documents import Documents
 from muster.local.kinds import rows
 from muster.local.kinds.kind import Kind
 from muster.local.objects import Objects, Source, Write
-from muster.local.owners import Noted
+from muster.local.owners import SERVER, Noted
 from muster.local.reading import Lists
 from muster.local.registry import Registry, Served
 from muster.local.routes import Route
 from muster.local.schema.shapes import Object
 from muster.local.store import Store
 from muster.local.verbs import Verbs
+from muster.local.views import refused_in
 from muster.local.watching import Watches
 from muster.local.wire import TEXT, Answer, Request, Stream
 
@@ -54,12 +55,12 @@ class Server:
         try:
             return self._handle(request)
         except status.Refusal as refusal:
-            return _refused(refusal)
+            return _refused(refusal, request)
         except Exception as error:
             # not with exc_info: the schema of all kinds would be shown as somebody's local variable
             trace = "".join(traceback.format_exception(error))
             _log.error("a request failed", method=request.method, path=request.path, trace=trace)
-            return _refused(status.internal(f"{type(error).__name__}: {error}"))
+            return _refused(status.internal(f"{type(error).__name__}: {error}"), request)
 
     def _handle(self, request: Request) -> Answer | Stream:
         if request.path in _HEALTH:
@@ -82,9 +83,11 @@ class Server:
             # as the one user who may do everything it would have rights that it wants to be without
             raise status.nobody_else(request.acts_as)
         if reviews.concerns(route):
-            return reviews.answer(request, route)
+            return reviews.answer(request, route, now=self._source.now())
+        if subresources.binds(route):
+            route = subresources.of_binding(request, route)
         served = self._registry.find(route.group, route.version, route.plural)
-        if served is None:
+        if served is None or (served.is_custom and route.namespace and not served.kind.namespaced):
             return None
         answer = self._verbs.answer(request, route, served)
         self._definitions.settle()
@@ -92,10 +95,11 @@ class Server:
 
     def ensure(self, kind: Kind, document: Object) -> None:
         """Makes an object that every cluster has, if it is not there."""
-        served = _find(self._registry, kind)
-        if self._objects.store.get(served.storage, "", document["metadata"]["name"]) is None:
-            owners = Noted(served, manager="kube-apiserver", now=self._source.now(), subresource="")
-            self._objects.create(served, "", deepcopy(document), Write(owners=owners))
+        served, meta = _find(self._registry, kind), document["metadata"]
+        namespace = meta.get("namespace", "")
+        if self._objects.store.get(served.storage, namespace, meta["name"]) is None:
+            owners = Noted(served, manager=SERVER, now=self._source.now(), subresource="")
+            self._objects.create(served, namespace, deepcopy(document), Write(owners=owners))
 
 
 def _find(registry: Registry, kind: Kind) -> Served:
@@ -104,5 +108,12 @@ def _find(registry: Registry, kind: Kind) -> Served:
     return found
 
 
-def _refused(refusal: status.Refusal) -> Answer:
-    return Answer(code=refusal.code, body=_encode(refusal.status), retry_after=refusal.retry_after)
+def _refused(refusal: status.Refusal, request: Request) -> Answer:
+    shown = refused_in(request.accept)
+    return Answer(
+        code=refusal.code,
+        body=shown.encoded(_encode(refusal.status)),
+        content_type=shown.content_type,
+        warnings=refusal.warnings,
+        retry_after=refusal.retry_after,
+    )

@@ -38,6 +38,7 @@ class Refusal(Exception):
         self.metadata = metadata or {}
         self.details = details
         self.retry_after = retry_after
+        self.warnings: tuple[str, ...] = ()
 
     @property
     def status(self) -> Object:
@@ -70,8 +71,31 @@ def not_found(kind: Kind, name: str) -> Refusal:
     return Refusal(404, "NotFound", f'{kind.resource} "{name}" not found', details=_details(kind, name))
 
 
-def already_exists(kind: Kind, name: str) -> Refusal:
-    return Refusal(409, "AlreadyExists", f'{kind.resource} "{name}" already exists', details=_details(kind, name))
+def already_exists(kind: Kind, name: str, *, leaving: bool) -> Refusal:
+    message = f'{kind.resource} "{name}" already exists'
+    if leaving:
+        message = f"object is being deleted: {message}"
+    return Refusal(409, "AlreadyExists", message, details=_details(kind, name))
+
+
+def other_than_meant(kind: Kind, name: str, what: str, asked: str, has: str) -> Refusal:
+    """Of a deletion that is meant for another object of the name, or another version of it."""
+    if kind.resource == "namespaces":
+        return conflict(
+            kind, name, f"Precondition failed: {what} in precondition: {asked}, {what} in object meta: {has}"
+        )
+    if kind.name == "CustomResourceDefinition":
+        return conflict(
+            kind, name, f"precondition failed: {what} in precondition: {asked}, {what} in object meta: {has}"
+        )
+    qualified = f"{kind.name}.{kind.home_group}" if kind.home_group else kind.name
+    might = "deleted and then recreated" if what == "UID" else "modified"
+    message = (
+        f'Operation cannot be fulfilled on {qualified} "{name}": the {what} in the precondition ({asked}) does not '
+        f"match the {what} in record ({has}). The object might have been {might}"
+    )
+    details = {"name": name, "group": kind.home_group, "kind": kind.name}
+    return Refusal(409, "Conflict", message, details={key: text for key, text in details.items() if text})
 
 
 def conflict(kind: Kind, name: str, why: str) -> Refusal:
@@ -83,10 +107,22 @@ def other_object(kind: Kind, stored: Object, what: str, given: str, has: str) ->
     """Why a write that is meant for another object of the name, or another version of it, is refused."""
     namespace = f"{stored['namespace']}/" if stored.get("namespace") else ""
     return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{namespace}{stored['name']}, "
+        f"StorageError: invalid object, Code: 4, Key: /registry/{_place(kind)}/{namespace}{stored['name']}, "
         f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in precondition: {given}, "
         f"{what} in object meta: {has}"
     )
+
+
+_PLACES = {
+    "nodes": "minions",
+    "services": "services/specs",
+    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
+}
+
+
+def _place(kind: Kind) -> str:
+    """Where Kubernetes keeps objects of a kind, which it tells its clients."""
+    return _PLACES.get(kind.resource, kind.plural if kind.type_name else f"{kind.group}/{kind.plural}")
 
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -101,7 +137,7 @@ def invalid(kind: Kind, name: str, errors: Sequence[FieldError]) -> Refusal:
     if kind.is_built_in:
         # declarative checks and hand-written ones find the same; for custom kinds Kubernetes repeats itself
         errors = list(dict.fromkeys(errors))
-    return _invalid(kind.group, kind.name, name, errors)
+    return _invalid(kind.home_group, kind.name, name, errors)
 
 
 def invalid_options(options: str, *errors: FieldError) -> Refusal:
@@ -115,9 +151,9 @@ def needs_version(kind: Kind, name: str) -> Refusal:
     return _invalid(kind.group, kind.plural, name, [error])
 
 
-def wrong_kind(group: str, given: str, wanted: str) -> Refusal:
+def wrong_kind(group: str, given: str, wanted: str, *, name: str) -> Refusal:
     """Of an object of a custom kind that says that it is of another."""
-    return _invalid(group, given, "", [fields.invalid("kind", given, f"must be {wanted}")])
+    return _invalid(group, given, name, [fields.invalid("kind", given, f"must be {wanted}")])
 
 
 def nameless(group: str, error: FieldError) -> Refusal:
@@ -154,6 +190,10 @@ def nobody_else(user: str) -> Refusal:
 
 def no_such_resource() -> Refusal:
     return Refusal(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def not_acceptable(message: str) -> Refusal:
+    return Refusal(406, "NotAcceptable", message)
 
 
 def no_such_method() -> Refusal:

@@ -35,6 +35,11 @@ class Stored(msgspec.Struct, frozen=True):
         return self.namespace, self.name
 
 
+def order(key: tuple[str, str]) -> str:
+    """Of namespaces and names in lists, as Kubernetes has it: "a-b/c" comes before "a/c"."""
+    return "/".join(key)
+
+
 class What(Enum):
     """What became of an object."""
 
@@ -90,11 +95,11 @@ class Store:
         return self._objects.get(storage, {}).get((namespace, name))
 
     def list(self, storage: str, namespace: str = "") -> list[Stored]:
-        """By namespace and name; all namespaces if none is given."""
+        """In order; all namespaces if none is given."""
         objects = self._objects.get(storage, {})
         ordered = self._ordered.get(storage)
         if ordered is None:
-            ordered = self._ordered[storage] = sorted(objects)
+            ordered = self._ordered[storage] = sorted(objects, key=order)
         if namespace:
             return [objects[key] for key in ordered if key[0] == namespace]
         return [objects[key] for key in ordered]

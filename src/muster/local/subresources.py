@@ -17,6 +17,7 @@ from muster.local.views import Plain
 from muster.local.wire import TEXT, Answer, Request
 
 _encode = msgspec.json.Encoder().encode
+_BINDING = "io.k8s.api.core.v1.Binding"
 _DONE = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -51,7 +52,7 @@ def find(kind: Kind, name: str) -> Special | None:
 
 def _bind(call: Call) -> Answer:
     wanted = options.of_write(call.request, name="CreateOptions")
-    binding, _ = bodies.read_as(call.request, "io.k8s.api.core.v1.Binding", validation=wanted.validation)
+    binding, _ = bodies.read_as(call.request, _BINDING, validation=wanted.validation)
     if binding["metadata"].get("name") != call.route.name:
         raise status.bad_request("name in URL does not match name in Binding object")
     if errors := pods.binding_errors(binding):
@@ -71,9 +72,25 @@ def _bind(call: Call) -> Answer:
     return Answer(code=201, body=_encode(_DONE))
 
 
+def binds(route: Route) -> bool:
+    """Whether it is a binding that does not name its pod in the path, as some clients send them."""
+    return (route.group, route.plural, route.name) == ("", "bindings", "")
+
+
+def of_binding(request: Request, route: Route) -> Route:
+    """Where such a binding would be sent by others."""
+    if request.method != "POST" or not route.namespace:
+        raise status.no_such_method()
+    binding, _ = bodies.read_as(request, _BINDING, validation="Ignore")
+    name = binding["metadata"].get("name", "")
+    return msgspec.structs.replace(route, plural="pods", name=name, subresource="binding")
+
+
 def _evict(call: Call) -> Answer:
     wanted = options.of_write(call.request, name="CreateOptions")
-    eviction, _ = bodies.read_as(call.request, "io.k8s.api.policy.v1.Eviction", validation=wanted.validation)
+    eviction, _ = bodies.read_as(
+        call.request, "io.k8s.api.policy.v1.Eviction", validation=wanted.validation, also=("policy/v1beta1",)
+    )
     if eviction["metadata"].get("name") != call.route.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
     asked = options.of_delete(call.request, eviction.get("deleteOptions") or {})

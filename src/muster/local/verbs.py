@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -10,7 +11,7 @@ from muster.local import bodies, options, reading, status, subresources
 from muster.local.kinds.tables import include_problem
 from muster.local.objects import Deletion, Objects, Source, Write
 from muster.local.options import Options
-from muster.local.owners import Applied, Noted
+from muster.local.owners import Applied, Noted, Owners
 from muster.local.patches import APPLY, Patch
 from muster.local.reading import ListOptions, Lists
 from muster.local.registry import Served
@@ -18,11 +19,15 @@ from muster.local.routes import Route
 from muster.local.schema.shapes import Object
 from muster.local.selectors import Selection, select
 from muster.local.store import Stored
-from muster.local.views import Chosen, Metadata, Plain, Rows, View, choose
+from muster.local.views import Chosen, Metadata, Plain, Rows, View, check_number, choose
 from muster.local.watching import Start, Watch, Watches
 from muster.local.wire import Answer, Request, Stream
 
 _encode = msgspec.json.Encoder().encode
+_PRESERVED = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -53,12 +58,13 @@ class Verbs:
         kind, asked = served.kind, Asked(request, route, served)
         if (route.namespace and not kind.namespaced) or (route.name and kind.namespaced and not route.namespace):
             raise status.no_such_resource()
-        method = "GET" if request.method == "HEAD" else request.method
+        method = request.method
         if route.subresource:
             verb = self._of_subresource(route, served, method)
         else:
             verb = (self._one if route.name else self._many).get(method)
-        if verb is None or (method == "POST" and kind.namespaced and not route.namespace):
+        everywhere = kind.namespaced and not route.namespace and not route.name
+        if verb is None or (everywhere and method != "GET") or (verb == self._delete_all and kind.name == "Namespace"):
             raise status.no_such_method()
         return verb(asked)
 
@@ -78,13 +84,18 @@ class Verbs:
         if asked.route.watch:
             return self._watch(asked)
         chosen = choose(asked.request.accept)
+        version = asked.request.first("resourceVersion")
+        if version not in ("", "0"):
+            reading.check_version(version, self._objects.store)
         stored = self._objects.stored(*asked.place)
+        check_number(chosen, asked.served.kind, many=False)
         return self._shown(asked, chosen, stored)
 
     def _list(self, asked: Asked) -> Answer | Stream:
         if asked.route.watch or options.flag(asked.request, "watch"):
             return self._watch(asked)
         chosen = choose(asked.request.accept)
+        check_number(chosen, asked.served.kind, many=True)
         data = self._lists.read(
             asked.served, self._selection(asked), _list_options(asked.request), self._view(asked, chosen)
         )
@@ -92,8 +103,9 @@ class Verbs:
 
     def _watch(self, asked: Asked) -> Stream:
         request, wanted = asked.request, _list_options(asked.request)
-        chosen = choose(request.accept)
+        chosen = choose(request.accept, stream=True)
         selection = self._selection(asked)
+        bookmarks = options.flag(request, "allowWatchBookmarks")
         reading.check(wanted, watch=True)
         version = None if wanted.version in ("", "0") else _watch_version(wanted.version)
         if wanted.initial_events:
@@ -107,8 +119,8 @@ class Verbs:
             view=self._view(asked, chosen),
             start=Start(
                 version=version,
-                mark_initial=bool(wanted.initial_events),
-                bookmarks=options.flag(request, "allowWatchBookmarks"),
+                mark_initial=bool(wanted.initial_events) and bookmarks,
+                bookmarks=bookmarks,
             ),
             seconds=options.number(request, "timeoutSeconds"),
         )
@@ -145,16 +157,16 @@ class Verbs:
         chosen = choose(asked.request.accept)
         wanted = options.of_write(asked.request, name="CreateOptions")
         given, warnings = bodies.read(asked.request, asked.served, validation=wanted.validation)
-        bodies.check_namespace(given, asked.served.kind, asked.route.namespace)
-        stored = self._objects.create(asked.served, asked.route.namespace, given, self._write(asked, wanted))
-        return self._shown(asked, chosen, stored, code=201, warnings=warnings)
+        write = self._write(asked, wanted, *warnings)
+        with _telling(write.warnings):
+            bodies.check_namespace(given, asked.served.kind, asked.route.namespace)
+            stored = self._objects.create(asked.served, asked.route.namespace, given, write)
+        return self._shown(asked, chosen, stored, code=201, warnings=tuple(write.warnings))
 
     def _update(self, asked: Asked) -> Answer:
         chosen = choose(asked.request.accept)
         wanted = options.of_write(asked.request, name="UpdateOptions")
         given, warnings = bodies.read(asked.request, asked.served, validation=wanted.validation)
-        bodies.check_name(given, asked.route.name)
-        bodies.check_namespace(given, asked.served.kind, asked.route.namespace)
 
         def change(old: Object) -> Object:
             uid, meant = old["metadata"]["uid"], given["metadata"].get("uid")
@@ -163,51 +175,81 @@ class Verbs:
                 raise status.conflict(asked.served.kind, asked.route.name, why)
             return given
 
-        stored = self._objects.update(*asked.place, change, self._write(asked, wanted))
-        return self._shown(asked, chosen, stored, warnings=warnings)
+        write = self._write(asked, wanted, *warnings)
+        makes = asked.served.kind.strategy.creates_on_update and self._is_missing(asked)
+        with _telling(write.warnings):
+            bodies.check_name(given, asked.route.name)
+            bodies.check_namespace(given, asked.served.kind, asked.route.namespace)
+            if makes:
+                given["metadata"].pop("resourceVersion", None)
+                stored = self._objects.create(asked.served, asked.route.namespace, given, write)
+            else:
+                stored = self._objects.update(*asked.place, change, write)
+        return self._shown(asked, chosen, stored, code=201 if makes else 200, warnings=tuple(write.warnings))
+
+    def _is_missing(self, asked: Asked) -> bool:
+        """Whether there is nothing to change, and it is more than a part that is to be changed."""
+        route = asked.route
+        return (
+            not route.subresource and self._objects.store.get(asked.served.storage, route.namespace, route.name) is None
+        )
 
     def _patch(self, asked: Asked) -> Answer:
         chosen = choose(asked.request.accept)
         applies = asked.request.content_type == APPLY
         wanted = options.of_write(asked.request, name="PatchOptions", applies=applies)
-        patch = Patch(asked.request, asked.served, wanted, now=self._source.now(), subresource=asked.route.subresource)
-        write = self._write(asked, wanted, applied=applies)
-        place = asked.place
-        if (
-            applies
-            and self._objects.store.get(asked.served.storage, *place[1:]) is None
-            and not asked.route.subresource
-        ):
-            stored = self._objects.create(asked.served, asked.route.namespace, patch.create(asked.route.name), write)
-            return self._shown(asked, chosen, stored, code=201, warnings=patch.warnings)
-        stored = self._objects.update(*place, patch.change, write)
-        return self._shown(asked, chosen, stored, warnings=patch.warnings)
+        write = self._write(asked, wanted)
+        patch = Patch(asked.request, asked.served, wanted, write, now=self._source.now())
+        makes = applies and self._is_missing(asked)
+        with _telling(write.warnings):
+            if makes:
+                made = patch.create(asked.route.name, asked.route.namespace)
+                stored = self._objects.create(asked.served, asked.route.namespace, made, write)
+            else:
+                stored = self._objects.update(*asked.place, patch.change, write)
+        return self._shown(asked, chosen, stored, code=201 if makes else 200, warnings=tuple(write.warnings))
 
-    def _write(self, asked: Asked, wanted: Options, *, applied: bool = False) -> Write:
+    def _write(self, asked: Asked, wanted: Options, *warnings: str) -> Write:
         subresource = asked.route.subresource
-        if applied:
-            return Write(owners=Applied(), dry_run=wanted.dry_run, subresource=subresource)
-        noted = Noted(asked.served, manager=wanted.manager, now=self._source.now(), subresource=subresource)
-        return Write(owners=noted, dry_run=wanted.dry_run, subresource=subresource)
+        noted: Owners = Noted(asked.served, manager=wanted.manager, now=self._source.now(), subresource=subresource)
+        return Write(
+            owners=Applied() if asked.request.content_type == APPLY else noted,
+            dry_run=wanted.dry_run,
+            subresource=subresource,
+            patched=asked.request.method == "PATCH",
+            warnings=list(warnings),
+        )
 
     # --- deleting ---
 
     def _delete(self, asked: Asked) -> Answer:
         chosen = choose(asked.request.accept)
         deletion = _deletion(asked.request)
-        stored, gone = self._objects.delete(*asked.place, deletion)
+        warnings = _warnings(asked.served, deletion)
+        with _telling(warnings):
+            stored, gone = self._objects.delete(*asked.place, deletion)
         if gone and not asked.served.kind.strategy.returns_deleted:
-            return Answer(code=200, body=_encode(status.success(asked.served.kind, stored.name, stored.uid)))
-        return self._shown(asked, chosen, stored)
+            success = status.success(asked.served.kind, stored.name, stored.uid)
+            return Answer(code=200, body=_encode(success), warnings=warnings)
+        return self._shown(
+            asked, chosen, stored, code=202 if deletion.cascades and not gone else 200, warnings=warnings
+        )
 
     def _delete_all(self, asked: Asked) -> Answer:
         chosen = choose(asked.request.accept)
         deletion, selection = _deletion(asked.request), self._selection(asked)
         served, store = asked.served, self._objects.store
         doomed = [one for one in store.list(served.storage, selection.namespace) if selection.matches(one)]
-        deleted = [self._objects.delete(served, one.namespace, one.name, deletion)[0] for one in doomed]
-        data = self._view(asked, chosen).many(deleted, {"resourceVersion": str(store.version)})
-        return Answer(code=200, body=chosen.encoded(data), content_type=chosen.content_type)
+        version = store.version
+        for one in doomed:
+            self._objects.delete(served, one.namespace, one.name, deletion)
+        data = self._view(asked, chosen).many(doomed, {"resourceVersion": str(version)})
+        return Answer(
+            code=200,
+            body=chosen.encoded(data),
+            content_type=chosen.content_type,
+            warnings=_warnings(served, deletion),
+        )
 
     # --- what only some kinds have ---
 
@@ -222,6 +264,16 @@ class Verbs:
                 budgets=self._budgets,
             )
         )
+
+
+@contextmanager
+def _telling(warnings: Sequence[str]) -> Iterator[None]:
+    """A refusal comes with what its client is warned of, too."""
+    try:
+        yield
+    except status.Refusal as refusal:
+        refusal.warnings = tuple(warnings)
+        raise
 
 
 def _list_options(request: Request) -> ListOptions:
@@ -253,5 +305,10 @@ def _deletion(request: Request) -> Deletion:
         uid=conditions.get("uid") or "",
         version=conditions.get("resourceVersion") or "",
         policy=policy,
+        cascades=asked.get("orphanDependents") is False,
         dry_run=bool(asked.get("dryRun")),
     )
+
+
+def _warnings(served: Served, deletion: Deletion) -> tuple[str, ...]:
+    return (_PRESERVED,) if served.kind.strategy.orphans and not deletion.policy else ()

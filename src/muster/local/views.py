@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from muster.local import status
+from muster.local.kinds.kind import Kind
 from muster.local.kinds.tables import as_partial, as_partial_list, as_table, default_table
 from muster.local.registry import Served
 from muster.local.schema.shapes import Object
@@ -51,6 +52,8 @@ class Plain:
 
     def many(self, stored: Sequence[Stored], list_meta: Object) -> bytes:
         kind = self._served.kind
+        if self._served.is_custom:
+            list_meta = {"continue": "", **list_meta}
         head = _encode({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": list_meta})
         # Kubernetes names the kind in the items of a list for custom kinds only
         items = map(self.one if self._served.is_custom else self._data, stored)
@@ -138,22 +141,42 @@ class Chosen(msgspec.Struct, frozen=True):
         return yaml.safe_dump(_decode(data)).encode() if self.content_type == YAML else data
 
 
-def choose(accept: str, *, objects: bool = True) -> Chosen:
+def choose(accept: str, *, objects: bool = True, stream: bool = False) -> Chosen:
     """The first thing in an Accept header that the server can do; a Refusal if there is none."""
+    known = False
     for choice in accept.split(",") if accept.strip() else ("*/*",):
         media, *rest = (part.strip() for part in choice.split(";"))
         parameters = dict(part.split("=", 1) for part in rest if "=" in part)
         kind = parameters.get("as", "")
+        known = known or media in ("*/*", "application/*", JSON, YAML)
         if kind and (not objects or not _serves(kind, parameters)):
             continue
         version = parameters.get("v", "v1")
         if media in ("*/*", "application/*", JSON):
             return Chosen(JSON, kind, version)
-        if media == YAML:
+        if media == YAML and not stream:
             return Chosen(YAML, kind, version)
-    available = f"{_AVAILABLE}, {_STREAMS}" if objects else _AVAILABLE
-    message = f"406: Not Acceptable\n\nAvailable representations: {available}"
+    if known or not objects:
+        raise status.not_acceptable(
+            f"only the following media types are accepted: {_STREAMS if stream else _AVAILABLE}"
+        )
+    message = f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE}, {_STREAMS}"
     raise status.Refusal(406, "NotAcceptable", message, details={})
+
+
+def refused_in(accept: str) -> Chosen:
+    """The form of a refusal: the client's, if it is one that a refusal can have."""
+    return Chosen(YAML if accept.partition(";")[0].strip() == YAML else JSON)
+
+
+def check_number(chosen: Chosen, kind: Kind, *, many: bool) -> None:
+    """Refuses to show one object as a list, and a list as one."""
+    if chosen.kind == "PartialObjectMetadataList" and not many:
+        words = f"you requested {chosen.kind}, but the requested object is not a list (*{kind.internal_name})"
+        raise status.not_acceptable(words)
+    if chosen.kind == "PartialObjectMetadata" and many:
+        words = f"you requested {chosen.kind}, but the requested object is a list (*{kind.internal_name}List)"
+        raise status.not_acceptable(words)
 
 
 def _serves(kind: str, parameters: dict[str, str]) -> bool:

@@ -16,4 +16,4 @@ def prepare_update(new: Object, _old: Object) -> None:
     prepare_create(new)
 
 
-STRATEGY = Strategy(prepare_create=prepare_create, prepare_update=prepare_update)
+STRATEGY = Strategy(prepare_create=prepare_create, prepare_update=prepare_update, returns_deleted=True)

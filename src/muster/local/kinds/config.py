@@ -61,6 +61,17 @@ def validate_secret_update(new: Object, old: Object) -> list[FieldError]:
     return distinct(errors + _frozen_errors(new, old, ("data",)) + validate_secret(new))
 
 
+def secret_warnings(secret: Object, _old: Object | None) -> list[str]:
+    """Of what cannot be a certificate or a key; whether they fit each other is not looked at."""
+    if secret.get("type") != "kubernetes.io/tls":
+        return []
+    data = secret.get("data") or {}
+    for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
+        if b"-----BEGIN " not in base64.b64decode(data.get(key) or ""):
+            return [f"tls: failed to find any PEM data in {what} input"]
+    return []
+
+
 def selectable_secret(secret: Object) -> dict[str, str]:
     return {"type": secret.get("type", "")}
 
@@ -123,4 +134,5 @@ SECRET = Strategy(
     validate=validate_secret,
     validate_update=validate_secret_update,
     selectable=selectable_secret,
+    warnings=secret_warnings,
 )

@@ -6,13 +6,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from muster.local.fields import FieldError
 from muster.local.kinds import tables
 from muster.local.kinds.definition_status import ESTABLISHED, condition
 from muster.local.kinds.kind import Kind, Strategy
 from muster.local.registry import Served
 from muster.local.schema import custom, rules
+from muster.local.schema.gotext import quoted
 from muster.local.schema.shapes import Object, Shape
+
+_PREFER_DOMAIN = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
 
 
 def storage(definition: Object) -> str:
@@ -51,6 +56,17 @@ def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:
     def validate_update(new: Object, old: Object) -> list[FieldError]:
         return rules.validate_update(new, old, shape)
 
+    def validate_status(new: Object, old: Object) -> list[FieldError]:
+        """Of the status alone: what else is wrong was so before."""
+        field = shape.fields.get("status")
+        if field is None or "status" not in new:
+            return []
+        if "status" in old:
+            errors = rules.validate_update(new["status"], old["status"], field.shape)
+        else:
+            errors = rules.validate(new["status"], field.shape)
+        return [_inside("status", error) for error in errors]
+
     return Strategy(
         prepare_create=_drop_status if has_status else _nothing,
         default=partial(custom.default, made=shape),
@@ -58,11 +74,23 @@ def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:
         prepare_update=_keep_status if has_status else _nothing,
         validate_update=validate_update,
         prepare_status=_only_status,
-        validate_status=validate_update,
+        validate_status=validate_status,
+        warnings=_warnings,
         selectable=_selectable([one["jsonPath"] for one in version.get("selectableFields") or ()]),
         has_generation=True,
         needs_version=True,
     )
+
+
+def _inside(name: str, error: FieldError) -> FieldError:
+    return msgspec.structs.replace(error, field=f"{name}.{error.field}" if error.field else name)
+
+
+def _warnings(new: Object, old: Object | None) -> list[str]:
+    """Finalizers of others may have the same plain name."""
+    before = (old or {"metadata": {}})["metadata"].get("finalizers") or ()
+    added = sorted(set(new["metadata"].get("finalizers") or ()).difference(before))
+    return [f"metadata.finalizers: {quoted(name)}: {_PREFER_DOMAIN}" for name in added if "/" not in name]
 
 
 def _nothing(*_: Object) -> None:

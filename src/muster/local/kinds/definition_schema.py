@@ -1,7 +1,7 @@
 """What is wrong with the schema of a custom kind: it must be structural, and its parts must go together.
 
 Structural: the type of each value can be told without looking at others.  Not checked here: rules in CEL, and whether
-defaults keep to their schemas.
+defaults have fields that their schemas do not know.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from muster.local.fields import FieldError, forbidden, invalid, not_supported, required
+from muster.local.schema import custom, rules
 from muster.local.schema.shapes import Object
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -59,7 +62,8 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
     if schema.get("nullable"):
         found.append(forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
     found += sorted(_structural(schema, at, _ROOT), key=str)
-    return found + list(_standard(schema, at, is_root=True, no_defaults=""))
+    found += _standard(schema, at, is_root=True, no_defaults="")
+    return found or list(_default_errors(schema, at))
 
 
 # --- structural schemas ---
@@ -168,6 +172,22 @@ def _pattern_problem(pattern: str) -> str:
     except re.error as error:
         return str(error)
     return ""
+
+
+# --- defaults ---
+
+
+def _default_errors(schema: Object, field: str) -> Iterator[FieldError]:
+    """Of values that the schema gives and would refuse."""
+    if schema.get("default") is not None:
+        for error in rules.validate(schema["default"], custom.part(schema)):
+            inside = f".{error.field}" if error.field else ""
+            yield msgspec.structs.replace(error, field=f"{field}.default{inside}")
+    for name, inner in _properties(schema).items():
+        yield from _default_errors(inner, f"{field}.properties[{name}]")
+    for part in ("items", "additionalProperties"):
+        if isinstance(schema.get(part), dict):
+            yield from _default_errors(schema[part], f"{field}.{part}")
 
 
 # --- what a schema may say at all ---

@@ -158,6 +158,7 @@ STRATEGY = Strategy(
     selectable=selectable,
     any_finalizer=True,
     metadata_last=True,
+    creates_on_update=True,
 )
 STRICT_STRATEGY = Strategy(
     validate=validate_strictly,
@@ -166,4 +167,5 @@ STRICT_STRATEGY = Strategy(
     selectable=selectable,
     any_finalizer=True,
     metadata_last=True,
+    creates_on_update=True,
 )

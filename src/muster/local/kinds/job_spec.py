@@ -71,7 +71,8 @@ def change_errors(spec: Object, old_job: Object) -> list[FieldError]:
     old = old_job["spec"]
     found = _completions_errors(spec, old)
     if spec.get("selector") != old.get("selector"):
-        found.append(invalid("spec.selector", internal.shown_selector(spec["selector"]), "field is immutable"))
+        shown = internal.shown_selector(spec["selector"]) if "selector" in spec else None
+        found.append(invalid("spec.selector", shown, "field is immutable"))
     found += _template_errors(spec, old_job)
     found += unchanged(spec.get("completionMode"), old.get("completionMode"), "spec.completionMode")
     found += _struct_unchanged(spec, old, "podFailurePolicy", "PodFailurePolicy")
@@ -172,7 +173,7 @@ def _scheduling_errors(spec: Object) -> list[FieldError]:
     if least is not None and least > parallelism:
         words = f"must not be greater than parallelism ({parallelism})"
         found.append(invalid("spec.scheduling.schedulingPolicy.gang.minCount", least, words))
-    if (policy is None or "basic" in policy) and "all" in (scheduling.get("disruptionMode") or {}):
+    if (not policy or "basic" in policy) and set(scheduling.get("disruptionMode") or ()) == {"all"}:
         words = "the disruptionMode `all` is not supported with the Basic scheduling policy"
         found.append(invalid("spec.scheduling.disruptionMode", "", words))
     return found

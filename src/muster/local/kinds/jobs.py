@@ -43,8 +43,8 @@ def prepare_create(job: Object) -> None:
     job["status"] = {}
     pods.drop_disabled_spec(job["spec"]["template"]["spec"])
     labels = job["spec"]["template"].get("metadata", {}).get("labels")
-    if labels and not job["metadata"].get("labels"):
-        # Go sets defaults again when it reads the object back
+    if labels and not job["metadata"].get("labels") and not names.label_value_problems(job["metadata"].get("name", "")):
+        # Go sets defaults again when it reads the object back, which it does not if the labels are refused
         job["metadata"]["labels"] = labels
 
 

@@ -68,6 +68,10 @@ def _no_fields(_: Object) -> dict[str, str]:
     return {}
 
 
+def _no_warnings(_new: Object, _old: Object | None) -> list[str]:
+    return []
+
+
 class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What is particular to a kind."""
 
@@ -101,6 +105,10 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of an object when its deletion begins, at a time in seconds since the epoch."""
     returns_deleted: bool = False
     """A deletion is answered with the object, not with a Status."""
+    creates_on_update: bool = False
+    """An update of what is not there makes it."""
+    warnings: Callable[[Object, Object | None], list[str]] = _no_warnings
+    """What clients are warned of: the object as it is to be, and as it was if it was."""
     orphans: bool = False
     """What it owns stays when it is deleted and nobody says otherwise."""
 
@@ -131,6 +139,18 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     def is_built_in(self) -> bool:
         """Neither a custom kind nor the one that declares them."""
         return bool(self.type_name) and self.group != "apiextensions.k8s.io"
+
+    @property
+    def home_group(self) -> str:
+        """The group that refusals name: an event is the core group's, in whichever group it is sent."""
+        return "" if self.group == "events.k8s.io" else self.group
+
+    @property
+    def internal_name(self) -> str:
+        """What Go calls its objects inside the server: core.Pod."""
+        if not self.type_name:
+            return "unstructured.Unstructured"
+        return f"{self.home_group.partition('.')[0] or 'core'}.{self.name}"
 
     @property
     def singular(self) -> str:

@@ -41,4 +41,5 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     needs_version=True,
     any_finalizer=True,
+    creates_on_update=True,
 )

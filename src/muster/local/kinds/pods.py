@@ -25,6 +25,7 @@ from muster.local.kinds.pod_lifecycle import (
 from muster.local.kinds.pod_status import keep_old, status_errors
 from muster.local.kinds.pod_updates import update_errors
 from muster.local.kinds.pod_validation import pod_errors
+from muster.local.kinds.pod_warnings import warnings
 from muster.local.schema.shapes import Object
 
 __all__ = [
@@ -119,6 +120,7 @@ STRATEGY = Strategy(
     has_generation=True,
     grace_seconds=grace_seconds,
     returns_deleted=True,
+    warnings=warnings,
 )
 
 

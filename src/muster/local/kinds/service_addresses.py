@@ -13,6 +13,7 @@ from ipaddress import IPv4Network, ip_address
 
 import msgspec
 
+from muster.local import status
 from muster.local.fields import FieldError, invalid
 from muster.local.kinds import service_spec
 from muster.local.kinds.service_spec import EXTERNAL_NAME, LOAD_BALANCER, NONE, needs_health_check
@@ -183,21 +184,27 @@ def _adopt_ports(spec: Object, before: Object) -> None:
 
 
 def _assign_ports(spec: Object, before: Object, used: Used, *, dry_run: bool) -> list[FieldError]:
-    taken = set(used.ports)
+    taken, own, seen = set(used.ports), set[int](), set[tuple[str, int]]()
     mine = {port.get("nodePort", 0) for port in before.get("ports") or ()} | {before.get("healthCheckNodePort", 0)}
     if spec["type"] == "NodePort" or spec["type"] == LOAD_BALANCER:
         all_ports = spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
         for index, port in enumerate(spec.get("ports") or ()):
             asked = port.get("nodePort", 0)
-            if asked and asked not in mine:
+            if asked and asked not in mine and not (before and asked in own):
                 problem = _port_problem(asked, taken, dry_run=dry_run)
                 if problem:
                     return [invalid(f"spec.ports[{index}].nodePort", asked, problem)]
             elif not asked and all_ports:
-                asked = port["nodePort"] = _free_port(taken, dry_run=dry_run)
+                asked = port["nodePort"] = _dry_port(own) if dry_run else _free_port(taken)
             taken.add(asked)
+            own.add(asked)
+            place = (port.get("protocol", ""), asked)
+            if before and asked and place in seen:
+                # of a new service, its validation says it in other words
+                raise status.Refusal(500, "", f"duplicate nodePort: {{{place[0]} {asked}}}")
+            seen.add(place)
     if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-        spec["healthCheckNodePort"] = _free_port(taken, dry_run=dry_run)
+        spec["healthCheckNodePort"] = _dry_port(own) if dry_run else _free_port(taken)
     return []
 
 
@@ -207,7 +214,12 @@ def _port_problem(port: int, taken: set[int], *, dry_run: bool) -> str:
     return "provided port is already allocated" if port in taken else ""
 
 
-def _free_port(taken: set[int], *, dry_run: bool) -> int:
-    first = _DRY_RUN_PORT if dry_run else FIRST_PORT + _OWN_PORTS
-    candidates: list[int] = [*range(first, max(LAST_PORT, first + 1000) + 1), *range(FIRST_PORT, first)]
+def _free_port(taken: set[int]) -> int:
+    first = FIRST_PORT + _OWN_PORTS
+    candidates: list[int] = [*range(first, LAST_PORT + 1), *range(FIRST_PORT, first)]
     return next(port for port in candidates if port not in taken)
+
+
+def _dry_port(own: set[int]) -> int:
+    """The next one after those that the service has, whoever has that."""
+    return max(own) + 1 if own else _DRY_RUN_PORT

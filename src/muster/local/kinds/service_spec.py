@@ -340,3 +340,25 @@ def _choice_errors(value: str, field: str, supported: Sequence[str]) -> list[Fie
 
 def _problems(problems: Sequence[str], value: str, field: str) -> list[FieldError]:
     return [invalid(field, value, problem) for problem in problems]
+
+
+def warnings(service: Object, _old: Object | None) -> list[str]:
+    """Of fields that are ignored, or will be."""
+    spec, found = service["spec"], []
+    external, addresses = spec["type"] == EXTERNAL_NAME, bool(spec.get("externalIPs"))
+    if is_headless(spec):
+        if spec.get("loadBalancerIP"):
+            found.append("spec.loadBalancerIP is ignored for headless services")
+        if addresses:
+            found.append("spec.externalIPs is ignored for headless services")
+        if spec.get("sessionAffinity") != "None":
+            found.append("spec.SessionAffinity is ignored for headless services")
+    elif addresses and not external:
+        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    if addresses and external:
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if spec.get("externalName") and not external:
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    return found

@@ -130,4 +130,7 @@ STRATEGY = Strategy(
     validate_status=validate_status,
     name_problems=names.label_problems,
     selectable=selectable,
+    creates_on_update=True,
+    warnings=service_spec.warnings,
+    returns_deleted=True,
 )

@@ -300,9 +300,19 @@ def _check_config(config: Any, target: Target, kind: str) -> None:
     if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
         raise bad_request("metadata.managedFields must be nil")
     if found := problems(config, target.shape):
-        meta = meta if isinstance(meta, dict) else {}
-        name = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {_kind_text(config)}"
-        raise PatchError(500, "", f"failed to create typed patch object ({name}): {problems_text(found)}")
+        raise PatchError(500, "", f"failed to create typed patch object ({_described(config)}): {problems_text(found)}")
+
+
+def no_object(config: Object, why: str) -> PatchError:
+    """Of an apply that makes something that is no object of its kind."""
+    kind = f"unable to convert unstructured object to {_kind_text(config)}"
+    return PatchError(500, "", f"failed to convert new object ({_described(config)}) to proper version: {kind}: {why}")
+
+
+def _described(config: Object) -> str:
+    meta = config.get("metadata")
+    meta = meta if isinstance(meta, dict) else {}
+    return f"{meta.get('namespace', '')}/{meta.get('name', '')}; {_kind_text(config)}"
 
 
 def _kind_text(config: Object) -> str:

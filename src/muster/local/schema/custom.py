@@ -22,7 +22,7 @@ from muster.local.schema import exact, load
 from muster.local.schema.gotext import compact_json
 from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
 
-__all__ = ["METADATA", "default", "is_custom", "is_embedded", "prune", "shape"]
+__all__ = ["METADATA", "default", "is_custom", "is_embedded", "part", "prune", "shape"]
 
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -50,6 +50,11 @@ def shape(schema: Object | None) -> Shape:
         # a definition may limit names, say, which rules must see
         limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True},
     )
+
+
+def part(schema: Object) -> Shape:
+    """Of a value inside an object."""
+    return _shape(schema)
 
 
 def is_custom(root: Shape) -> bool:
@@ -105,7 +110,7 @@ def prune(tree: Any, value: Any, root: Shape) -> exact.Outcome:
     made["metadata"] = meta.value
     ours = [line.replace(' field "', ' field "metadata.', 1) for line in meta.strict]
     unknown = [f'unknown field "{path}"' for path in [*sorted(pruner.unknown), *sorted(pruner.unknown_inside)]]
-    return exact.Outcome(made, strict=[*_repeated(tree, ""), *ours, *unknown])
+    return exact.Outcome(made, strict=[*exact.repeated(tree, ""), *ours, *unknown])
 
 
 class _Pruner:
@@ -158,23 +163,6 @@ class _Pruner:
 
     def _wrong(self, path: str, item: Any, why: str) -> None:
         self.error = self.error or f"{path}: Invalid value: {compact_json(item)}: {why}"
-
-
-def _repeated(tree: Any, path: str) -> list[str]:
-    """Fields that come twice, in the order of the text."""
-    found = []
-    if isinstance(tree, exact.Pairs):
-        seen = set()
-        for name, item in tree:
-            inner = f"{path}.{name}" if path else name
-            if name in seen:
-                found.append(f'duplicate field "{inner}"')
-            seen.add(name)
-            found += _repeated(item, inner)
-    elif isinstance(tree, list):
-        for index, item in enumerate(tree):
-            found += _repeated(item, f"{path}[{index}]")
-    return list(dict.fromkeys(found))
 
 
 def _inner(made: Shape, name: str) -> Shape | None:

@@ -24,7 +24,18 @@ from muster.local.schema.load import SCHEMA_OR_BOOL, SCHEMA_OR_LIST, SCHEMA_OR_S
 from muster.local.schema.shapes import Base, Field, Object, Shape
 from muster.local.schema.writing import written
 
-__all__ = ["MOST_STRICT_ERRORS", "Number", "Outcome", "Pairs", "item_type", "plain", "read", "read_alone", "what"]
+__all__ = [
+    "MOST_STRICT_ERRORS",
+    "Number",
+    "Outcome",
+    "Pairs",
+    "item_type",
+    "plain",
+    "read",
+    "read_alone",
+    "repeated",
+    "what",
+]
 
 MOST_STRICT_ERRORS = 100
 """More are not told."""
@@ -77,6 +88,23 @@ def read_alone(value: Any, shape: Shape) -> Outcome:
 
 
 # --- trees ----------------------------------------------------------------------------------------
+
+
+def repeated(tree: Any, path: str = "") -> list[str]:
+    """Fields that come twice, in the order of the text."""
+    found = []
+    if isinstance(tree, Pairs):
+        seen = set()
+        for name, item in tree:
+            inner = f"{path}.{name}" if path else name
+            if name in seen:
+                found.append(f'duplicate field "{inner}"')
+            seen.add(name)
+            found += repeated(item, inner)
+    elif isinstance(tree, list):
+        for index, item in enumerate(tree):
+            found += repeated(item, f"{path}[{index}]")
+    return list(dict.fromkeys(found))
 
 
 def plain(tree: Any) -> Any:

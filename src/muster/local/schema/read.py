@@ -48,10 +48,11 @@ class BadBody(Exception):
 
 
 class WrongKind(BadBody):
-    """Of a custom kind: 422, NAME.GROUP "" is invalid: kind: Invalid value: NAME: must be KIND."""
+    """Of a custom kind: 422, KIND.GROUP "name" is invalid: kind: Invalid value: KIND: must be WANTED."""
 
-    def __init__(self, kind: str, wanted: str) -> None:
+    def __init__(self, kind: str, wanted: str, *, name: str) -> None:
         self.kind = kind
+        self.name = name
         self.wanted = wanted
         super().__init__(f"kind: Invalid value: {quoted(kind)}: must be {wanted}")
 
@@ -224,7 +225,9 @@ def _found_custom(given: Parsed | protobuf.Envelope, wanted: Wanted, body: bytes
     if api_version != wanted.api_version:
         raise _unexpected_version(api_version, wanted)
     if kind != wanted.kind:
-        raise WrongKind(kind, wanted.kind)
+        metadata = given.value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else ""
+        raise WrongKind(kind, wanted.kind, name=name if isinstance(name, str) else "")
     return _Found(_group(api_version), api_version.rpartition("/")[2], kind, wanted)
 
 

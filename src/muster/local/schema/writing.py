@@ -11,7 +11,7 @@ import msgspec
 
 from muster.local.schema.shapes import Base, Field, Shape
 
-__all__ = ["written", "zero"]
+__all__ = ["in_order", "written", "zero"]
 
 _UNSET: Any = msgspec.UNSET
 
@@ -49,6 +49,29 @@ def written(value: Any, shape: Shape) -> Any:
     if shape.base in (Base.TIME, Base.MICRO_TIME):
         return value or None
     return value
+
+
+def in_order(value: Any, shape: Shape | None, touched: Any = _UNSET) -> Any:
+    """As Go writes it: fields as structs have them, keys of maps by name.
+
+    `touched` is what a patch went through or put in, which is by name then; True is for what is left as it was given.
+    """
+    if touched is True:
+        return value
+    inside = touched if isinstance(touched, dict) else {}
+    # what was put in as a whole is by name down to its end
+    rest = _UNSET if isinstance(touched, dict) else touched
+    items = shape and shape.items
+    if isinstance(value, list):
+        return [in_order(item, items, inside.get(str(index), rest)) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    fields = shape.fields if shape is not None else {}
+    names = sorted(value)
+    if fields and touched is _UNSET:
+        names = [*(name for name in fields if name in value), *(name for name in names if name not in fields)]
+    shapes = {name: fields[name].shape if name in fields else items for name in names}
+    return {name: in_order(value[name], shapes[name], inside.get(name, rest)) for name in names}
 
 
 def _left_out(given: Any, field: Field) -> bool:

@@ -65,7 +65,8 @@ def as_partial_list(objects: Iterable[Object], *, list_meta: Object, version: st
         "kind": "PartialObjectMetadataList",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": list_meta,
-        "items": [as_partial(obj, version=version) for obj in objects],
+        # of nothing, Kubernetes makes no list
+        "items": [as_partial(obj, version=version) for obj in objects] or None,
     }
 
 

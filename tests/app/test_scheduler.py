@@ -2,18 +2,24 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
 
+from muster.api.wire import Metadata, PodGroup
+from muster.app.groups import Origin
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.scheduler import Scheduler
 from muster.cluster.cluster import Cluster
+from muster.cluster.pods import Stage as PodStage
 from muster.engine.changes import NodeGone, PodGone
-from muster.engine.decisions import Bind, Evict, Loss, Lost, Placement, PodCondition, PodRef, Release
+from muster.engine.decisions import Bind, Evict, GangCondition, Loss, Lost, Placement, PodCondition, PodRef, Release
+from muster.gangs.model import Aspect
 from muster.kube.limits import Limit
 from muster.kube.outbox import Outbox
+from muster.kube.resources import NATIVE_POD_GROUPS
 from tests.kube_client.server import Api, Direct, Held, Reply, refusal, running, settled, until
 
 pytestmark = pytest.mark.looptime
@@ -46,11 +52,13 @@ class Script:
     def __init__(self):
         self.cluster = Cluster(states={})
         self.coming = []
+        self.turns = 0
 
     def apply(self, changes):
         pass
 
     def decide(self, now, budget):
+        self.turns += 1
         decisions, self.coming = self.coming, []
         return decisions
 
@@ -62,12 +70,13 @@ class Stage:
         self.inbox = Inbox()
         self.outbox = Outbox(limit=Limit(first=places, most=places))
         client = Direct(api)
+        self.informers = Informers(client, self.inbox)
         self.scheduler = Scheduler(
             client,
             self.engine,
             inbox=self.inbox,
             outbox=self.outbox,
-            informers=Informers(client, self.inbox),
+            informers=self.informers,
             clock=lambda: START + asyncio.get_running_loop().time(),
             reporter="muster",
             instance="muster-0",
@@ -238,6 +247,65 @@ async def test_a_time_that_a_refused_bind_replaced_is_written_after_it(api):
 # binds
 
 
+async def test_what_a_bind_replaced_is_said_if_the_bind_is_refused(api):
+    held = Held(Reply({}, 201))
+    api.on("POST", path("b", "binding"), held)
+    api.on("POST", path("a", "binding"), refusal(422))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"), waits("a"))
+        await stage.decide(binds("a"))
+        held.gate.set()
+        await asyncio.sleep(1)
+        assert [status["conditions"][0]["message"] for status in stage.said()] == ["no room"]
+
+
+@pytest.mark.parametrize("answers", [[refusal(500), Reply({}, 201)], [Reply({}, 201)]])
+async def test_what_a_bind_replaced_is_not_said_if_the_pod_may_be_bound(api, answers):
+    held = Held(Reply({}, 201))
+    api.on("POST", path("b", "binding"), held)
+    api.on("POST", path("a", "binding"), *answers)
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"), waits("a"))
+        await stage.decide(binds("a"))
+        held.gate.set()
+        await asyncio.sleep(1)
+        await stage.carry_out(binds("a"))
+        assert stage.said() == []
+
+
+async def test_who_is_to_stop_does_not_go_in_circles_while_a_bind_waits_for_its_next_try(api):
+    stage = Stage(api, places=1)
+    stage.engine.next_decide_at = START
+    stage.engine.cluster.pods["uid-a"] = SimpleNamespace(stage=PodStage.BINDING)
+    stage.scheduler.stop()
+    finishing = asyncio.ensure_future(stage.scheduler.finish())
+    await asyncio.sleep(3)
+    turns = stage.engine.turns
+    assert 10 < turns < 100
+    stage.engine.cluster.pods.clear()
+    await finishing
+
+
+# groups
+
+
+async def test_a_gang_says_that_it_has_started_before_it_says_that_it_lost_members(api):
+    group = PodGroup(metadata=Metadata(name="g", namespace="team", uid="uid-g"))
+    where = NATIVE_POD_GROUPS[0].path("team", "g", "status")
+    api.on("PATCH", where, refusal(500), Reply({}), Reply({}), Reply({}))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, group)
+        stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+        await stage.decide(GangCondition("team/g", True, "Scheduled", "all bound"))
+        await stage.decide(GangCondition("team/g", True, "MembersLost", "one left", Aspect.BELOW_MINIMUM))
+        await stage.outbox.done()
+        said = [status["conditions"][0]["type"] for status in stage.said()]
+        assert said[:3] == ["PodGroupInitiallyScheduled", "PodGroupInitiallyScheduled", "PodGroupBelowMinimum"]
+
+
+# binds and nominations
+
+
 async def test_a_bind_takes_the_place_of_a_nomination_that_was_not_sent(api):
     held = Held(Reply({}))
     api.on("PATCH", path("b", "status"), held)
@@ -277,6 +345,21 @@ async def test_who_must_go_is_told_why_and_deleted_by_uid(api, kind):
         assert (condition["reason"], condition["message"]) == ("PreemptionByScheduler", "for team/b")
         assert deletion.method == "DELETE"
         assert deletion.document["preconditions"] == {"uid": "uid-a"}
+
+
+async def test_a_word_from_before_does_not_let_an_eviction_go(api):
+    held, second = Held(Reply({})), Held(Reply({}))
+    api.on("PATCH", path("a", "status"), held, second)
+    async with at_work(api) as stage:
+        await stage.decide(waits("a"))
+        await stage.decide(waits("a", on=("n1",)), Evict("team/a", (ref("c"),), "PreemptionByScheduler", "for a"))
+        held.gate.set()
+        await asyncio.sleep(1)
+        assert not api.asked("DELETE")
+        second.gate.set()
+        await stage.outbox.done()
+        assert [status.get("nominatedNodeName") for status in stage.said()[:2]] == [None, "n1"]
+        assert api.asked("DELETE")
 
 
 async def test_an_eviction_that_is_refused_is_tried_until_it_is_done(api):

@@ -4,7 +4,8 @@ from muster.app.unsaid import Unsaid
 
 
 def decided(unsaid, *, node="", since=None):
-    return unsaid.decided("a", node=node, since=since)
+    unsaid.decided("a", node=node, since=since)
+    return unsaid.must_be_said("a")
 
 
 def write(unsaid, *, node=""):

@@ -20,6 +20,7 @@ BUSY = ApiError("too many requests", code=429, retry_after=None)
 DOWN = Unreachable("down")
 ERROR = ApiError("etcd is gone", code=500)
 DENIED = ApiError("denied", code=403)
+OVERTAKEN = ApiError("the object has been modified", code=409)
 
 
 def now():
@@ -196,7 +197,7 @@ async def test_errands_without_a_subject_replace_nothing():
         assert it.order == ["a", "b"]
 
 
-@pytest.mark.parametrize("answer", [BUSY, DOWN, ERROR, DENIED])
+@pytest.mark.parametrize("answer", [BUSY, DOWN, ERROR, DENIED, OVERTAKEN])
 async def test_a_failed_errand_with_a_successor_is_not_sent_again(answer):
     async with desk(places=10) as it:
         it.put("old", held=True, subject="pod a", answers=[answer], lasting=True)
@@ -313,6 +314,13 @@ async def test_an_errand_that_is_refused_is_not_sent_again(answer):
         it.put("a", answers=[answer])
         await it.outbox.done()
         assert it.order == ["a"]
+
+
+async def test_an_errand_that_others_overtook_is_tried_again():
+    async with desk() as it:
+        it.put("a", answers=[OVERTAKEN, OVERTAKEN])
+        await it.outbox.done()
+        assert it.order == ["a"] * 3
 
 
 async def test_an_errand_without_the_right_to_it_is_sent_a_few_times():

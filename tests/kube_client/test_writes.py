@@ -22,6 +22,13 @@ PLACEMENT = Placement("uid-a", "team/a", "n1")
 REF = PodRef("uid-a", "team/a")
 AT = 1_800_000_000.0
 STAMP = "2027-01-15T08:00:00Z"
+OVERTAKEN = refusal(409, "the object has been modified; please apply your changes to the latest version and try again")
+OTHERS = (
+    refusal(409, "Precondition failed: UID in precondition: uid-a, UID in object meta: uid-b"),
+    refusal(409, "the UID in the precondition (uid-a) does not match the UID in record (uid-b)"),
+    refusal(422, 'Pod "a" is invalid: metadata.uid: Invalid value: "uid-a": field is immutable'),
+)
+"""How servers say that the object of that name is another one."""
 
 
 @pytest.fixture
@@ -172,8 +179,8 @@ async def test_a_conflict_over_a_pod_that_cannot_be_read_is_answered_all_the_sam
 # pods
 
 
-async def delete(api):
-    await writes.delete_pod(Direct(api), REF, reason="Preempted", message="for team/b", at=AT)
+async def delete(api, *, insist=False):
+    await writes.delete_pod(Direct(api), REF, reason="Preempted", message="for team/b", at=AT, insist=insist)
 
 
 async def test_a_deletion_says_why_and_then_deletes_the_pod_of_that_uid(api):
@@ -215,15 +222,23 @@ async def test_a_pod_on_which_the_reason_cannot_be_written_is_deleted_all_the_sa
     assert api.asked("DELETE")
 
 
-@pytest.mark.parametrize("code", [404, 409])
-async def test_a_pod_that_went_before_its_deletion_arrived_is_deleted(api, code):
+@pytest.mark.parametrize("answer", [refusal(404), *OTHERS])
+async def test_a_pod_that_went_before_its_deletion_arrived_is_deleted(api, answer):
     api.on("PATCH", STATUS, Reply({}))
-    api.on("DELETE", POD, refusal(code))
+    api.on("DELETE", POD, answer)
     await delete(api)
 
 
+async def test_a_reason_that_others_overtook_is_tried_again_before_the_deletion_goes_without(api):
+    api.on("PATCH", STATUS, OVERTAKEN)
+    with pytest.raises(ApiError):
+        await delete(api, insist=True)
+    assert not api.asked("DELETE")
+
+
 @pytest.mark.parametrize(
-    ("answer", "error"), [(refusal(403), ApiError), (refusal(500), ApiError), (Cut(), Unreachable)]
+    ("answer", "error"),
+    [(refusal(403), ApiError), (OVERTAKEN, ApiError), (refusal(500), ApiError), (Cut(), Unreachable)],
 )
 async def test_a_deletion_that_failed_is_for_the_outbox_to_repeat(api, answer, error):
     api.on("PATCH", STATUS, Reply({}))
@@ -276,10 +291,16 @@ async def test_a_message_is_no_longer_than_the_api_takes(api):
     assert len(api.calls[0].document["status"]["conditions"][0]["message"]) == 32_768
 
 
-@pytest.mark.parametrize("code", [404, 409])
-async def test_a_condition_of_a_pod_that_is_gone_does_not_matter(api, code):
-    api.on("PATCH", STATUS, refusal(code))
+@pytest.mark.parametrize("answer", [refusal(404), *OTHERS])
+async def test_a_condition_of_a_pod_that_is_gone_does_not_matter(api, answer):
+    api.on("PATCH", STATUS, answer)
     await say_of_pod(api)
+
+
+async def test_a_condition_that_others_overtook_is_for_the_outbox_to_repeat(api):
+    api.on("PATCH", STATUS, OVERTAKEN)
+    with pytest.raises(ApiError):
+        await say_of_pod(api)
 
 
 # groups
@@ -331,9 +352,18 @@ async def test_the_time_of_a_groups_condition_is_when_its_status_changed(api, be
     assert api.calls[0].document["status"]["conditions"][0]["lastTransitionTime"] == time
 
 
-@pytest.mark.parametrize(("code", "raises"), [(404, False), (409, False), (422, True), (500, True)])
-async def test_a_groups_condition_is_for_the_group_that_was_read(api, code, raises):
-    api.on("PATCH", f"{GROUPS}/g/status", refusal(code))
+@pytest.mark.parametrize(
+    ("answer", "raises"),
+    [
+        (refusal(404), False),
+        *((other, False) for other in OTHERS),
+        (OVERTAKEN, True),
+        (refusal(422), True),
+        (refusal(500), True),
+    ],
+)
+async def test_a_groups_condition_is_for_the_group_that_was_read(api, answer, raises):
+    api.on("PATCH", f"{GROUPS}/g/status", answer)
     if raises:
         with pytest.raises(ApiError):
             await say(api, group())

@@ -49,6 +49,8 @@ _log = structlog.get_logger()
 _GATHER_SECONDS = 0.002
 # so often the reason of a deletion is tried to be written before the deletion goes without
 _INSISTENT_TRIES = 6
+# so often a scheduler that is to stop looks whether binds that failed are to be tried again
+_STOPPING_LOOK_SECONDS = 0.05
 # about 10 ms of taking in, then others get their turn
 _CHANGES_AT_ONCE = 2_000
 
@@ -106,6 +108,12 @@ class Scheduler:
         self._protection = Protection(informers.groups.custom, in_use=self._in_use, write=self._write_finalizers)
         self._measure = measure
         self._unsaid = Unsaid()
+        self._unwritten: dict[str, tuple[PodRef, str, PodCondition]] = {}
+        """By UID: what is still to be said of a pod as decided last; a bind takes its place in the outbox."""
+        self._refused: dict[str, None] = {}
+        """UIDs of pods whose bind was refused, so that they surely are not bound, and the engine has not been told."""
+        self._starting: dict[str, tuple[GangCondition, float]] = {}
+        """By gang: that it has started and since when, while this is not written."""
         self._evictions = Evictions(self._delete)
         self._stopping = False
 
@@ -117,10 +125,12 @@ class Scheduler:
 
     async def _turn(self) -> None:
         changes = self._inbox.take()
-        if self._unsaid:
+        refused, self._refused = self._refused, {}
+        if self._unsaid or self._unwritten:
             for change in changes:
                 if isinstance(change, PodGone):
                     self._unsaid.forget(change.uid)
+                    self._unwritten.pop(change.uid, None)
                     self._evictions.settled(change.uid)
         for first in range(0, len(changes), _CHANGES_AT_ONCE):
             self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
@@ -135,6 +145,13 @@ class Scheduler:
         self._evictions.new_turn()
         for decision in decisions:
             self._carry_out(decision)
+            if isinstance(decision, Bind):
+                for placement in decision.pods:
+                    refused.pop(placement.uid, None)
+        for uid in refused:
+            # the bind took the place of what was to be said before, and that stands
+            if uid in self._unwritten:
+                self._say(*self._unwritten[uid])
         # sockets get their turn
         await asyncio.sleep(0)
 
@@ -162,6 +179,9 @@ class Scheduler:
     async def _something_to_do(self) -> None:
         at = self._engine.next_decide_at
         wait = None if at is None else at - self._clock()
+        if self._stopping and wait is not None:
+            # units that nobody decides any more are due all the time
+            wait = max(wait, _STOPPING_LOOK_SECONDS)
         if wait is not None and wait <= 0:
             return
         try:
@@ -213,6 +233,7 @@ class Scheduler:
             self._measure.bound(answer, time.perf_counter() - began)
         if not isinstance(answer, BindFailed):
             self._unsaid.forget(placement.uid)
+            self._unwritten.pop(placement.uid, None)
         else:
             _log.warning(
                 "a bind failed",
@@ -221,6 +242,8 @@ class Scheduler:
                 failure=answer.failure.value,
                 error=answer.message,
             )
+            if answer.failure is not Failure.TRANSIENT:
+                self._refused[placement.uid] = None
         self._inbox.put([answer])
 
     def _lost(self, decision: Lost) -> None:
@@ -247,14 +270,19 @@ class Scheduler:
         since = self._clock() if decision.transition else None
         nominated = decision.nominated or ("",) * len(decision.pods)
         for pod, node in zip(decision.pods, nominated, strict=True):
-            lasting = self._unsaid.decided(pod.uid, node=node, since=since)
-            send = partial(self._send_pod_condition, pod, node, decision)
-            urgency = Urgency.NOMINATION if node else Urgency.POD
+            self._unsaid.decided(pod.uid, node=node, since=since)
+            self._unwritten[pod.uid] = (pod, node, decision)
             if node:
                 self._evictions.nominates(pod.uid)
             else:
                 self._evictions.settled(pod.uid)
-            self._outbox.put(Errand(urgency, send, subject=f"pod {pod.uid}", lasting=lasting))
+            self._say(pod, node, decision)
+
+    def _say(self, pod: PodRef, node: str, decision: PodCondition) -> None:
+        send = partial(self._send_pod_condition, pod, node, decision)
+        urgency = Urgency.NOMINATION if node else Urgency.POD
+        lasting = self._unsaid.must_be_said(pod.uid)
+        self._outbox.put(Errand(urgency, send, subject=f"pod {pod.uid}", lasting=lasting))
 
     async def _send_pod_condition(self, pod: PodRef, node: str, decision: PodCondition) -> None:
         since = self._unsaid.since(pod.uid)
@@ -262,7 +290,10 @@ class Scheduler:
             self._client, pod, reason=decision.reason, message=decision.message, nominated=node, since=since
         )
         self._unsaid.written(pod.uid, node=node, since=since)
-        self._evictions.settled(pod.uid)
+        # else it was older news, and for whom the room is may still be to be said
+        if (unwritten := self._unwritten.get(pod.uid)) is not None and unwritten[2] is decision:
+            del self._unwritten[pod.uid]
+            self._evictions.settled(pod.uid)
 
     def _gang_condition(self, decision: GangCondition) -> None:
         below = decision.aspect is Aspect.BELOW_MINIMUM
@@ -271,11 +302,25 @@ class Scheduler:
             _log.info(said, gang=decision.gang, reason=decision.reason, why=decision.message)
         else:
             _log.info("whole again" if below else "started", gang=decision.gang)
-        send = partial(self._send_gang_condition, decision, self._clock())
+        at = self._clock()
+        if decision.aspect is Aspect.STARTED and decision.holds:
+            self._starting[decision.gang] = (decision, at)
+        send = partial(self._send_gang_condition, decision, at)
         subject = f"group {decision.gang} {decision.aspect}"
         self._outbox.put(Errand(Urgency.GROUP, send, subject=subject, lasting=below or decision.holds))
 
     async def _send_gang_condition(self, decision: GangCondition, at: float) -> None:
+        if decision.aspect is Aspect.BELOW_MINIMUM and decision.gang in self._starting:
+            # or a leader that comes after this one would take it for a gang that never was whole, and undo it
+            await self._write_gang_condition(*self._starting[decision.gang])
+        await self._write_gang_condition(decision, at)
+
+    async def _write_gang_condition(self, decision: GangCondition, at: float) -> None:
+        await self._write_if_declared(decision, at)
+        if self._starting.get(decision.gang, (None,))[0] is decision:
+            del self._starting[decision.gang]
+
+    async def _write_if_declared(self, decision: GangCondition, at: float) -> None:
         found = self._informers.groups.find(decision.gang)
         if found is None:
             return

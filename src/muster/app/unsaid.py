@@ -15,15 +15,18 @@ class Unsaid:
         self._nominated: dict[str, str] = {}
         """The node decided last for pods that say, or may come to say, that they are nominated; "" for none."""
 
-    def decided(self, uid: str, *, node: str, since: float | None) -> bool:
-        """The pod is to say that it is nominated to the node; whether that must be tried until it is done.
-
-        A nomination must: the next leader has it from there only.  So must its end, or room is kept for nobody.
-        """
+    def decided(self, uid: str, *, node: str, since: float | None) -> None:
+        """The pod is to say that it is nominated to the node."""
         if since is not None:
             self._since.setdefault(uid, since)
         if node or uid in self._nominated:
             self._nominated[uid] = node
+
+    def must_be_said(self, uid: str) -> bool:
+        """Whether it must be tried until it is done.
+
+        A nomination must: the next leader has it from there only.  So must its end, or room is kept for nobody.
+        """
         return uid in self._nominated
 
     def since(self, uid: str) -> float | None:

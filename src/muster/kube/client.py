@@ -72,13 +72,20 @@ _asked_first: ContextVar[Callable[[], bool] | None] = ContextVar("asked_first", 
 """Asked before the request of this task is sent."""
 
 
-class _AskingRequest(aiohttp.ClientRequest):
-    """Asks when the connection is there and the first byte is about to leave: making a connection may take long."""
+def ask_first() -> None:
+    """Raises LeaseLost if the request of this task may not be sent any more.
 
+    Whatever carries requests asks when the connection is there and the first byte is about to leave: making a
+    connection may take long.
+    """
+    may_write = _asked_first.get()
+    if may_write is not None and not may_write():
+        raise LeaseLost("not sent: this replica does not lead any more")
+
+
+class _AskingRequest(aiohttp.ClientRequest):
     async def send(self, conn: Any) -> Any:
-        may_write = _asked_first.get()
-        if may_write is not None and not may_write():
-            raise LeaseLost("not sent: this replica does not lead any more")
+        ask_first()
         return await super().send(conn)
 
 

@@ -255,8 +255,8 @@ class Outbox:
             return
         pushed_back = isinstance(error, ApiError) and error.code == 429
         lost = isinstance(error, Unreachable) or (isinstance(error, ApiError) and error.code >= 500)
-        # a server that has just started may not know our rights yet
-        unknown = isinstance(error, ApiError) and error.code in (401, 403)
+        # a server that has just started may not know our rights yet; a conflict is over once others have written
+        for_now = isinstance(error, ApiError) and error.code in (401, 403, 409)
         if pushed_back or lost:
             self.limit.pushed_back(under_way)
         else:
@@ -271,7 +271,7 @@ class Outbox:
             return
         if pushed_back:
             self._again(errand, pause)
-        elif errand.lasting or ((lost or unknown) and errand.tries < _TRIES):
+        elif errand.lasting or ((lost or for_now) and errand.tries < _TRIES):
             seconds = backoff_seconds(
                 errand.tries, initial=_FIRST_BACKOFF_SECONDS, maximum=_LAST_BACKOFF_SECONDS
             ) * random.uniform(1, 1.5)

@@ -26,6 +26,9 @@ _NO_RIGHT = 'cannot create resource "pods/binding"'
 _DENIALS = ("denied the request", "denied request")
 """How webhooks and admission policies say it, with any status: a webhook chooses its own, by default 400."""
 
+_OTHER_UID = "UID in"
+"""How the server says that a precondition names another UID than the object has."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -118,8 +121,8 @@ async def delete_pod(
 ) -> None:
     """Says on the pod why it goes, then deletes it with its own grace period.
 
-    Where it cannot be said for want of rights, the pod goes all the same, unless the caller insists: a server that has
-    just started does not know anybody's rights yet.
+    Where it cannot be said for want of rights, or since others write all the time, the pod goes all the same, unless
+    the caller insists: a server that has just started does not know anybody's rights yet.
     """
     namespace, name = _split(pod.pod)
     said = {
@@ -136,7 +139,8 @@ async def delete_pod(
             await _patch_status(client, PODS, pod.pod, patch)
         except ApiError as error:
             no_right = error.code == 401 or (error.code == 403 and "cannot patch resource" in error.message)
-            if error.code in (404, 429) or error.code >= 500 or (no_right and insist):
+            overtaken = error.code == 409 and not is_gone(error)
+            if error.code in (404, 429) or error.code >= 500 or ((no_right or overtaken) and insist):
                 raise
             # it goes all the same: the reason is a courtesy, the room that it holds is not
         await client.request("DELETE", PODS.path(namespace, name), body=_encode(options))
@@ -228,7 +232,7 @@ async def write_finalizers(client: Client, resource: Resource, group: PodGroup, 
         await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)
     except ApiError as error:
         # whoever changed it makes us look at it again
-        if not is_gone(error):
+        if error.code != 409 and not is_gone(error):
             raise
 
 
@@ -265,14 +269,18 @@ async def write_event(
     try:
         await client.request("POST", EVENTS.path(namespace), body=_encode(document))
     except ApiError as error:
-        if not is_gone(error) and "because it is being terminated" not in error.message:
+        # 409: it was written, and the answer to that got lost
+        if error.code not in (404, 409) and "because it is being terminated" not in error.message:
             raise
 
 
 def is_gone(error: ApiError) -> bool:
     """Not there any more, or another one of the same name: what was to be written no longer matters."""
+    if error.code == 409:
+        # else others wrote at the same time, so often that the server gave up: the same write may succeed later
+        return _OTHER_UID in error.message
     # a patch with another UID is refused as a change of the UID
-    return error.code in (404, 409) or (error.code == 422 and "metadata.uid" in error.message)
+    return error.code == 404 or (error.code == 422 and "metadata.uid" in error.message)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -1,0 +1,142 @@
+"""One cluster: the API server's core with its store, direct ways to change it, and its objects as rules read them."""
+
+import msgspec
+
+from muster.api.wire import Node, Pod, PodGroup
+from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
+from muster.local.cluster import make_server
+from muster.local.store import Store
+from muster.local.wire import Request
+from tests.system.processes import START, TOKEN
+
+NAMESPACE = "sim"
+GROUPS = NATIVE_POD_GROUPS[0]
+
+_encode = msgspec.json.encode
+_STORAGES = {"pods": Pod, "nodes": Node, "podgroups.scheduling.k8s.io": PodGroup}
+
+
+class _Source:
+    """Time and names, by the seed."""
+
+    def __init__(self, clock, rng):
+        self.now = clock
+        self._rng = rng
+
+    def uid(self):
+        number = f"{self._rng.getrandbits(128):032x}"
+        return "-".join((number[:8], number[8:12], number[12:16], number[16:20], number[20:]))
+
+    def suffix(self):
+        return "".join(self._rng.choices("bcdfghjklmnpqrstvwxz2456789", k=5))
+
+
+class Cluster:
+    """What is there, whoever knows it.
+
+    Looks like a World to rules of the engine's simulation: `now`, `nodes`, `pods`, `groups`, `budgets`, `in_flight`.
+    """
+
+    def __init__(self, loop, *, rng, history):
+        self._loop = loop
+        self.store = Store(history=history)
+        self.server = make_server(self.store, _Source(lambda: self.now, rng), token=TOKEN)
+        self.budgets = {}
+        self.in_flight = {}
+        self._read = {storage: {} for storage in _STORAGES}
+        """By storage, by key: the stored version and what it says."""
+        self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+
+    @property
+    def now(self):
+        return START + self._loop.time()
+
+    # --- writing ---
+
+    def ask(self, method, path, body=None, content_type="application/json"):
+        """What the server answers somebody whom nothing gets in the way of."""
+        return self.server.handle(
+            Request(
+                method=method,
+                path=path,
+                body=b"" if body is None else _encode(body),
+                content_type=content_type,
+                accept="application/json",
+                user_agent="sim",
+                token=TOKEN,
+            )
+        )
+
+    def create(self, path, body):
+        answer = self.ask("POST", path, body)
+        assert answer.code == 201, (path, body, answer.body)
+
+    def patch(self, path, body, *, strategic=False):
+        """Whether it was there, and took it."""
+        answer = self.ask("PATCH", path, body, STRATEGIC_PATCH if strategic else MERGE_PATCH)
+        assert answer.code in (200, 404, 409), (path, body, answer.body)
+        return answer.code == 200
+
+    def delete(self, path, **options):
+        self.ask("DELETE", path, options or None)
+
+    def bind(self, pod, node):
+        """Whether the server took it."""
+        meta = pod.metadata
+        body = {
+            "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
+            "target": {"kind": "Node", "name": node},
+        }
+        return self.ask("POST", PODS.path(meta.namespace, meta.name, "binding"), body).code == 201
+
+    def path(self, thing, subresource=""):
+        meta = thing.metadata
+        resource = {Pod: PODS, Node: NODES, PodGroup: GROUPS}[type(thing)]
+        return resource.path(meta.namespace, meta.name, subresource)
+
+    # --- reading ---
+
+    def _all(self, storage):
+        """By namespace and name; an object that did not change is the same as before."""
+        before, kind = self._read[storage], _STORAGES[storage]
+        now = {}
+        for stored in self.store.list(storage):
+            known = before.get(stored.key)
+            if known is None or known[0] is not stored:
+                known = (stored, msgspec.json.decode(stored.data, type=kind))
+            now[stored.key] = known
+        self._read[storage] = now
+        return now
+
+    @property
+    def pods(self):
+        return {found.metadata.uid: found for _, found in self._all("pods").values()}
+
+    @property
+    def nodes(self):
+        return {name: found for (_, name), (_, found) in self._all("nodes").items()}
+
+    @property
+    def groups(self):
+        found = self._all("podgroups.scheduling.k8s.io")
+        return {f"{namespace}/{name}": group for (namespace, name), (_, group) in found.items()}
+
+    def find(self, name):
+        """The pod of that name, if there is one."""
+        stored = self.store.get("pods", NAMESPACE, name)
+        return None if stored is None else msgspec.json.decode(stored.data, type=Pod)
+
+    def snapshot(self):
+        """What is there now, read once."""
+        return Snapshot(self)
+
+
+class Snapshot:
+    def __init__(self, cluster):
+        self.now = cluster.now
+        self.nodes = cluster.nodes
+        self.pods = cluster.pods
+        self.groups = cluster.groups
+        self.budgets = cluster.budgets
+        self.in_flight = cluster.in_flight

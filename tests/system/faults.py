@@ -1,0 +1,347 @@
+"""Faults to plant in what stands between the engine and the cluster: what a tired mind might write.
+
+`plant(name, patch)` makes one; `patch(target, attribute, value)` is monkeypatch.setattr.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
+
+from muster.app import scheduler
+from muster.app.evictions import Evictions
+from muster.app.inbox import Warm
+from muster.app.informers import Informers
+from muster.app.run import Muster
+from muster.app.scheduler import Scheduler
+from muster.base.errors import ApiError, KubeError
+from muster.engine.changes import BindFailed, Bound, Failure, PodGone
+from muster.kube import reflector, writes
+from muster.kube.client import Client
+from muster.kube.lease import Lease
+from muster.kube.outbox import Outbox, Urgency
+from muster.kube.reflector import Reflector
+
+FAULTS = {}
+
+
+class Fault(NamedTuple):
+    rules: tuple
+    """Rules that may catch it: one of them must."""
+    needs: frozenset
+    """Troubles without which a world cannot show it, or seldom does."""
+    plant: object
+
+
+def fault(*rules, needs=()):
+    def file(plant):
+        FAULTS[plant.__name__] = Fault(rules, frozenset(needs), plant)
+        return plant
+
+    return file
+
+
+def plant(name, patch):
+    FAULTS[name].plant(patch)
+
+
+# --- reflector ---
+
+
+@fault("in step", "recount", needs=["bookmarks"])
+def a_bookmark_is_taken_for_an_update(patch):
+    take = Reflector._take_events
+
+    def careless(self, lines):
+        for line in lines:
+            event = self._event.decode(line)
+            if event.type == "BOOKMARK" and self.known:
+                # the object that changed last is said to have the bookmark's version
+                key = next(reversed(self.known))
+                version = self._mark.decode(event.object).metadata.resource_version
+                self.known[key] = self.known[key]._replace(version=version)
+        take(self, lines)
+
+    patch(Reflector, "_take_events", careless)
+
+
+@fault("in step", "recount", needs=["short history", "cut watches"])
+def a_deletion_is_missed_in_a_relist(patch):
+    async def list_all(self, resource):
+        page = self._read_page(await self._client.request("GET", resource.path()))
+        news = []
+        for item in page.items or ():
+            self._take(item, news)
+        self._deliver(news)
+        return page.metadata.resource_version
+
+    patch(Reflector, "_list_all", list_all)
+
+
+@fault("in step", "recount", needs=["short history", "cut watches", "same names"])
+def a_pod_made_again_is_taken_for_the_one_before(patch):
+    def take(self, item, news):
+        meta = reflector._metadata(item)
+        key = reflector._key(meta)
+        self.known[key] = reflector._Known(meta.uid, meta.resource_version)
+        news.append(item)
+        return key
+
+    patch(Reflector, "_take", take)
+
+
+@fault("rest", needs=["short history", "cut watches"])
+def a_version_that_is_gone_is_asked_for_again_and_again(patch):
+    patch(reflector, "_is_useless", lambda error, refusals: False)
+
+
+@fault("in step", "recount", "rest", needs=["short history", "cut watches"])
+def what_happened_in_a_gap_is_skipped(patch):
+    """Where history is lost, it goes on from now without a list."""
+    recover = Reflector._recover
+
+    async def hopeful(self, error):
+        version = self._version
+        await recover(self, error)
+        if version and not self._version:
+            data = await self._client.request("GET", self.resource.path(), query={"limit": "1"})
+            self._version = self._read_page(data).metadata.resource_version
+
+    patch(Reflector, "_recover", hopeful)
+
+
+@fault("in step", "recount", "over-commit", needs=["cut watches"])
+def a_broken_piece_of_a_watch_is_thrown_away(patch):
+    async def lines(pieces):
+        async for piece in pieces:
+            yield [line for line in piece.split(b"\n") if line.startswith(b"{") and line.endswith(b"}")]
+
+    patch(reflector, "_lines", lines)
+
+
+# --- binds and other writes ---
+
+
+@fault("uid", needs=["lost answers"])
+def a_bind_that_is_tried_again_names_no_uid(patch):
+    request, tried = Client.request, set()
+
+    async def forgetful(self, method, path, **more):
+        if path.endswith("/binding"):
+            body = msgspec.json.decode(more["body"])
+            if path in tried:
+                del body["metadata"]["uid"]
+            tried.add(path)
+            more["body"] = msgspec.json.encode(body)
+        return await request(self, method, path, **more)
+
+    patch(Client, "request", forgetful)
+
+
+@fault("uid", needs=["priorities", "crowded"])
+def an_eviction_names_no_uid(patch):
+    encode = writes._encode
+
+    def without(body):
+        if isinstance(body, dict) and body.get("kind") == "DeleteOptions":
+            body = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        return encode(body)
+
+    patch(writes, "_encode", without)
+
+
+@fault("one node", "over-commit", "stale word", needs=["lost answers"])
+def a_lost_answer_is_taken_for_a_failure(patch):
+    bind = writes.bind
+
+    async def hasty(client, placement, *, at):
+        answer = await bind(client, placement, at=at)
+        if isinstance(answer, BindFailed) and answer.failure is Failure.TRANSIENT:
+            return BindFailed(answer.uid, answer.node, Failure.REJECTED, answer.message)
+        return answer
+
+    patch(writes, "bind", hasty)
+
+
+@fault("recount", "agreement", needs=["conflicts"])
+def a_conflict_is_believed_to_be_our_own_bind(patch):
+    async def trusting(client, placement, conflict, *, at):
+        return Bound(placement.uid, placement.node, at)
+
+    patch(writes, "_after_conflict", trusting)
+
+
+@fault("recount", "in step", "agreement", "told", "nobody waits who fits", needs=["conflicts"])
+def a_conflict_is_believed_to_be_the_pods_end(patch):
+    async def resigned(client, placement, conflict, *, at):
+        return PodGone(placement.uid)
+
+    patch(writes, "_after_conflict", resigned)
+
+
+@fault("told", "agreement", "half bound", "rest", needs=["conflicts"])
+def a_conflict_is_taken_for_the_end_of_the_object(patch):
+    """As it was until a world showed it."""
+    gone = writes.is_gone
+    patch(writes, "is_gone", lambda error: error.code == 409 or gone(error))
+
+
+@fault("circles", needs=["stops"])
+def who_is_to_stop_does_not_wait(patch):
+    """As it was until a world showed it."""
+    patch(scheduler, "_STOPPING_LOOK_SECONDS", 0.0)
+
+
+@fault("stale word", needs=["errors", "crowded"])
+def what_is_said_of_a_pod_does_not_wait_for_its_bind(patch):
+    put = Outbox.put
+
+    def apart(self, errand):
+        if errand.urgency in (Urgency.NOMINATION, Urgency.POD):
+            errand.subject = f"word {errand.subject}"
+        put(self, errand)
+
+    patch(Outbox, "put", apart)
+
+
+@fault("one bind", needs=["slow"])
+def a_bind_without_an_answer_is_sent_once_more(patch):
+    request = Client.request
+
+    async def hedged(self, method, path, **more):
+        if not path.endswith("/binding"):
+            return await request(self, method, path, **more)
+        first = asyncio.ensure_future(request(self, method, path, **more))
+        await asyncio.wait([first], timeout=0.3)
+        if first.done():
+            return first.result()
+        second = asyncio.ensure_future(request(self, method, path, **more))
+        with suppress(KubeError, ApiError):
+            await second
+        return await first
+
+    patch(Client, "request", hedged)
+
+
+@fault(
+    "half bound",
+    "rest",
+    "nobody waits who fits",
+    "nobody waits who may evict",
+    "rebuild",
+    "recount",
+    "nomination",
+    needs=["errors", "priorities", "crowded"],
+)
+def a_deletion_that_failed_is_forgotten(patch):
+    put = Outbox.put
+
+    def once(self, errand):
+        if errand.urgency is Urgency.RELEASE:
+            errand.lasting, errand.tries = False, 100
+        put(self, errand)
+
+    patch(Outbox, "put", once)
+
+
+@fault("nominated", needs=["priorities", "crowded", "errors"])
+def victims_go_before_it_is_written_for_whom(patch):
+    patch(Evictions, "decided", lambda self, eviction: self._evict(eviction))
+
+
+@fault("agreement", "told", "gang condition", needs=["errors"])
+def what_a_group_is_to_say_is_tried_once(patch):
+    put = Outbox.put
+
+    def once(self, errand):
+        if errand.urgency is Urgency.GROUP:
+            errand.lasting, errand.tries = False, 100
+        put(self, errand)
+
+    patch(Outbox, "put", once)
+
+
+# --- lease ---
+
+
+@fault("leases", needs=["freezes"])
+def nobody_asks_for_the_lease_before_a_write(patch):
+    patch(Client, "writing_while", lambda self, may_write: self)
+    make = Outbox.__init__
+
+    def trusting(self, *, may_send, **more):
+        make(self, **more)
+
+    patch(Outbox, "__init__", trusting)
+
+
+@fault("leases", needs=["freezes"])
+def the_lease_is_asked_for_before_the_connection_is_there(patch):
+    """The outbox asks, and nobody asks again."""
+    patch(Client, "writing_while", lambda self, may_write: self)
+
+
+@fault("leases", needs=["stops", "slow"])
+def the_lease_is_given_back_while_writes_are_on_their_way(patch):
+    patch(Outbox, "under_way_of", lambda self, up_to: 0)
+    patch(Muster, "_finish", lambda self, working: _cancel(working))
+
+
+async def _cancel(task):
+    task.cancel()
+
+
+@fault("leases", needs=["partitions"])
+def a_lease_is_taken_before_it_has_run_out(patch):
+    may_take = Lease._may_take
+
+    def eager(self, current):
+        return may_take(self, current) or self._seen_at + self._timing.duration / 3 < self._clock()
+
+    patch(Lease, "_may_take", eager)
+
+
+@fault("leases", needs=["lost answers"])
+def a_lease_is_held_as_long_as_nobody_says_otherwise(patch):
+    patch(Lease, "held", lambda self: self._renewed_at is not None)
+
+
+# --- rebuild ---
+
+
+@fault("takeover", needs=["deaf standby"])
+def a_new_leader_does_not_read_again(patch):
+    async def trusting(self):
+        return None
+
+    patch(Informers, "refresh", trusting)
+
+
+@fault("recount", needs=["kills"])
+def who_stands_by_remembers_pods_that_are_gone(patch):
+    put = Warm.put
+    patch(Warm, "put", lambda self, changes: put(self, [one for one in changes if not isinstance(one, PodGone)]))
+
+
+@fault("recount", "agreement", "told", needs=["kills"])
+def a_new_leader_forgets_what_it_read_while_it_stood_by(patch):
+    take = Warm.take
+
+    def half(self):
+        changes = list(take(self))
+        return changes[: len(changes) // 2]
+
+    patch(Warm, "take", half)
+
+
+@fault("recount", "agreement", "told", "nobody waits who fits")
+def changes_that_come_during_a_turn_are_lost(patch):
+    async def something_to_do(self):
+        await wait(self)
+        early = self._inbox.take()
+        await asyncio.sleep(0.01)
+        self._inbox._changes = early
+
+    wait = Scheduler._something_to_do
+    patch(Scheduler, "_something_to_do", something_to_do)

@@ -1,0 +1,301 @@
+"""One world from its seed to its end."""
+
+import asyncio
+import hashlib
+import random
+import secrets
+import socket
+import traceback
+from collections import Counter
+from contextlib import contextmanager
+from random import Random
+from typing import NamedTuple
+
+import structlog
+
+from muster.kube import reflector
+from muster.sim.rules.broken import BrokenRuleError
+from tests.system.cluster import Cluster
+from tests.system.kubelets import Kubelets
+from tests.system.loop import GoesInCirclesError, VirtualLoop, current
+from tests.system.network import Network
+from tests.system.processes import Replica, task_factory
+from tests.system.rules import Rules
+from tests.system.world import Hand, recipe
+
+# longer than any time-out, backoff and run time together
+_LONGEST_REST_SECONDS = 400.0
+_LOOK_SECONDS = 1.0
+# bookmarks come at whole seconds, and then watches seem to lag
+_REST_LOOK_SECONDS = 0.73
+_NEVER_SECONDS = 1e6
+
+
+class Outcome(NamedTuple):
+    """What became of one world."""
+
+    seed: int
+    violation: str
+    """Empty if there was none."""
+    rule: str
+    seen: Counter
+    story: list
+
+    @property
+    def digest(self):
+        return hashlib.sha256("\n".join(self.story).encode()).hexdigest()
+
+
+def run(seed, *, only=None):
+    """Runs the world of `seed`; whatever goes wrong in it is in the outcome.  `only`: steps to do."""
+    life = _Life(seed, only)
+    rule = violation = ""
+    with _seeded(seed, life):
+        loop = life.loop
+        loop.set_task_factory(task_factory)
+        loop.set_exception_handler(life.unhandled)
+        try:
+            loop.run_until_complete(life.live())
+        except BrokenRuleError as broken:
+            rule, violation = broken.rule, str(broken)
+        except GoesInCirclesError as error:
+            rule, violation = "circles", f"circles: {error}"
+        except Exception as error:  # whatever breaks is a finding
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            rule = f"{type(error).__name__} at {where.filename}:{where.lineno}"
+            violation = f"{rule}: {error}"
+        finally:
+            life.end()
+    return Outcome(seed, violation, rule, life.seen, life.story)
+
+
+def run_worlds(seeds):
+    """What the worlds of these seeds saw, and a line for each that broke a rule."""
+    seen, failures = Counter(), []
+    for seed in seeds:
+        outcome = run(seed)
+        seen.update(outcome.seen)
+        if outcome.violation:
+            failures.append(f"seed {seed} failed: {outcome.violation}; replay: .venv/bin/python -m tests.system {seed}")
+    return seen, failures
+
+
+def shrunk(seed):
+    """The world of a failing seed, without the steps that the failure does not need."""
+    outcome = run(seed)
+    kept = [step.number for step in recipe(seed).plan]
+    size = max(1, len(kept) // 2)
+    while size and outcome.rule:
+        for start in range(0, len(kept), size):
+            fewer = kept[:start] + kept[start + size :]
+            tried = run(seed, only=frozenset(fewer))
+            if tried.rule == outcome.rule:
+                outcome, kept = tried, fewer
+                break
+        else:
+            size //= 2
+    return outcome
+
+
+@contextmanager
+def _seeded(seed, life):
+    """Chance, names and logs are those of the world."""
+    state, token_hex, page, config = random.getstate(), secrets.token_hex, reflector.PAGE, structlog.get_config()
+    host = socket.gethostname
+    names = Random(f"{seed}/names")
+    random.seed(seed)
+    secrets.token_hex = lambda size=8: f"{names.getrandbits(8 * size):0{2 * size}x}"
+    socket.gethostname = lambda: str(current.get())
+    reflector.PAGE = life.recipe.page
+    structlog.configure(processors=[life.logged], cache_logger_on_first_use=False)
+    try:
+        yield
+    finally:
+        random.setstate(state)
+        secrets.token_hex, socket.gethostname, reflector.PAGE = token_hex, host, page
+        structlog.configure(**config)
+
+
+class _Life:
+    """A world on its way through its plan."""
+
+    def __init__(self, seed, only):
+        self.recipe = planned = recipe(seed)
+        self.seen = Counter()
+        self.story = []
+        self.loop = loop = VirtualLoop()
+        self._only = only
+        self._failed = None
+        self._calm = False
+        rng = lambda name: Random(f"{seed}/{name}")  # noqa: E731
+        self._rng = rng
+        self.cluster = Cluster(loop, rng=rng("uids"), history=planned.history)
+        self.network = Network(self.cluster.server, self.cluster.store, rng=rng("network"), mood=planned.mood)
+        self.network.seen = self.seen
+        self.kubelets = Kubelets(self.cluster, rng=rng("kubelets"), seen=self.seen)
+        self.rules = Rules(self.cluster, self.network, planned, tell=self.tell)
+        names = ("a",) if "one replica" in planned.mood else ("a", "b")
+        self.replicas = [
+            Replica(name, self.network, rng=rng(f"replica {name}"), show=self.rules.decided, tell=self.tell)
+            for name in names
+        ]
+        self.rules.replicas = self.replicas
+        self._hand = None
+
+    # --- what is told ---
+
+    def tell(self, text):
+        self.story.append(f"{self.loop.time():9.3f}  {text}")
+
+    def logged(self, logger, method, event):
+        """A log line of production code."""
+        link = current.get()
+        words = event.pop("event")
+        trace = event.pop("exc_info", None)
+        facts = ", ".join(f"{key}={value}" for key, value in event.items())
+        self.tell(f"{link or 'server'} {method}: {words} {facts}")
+        if method == "error" or words.startswith("a bug"):
+            self.fail(BrokenRuleError("no bugs", f"{link or 'server'}: {words} {facts} {trace or ''}"))
+        raise structlog.DropEvent
+
+    def fail(self, error):
+        if self._failed is not None and not self._failed.done():
+            self._failed.set_exception(error)
+
+    def unhandled(self, loop, context):
+        error = context.get("exception")
+        if error is None:
+            error = RuntimeError(context.get("message"))
+        self.fail(error)
+
+    # --- life ---
+
+    async def live(self):
+        loop = self.loop
+        self._failed = loop.create_future()
+        self.rules.fail = self.fail
+        hand = Hand(
+            self.recipe,
+            self.cluster,
+            self.kubelets,
+            network=self.network,
+            replicas=self.replicas,
+            later=self._later,
+        )
+        for replica in self.replicas:
+            replica.start()
+        working = loop.create_task(self._work(hand))
+        await asyncio.wait([working, self._failed], return_when=asyncio.FIRST_COMPLETED)
+        if self._failed.done():
+            working.cancel()
+            self._failed.result()
+        self._failed.cancel()
+        working.result()
+        self.seen["worlds"] += 1
+
+    async def _work(self, hand):
+        ticking = self.loop.create_task(self._tick())
+        try:
+            for step in self.recipe.plan:
+                await asyncio.sleep(step.at - self.loop.time())
+                if self._only is None or step.number in self._only:
+                    self._do(step, hand)
+            await asyncio.sleep(self._rng("end").choice((0.0, 1.0, 8.0)))
+            self._end_trouble()
+            await self._rest()
+            self.rules.at_rest()
+        finally:
+            ticking.cancel()
+
+    def _do(self, step, hand):
+        happened = hand.do(step, self._rng(step.number))
+        if happened:
+            self.tell(f"[{step.number}] {happened}")
+            self.seen[f"events: {step.kind}"] += 1
+            self.seen["events"] += 1
+
+    def _later(self, seconds, action, *, always=False):
+        def act():
+            if always or not self._calm:
+                action()
+
+        self.loop.call_later(seconds, act)
+
+    def _end_trouble(self):
+        """From now on nothing fails."""
+        self.tell("the trouble is over")
+        self._calm = self.network.calm = True
+        for replica in self.replicas:
+            replica.link.plans.clear()
+            self.loop.thaw(replica.link)
+            if replica.link.cut:
+                self.network.partition(replica.link, cut=False)
+
+    async def _tick(self):
+        """What comes with time: bookmarks, and rules that look at how long something lasts."""
+        at = self.recipe.bookmark_seconds
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if self.loop.time() >= at:
+                at += self.recipe.bookmark_seconds
+                self.cluster.server.watches.bookmark()
+            self.rules.look()
+
+    async def _rest(self):
+        """Returns when nothing will change any more."""
+        ends = self.loop.time() + _LONGEST_REST_SECONDS
+        quiet = 0
+        while self.loop.time() < ends:
+            await asyncio.sleep(_REST_LOOK_SECONDS)
+            quiet = quiet + 1 if self._is_quiet() else 0
+            if quiet >= 3:
+                self.tell("quiet")
+                return
+        raise BrokenRuleError("rest", f"it does not come to rest: {self._unrest()}")
+
+    def _is_quiet(self):
+        return not self._unrest()
+
+    def _unrest(self):
+        """What still goes on."""
+        leaders = [replica for replica in self.replicas if replica.leads]
+        if len(leaders) != 1:
+            return f"{len(leaders)} replicas lead"
+        muster = leaders[0].muster
+        if self.kubelets.pending:
+            return f"kubelets have {self.kubelets.pending} things to do"
+        link = leaders[0].link
+        if calls := [call for call in (*link.calls, *link.connecting) if "/leases" not in call.request.path]:
+            return f"{calls[0].request.method} {calls[0].request.path} is on its way"
+        if any(pipe.coming for pipe in link.pipes):
+            return "watches lag"
+        if muster._scheduler._inbox._changes:
+            return "changes wait"
+        if muster._outbox.waiting or muster._outbox.under_way:
+            return f"{muster._outbox.waiting} errands wait, {muster._outbox.under_way} are under way"
+        for kind in muster._informers:
+            if kind.trouble is not None or (kind._watching is None and kind.resource is not None):
+                return f"{kind.name} is out of step: {kind.trouble}"
+        due = muster.engine.next_decide_at
+        if due is not None and due < self.cluster.now + _NEVER_SECONDS:
+            return f"something is to be decided in {due - self.cluster.now:g} s"
+        return ""
+
+    def end(self):
+        """Nothing of it is left."""
+        loop = self.loop
+        for replica in self.replicas:
+            replica._comes_back = False
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        loop.set_exception_handler(lambda *_: None)
+        for replica in self.replicas:
+            if replica.link is not None:
+                replica.link.alive = False
+                loop.thaw(replica.link)
+        loop.steps = 0
+        if tasks:
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

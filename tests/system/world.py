@@ -1,0 +1,523 @@
+"""What a seed makes of a world: its troubles, its nodes, the shapes of its pods, and the plan of what happens."""
+
+from random import Random
+from typing import NamedTuple
+
+import msgspec
+
+from muster.gangs.dialects.v1beta1 import (
+    BELOW_MINIMUM_ANNOTATION,
+    GRACE_ANNOTATION,
+    ON_PARTIAL_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+)
+from muster.kube.resources import NODES, PODS, PRIORITY_CLASSES
+from muster.sim.chaos import recipe as engine_recipe
+from muster.sim.plain import ENDED, fits, needs_of
+from muster.sim.world import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
+from tests.system.cluster import GROUPS, NAMESPACE
+from tests.system.kubelets import OTHER, room_left
+from tests.system.network import TROUBLES as OF_NETWORK
+
+OURS = "muster"
+_URGENT = 20
+
+# how often a world has each trouble
+_LIKELY = {
+    **OF_NETWORK,
+    "one replica": 0.25,
+    "kills": 0.4,
+    "chosen deaths": 0.35,
+    "stops": 0.2,
+    "deaf standby": 0.2,
+    "partitions": 0.25,
+    "freezes": 0.2,
+    "server restarts": 0.25,
+    "short history": 0.4,
+    "small pages": 0.3,
+    "bookmarks": 0.6,
+    "foreign": 0.2,
+    "by hand": 0.15,
+    "denials": 0.15,
+    "node loss": 0.3,
+    "node facts": 0.3,
+    "resizing": 0.3,
+    "gates": 0.2,
+    "priorities": 0.7,
+    "crowded": 0.6,
+    "slow stops": 0.4,
+    "modes": 0.4,
+    "never": 0.1,
+    "taints": 0.2,
+    "affinity": 0.2,
+    "ports": 0.1,
+    "held parts": 0.1,
+    "taken down": 0.2,
+    "same names": 0.4,
+}
+
+# (kind of event, weight, the trouble it belongs to)
+_KINDS = (
+    ("gang", 10, ""),
+    ("pod", 5, ""),
+    ("delete_pod", 4, ""),
+    ("delete_gang", 2, ""),
+    ("end_pod", 3, ""),
+    ("replace_members", 3, ""),
+    ("same_name", 4, "same names"),
+    ("urgent", 7, "priorities"),
+    ("gang", 6, "crowded"),
+    ("foreign_pod", 4, "foreign"),
+    ("bind_by_hand", 3, "by hand"),
+    ("lose_node", 3, "node loss"),
+    ("return_node", 3, "node loss"),
+    ("cordon", 2, "node facts"),
+    ("uncordon", 2, "node facts"),
+    ("resize_node", 2, "node facts"),
+    ("change_minimum", 4, "resizing"),
+    ("ungate", 5, "gates"),
+    ("kill", 5, "kills"),
+    ("dies_at", 5, "chosen deaths"),
+    ("stop", 3, "stops"),
+    ("stops_at", 4, "stops"),
+    ("freezes_at", 4, "freezes"),
+    ("blind_successor", 4, "deaf standby"),
+    ("partition", 4, "partitions"),
+    ("freeze", 4, "freezes"),
+    ("restart_server", 3, "server restarts"),
+    ("compact", 3, "short history"),
+    ("cut_watches", 4, "cut watches"),
+)
+_DEADLY = ("bind", "bind", "delete", "lease", "condition", "group")
+
+
+class Step(NamedTuple):
+    number: int
+    """Chance of the step depends on it, so steps can be left out without changing the others."""
+    at: float
+    """Seconds since the beginning."""
+    kind: str
+
+
+class Recipe(NamedTuple):
+    seed: int
+    mood: frozenset
+    nodes: list
+    shapes: list
+    plan: list
+    history: int
+    """How many changes the server remembers."""
+    page: int
+    bookmark_seconds: float
+
+
+def recipe(seed):
+    rng = Random(f"system/{seed}")
+    mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    names = [f"n{number}" for number in range(10)]
+    rng.shuffle(names)
+    return Recipe(
+        seed,
+        mood,
+        [engine_recipe.new_node(rng, name, mood) for name in names[: rng.randint(2, 3 if "crowded" in mood else 5)]],
+        [_shape(rng, mood) for _ in range(rng.randint(1, 3))],
+        _plan(rng, mood),
+        rng.choice((5, 20, 60)) if "short history" in mood else 20_000,
+        rng.choice((1, 3, 7)) if "small pages" in mood else 500,
+        rng.choice((2.0, 8.0)) if "bookmarks" in mood else 60.0,
+    )
+
+
+def _plan(rng, mood):
+    kinds = [(kind, weight) for kind, weight, trouble in _KINDS if not trouble or trouble in mood]
+    steps = rng.randint(8, 20)
+    chosen = rng.choices([kind for kind, _ in kinds], weights=[weight for _, weight in kinds], k=steps)
+    # arrivals first, or there is little to go wrong
+    first = steps // 4
+    chosen[:first] = rng.choices(("gang", "pod"), weights=(3, 1), k=first)
+    at, plan = rng.choice((0.0, 0.5, 3.0)), []
+    for number, kind in enumerate(chosen):
+        at += rng.choices((0.0, 0.05, 0.5, 2.0, 6.0, 12.0), weights=(5, 4, 4, 3, 2, 1))[0]
+        plan.append(Step(number, at, kind))
+    return plan
+
+
+def _shape(rng, mood):
+    """The spec of a pod, as a manifest has it."""
+    spec = msgspec.to_builtins(engine_recipe._shape(rng, mood - {"mixed"}))
+    # which needs a RuntimeClass
+    spec.pop("overhead", None)
+    for number, container in enumerate((*spec.get("containers", ()), *spec.get("initContainers", ()))):
+        container |= {"name": f"c{number}", "image": "x"}
+        resources = container.get("resources", {})
+        if (gpus := resources.get("requests", {}).get(engine_recipe.GPU)) is not None:
+            resources.setdefault("limits", {})[engine_recipe.GPU] = gpus
+        for port in container.get("ports", ()):
+            port["containerPort"] = port["hostPort"]
+    return spec
+
+
+class Hand:
+    """Makes things happen in one world; whom an event hits is chosen by `rng` alone and in order of names."""
+
+    def __init__(self, planned, cluster, kubelets, *, network, replicas, later):
+        self.mood = planned.mood
+        self._shapes = planned.shapes
+        self._cluster = cluster
+        self._kubelets = kubelets
+        self._network = network
+        self._replicas = replicas
+        self._later = later
+        """Does something so many seconds later, unless the trouble is over by then."""
+        self._gangs = {}
+        """By name: how many members its controller wants, their shape and priority."""
+        self._classes = set()
+        """Names of priority classes that are there."""
+        self._lost = {}
+        self._step = 0
+        self._steps = len(planned.plan)
+        for node in planned.nodes:
+            self._put_node(node)
+
+    def do(self, step, rng):
+        """What happened, in words; "" for nothing."""
+        self._step = step.number
+        return getattr(self, step.kind)(rng)
+
+    # --- who comes ---
+
+    def gang(self, rng):
+        return self._new_gang(f"g{self._step}", rng)
+
+    def urgent(self, rng):
+        if rng.random() < 0.7:
+            return self._new_gang(f"u{self._step}", rng, priority=_URGENT)
+        self._create_pod(f"u{self._step}", rng.choice(self._shapes), rng, priority=_URGENT)
+        return f"urgent pod u{self._step}"
+
+    def _new_gang(self, name, rng, *, priority=None):
+        members = rng.choice((1, 2, 2, 3, 3, 4, 5))
+        minimum = rng.choice((members, members, members, max(1, members - 1), members + 1))
+        shape = rng.choice(self._shapes)
+        priority = self._priority(rng) if priority is None else priority
+        self._gangs[name] = (max(members, minimum), shape, priority)
+        basic = rng.random() < 0.1
+        group = self._group(name, None if basic else minimum, rng, priority)
+        declared = rng.choices(("before", "after", "late"), weights=(6, 2, 2))[0]
+        if declared == "before":
+            self._cluster.create(GROUPS.path(NAMESPACE), group)
+        late = rng.randint(0, members) if rng.random() < 0.2 else members
+        for number in range(late):
+            self._create_pod(f"{name}-{number}", shape, rng, gang=name, priority=priority)
+        for number in range(late, members):
+            pod = self._pod(f"{name}-{number}", shape, rng, gang=name, priority=priority)
+            self._later(rng.choice((0.3, 4.0)), lambda pod=pod: self._create_late(name, PODS, pod))
+        if declared == "after":
+            self._cluster.create(GROUPS.path(NAMESPACE), group)
+        elif declared == "late":
+            self._later(rng.choice((0.3, 3.0, 8.0)), lambda: self._create_late(name, GROUPS, group))
+        wanted = "basic" if basic else f"minimum {minimum}"
+        return f"gang {name}: {late}/{members} members, {wanted}, priority {priority}, declared {declared}"
+
+    def _class(self, priority, *, never=False):
+        name = f"p{priority}-never" if never else f"p{priority}"
+        if name not in self._classes:
+            self._classes.add(name)
+            document = {"metadata": {"name": name}, "value": priority}
+            self._cluster.create(PRIORITY_CLASSES.path(), document | ({"preemptionPolicy": "Never"} if never else {}))
+        return name
+
+    def _create_late(self, gang, resource, document):
+        if gang in self._gangs:
+            # its name may have been given away meanwhile
+            self._cluster.ask("POST", resource.path(NAMESPACE), document)
+
+    def _group(self, name, minimum, rng, priority):
+        # it has one: by default a gang waits for five minutes
+        annotations = {TIMEOUT_ANNOTATION: str(rng.choice((5, 12, 20)))}
+        if "held parts" in self.mood and rng.random() < 0.4:
+            annotations[ON_PARTIAL_ANNOTATION] = "hold"
+        if "taken down" in self.mood and rng.random() < 0.6:
+            annotations |= {BELOW_MINIMUM_ANNOTATION: "restart", GRACE_ANNOTATION: rng.choice(("3", "10"))}
+        policy = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
+        spec = {"schedulingPolicy": policy}
+        never = "never" in self.mood and rng.random() < 0.3
+        spec["priorityClassName"] = self._class(priority, never=never)
+        if never:
+            spec["preemptionPolicy"] = "Never"
+        if "modes" in self.mood and rng.random() < 0.5:
+            spec["disruptionMode"] = {"all": {}}
+        return {
+            "apiVersion": GROUPS.api_version,
+            "kind": "PodGroup",
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": spec,
+        }
+
+    def _pod(self, name, shape, rng, *, gang="", priority=0, scheduler=OURS):
+        annotations = {}
+        if rng.random() < (0.1 if "crowded" in self.mood else 0.3):
+            annotations[RUN_SECONDS] = rng.choice(("1", "7", "20"))
+            if rng.random() < 0.3:
+                annotations[EXIT_CODE] = "1"
+        spec = {**shape, "schedulerName": scheduler}
+        if "slow stops" in self.mood:
+            annotations[STOP_SECONDS] = rng.choice(("0", "0.5", "3", "8"))
+            if rng.random() < 0.3:
+                spec["terminationGracePeriodSeconds"] = rng.choice((0, 5))
+        spec["priorityClassName"] = self._class(priority)
+        if gang:
+            spec["schedulingGroup"] = {"podGroupName": gang}
+        if "gates" in self.mood and rng.random() < 0.25 and scheduler == OURS:
+            spec["schedulingGates"] = [{"name": "sim/wait"}]
+        return {"metadata": {"name": name, "annotations": annotations}, "spec": spec}
+
+    def _create_pod(self, name, shape, rng, **more):
+        self._cluster.create(PODS.path(NAMESPACE), self._pod(name, shape, rng, **more))
+
+    def pod(self, rng):
+        priority = self._priority(rng)
+        self._create_pod(f"p{self._step}", rng.choice(self._shapes), rng, priority=priority)
+        return f"pod p{self._step}, priority {priority}"
+
+    def foreign_pod(self, rng):
+        self._create_pod(f"f{self._step}", rng.choice(self._shapes), rng, priority=self._priority(rng), scheduler=OTHER)
+        return f"foreign pod f{self._step}"
+
+    def _priority(self, rng):
+        if "priorities" not in self.mood:
+            return 0
+        early = "crowded" in self.mood and self._step < self._steps // 3
+        return rng.choice((0, 0, 0, 5)) if early else rng.choice((0, 0, 5, 10))
+
+    def replace_members(self, rng):
+        declared = sorted(name for name in self._gangs if f"{NAMESPACE}/{name}" in self._cluster.groups)
+        if not declared:
+            return ""
+        name = rng.choice(declared)
+        wanted, shape, priority = self._gangs[name]
+        members = [pod for pod in self._cluster.pods.values() if _gang(pod) == name]
+        live = sum(pod.status.phase != "Failed" for pod in members)
+        for number in range(wanted - live):
+            self._create_pod(f"{name}-r{self._step}-{number}", shape, rng, gang=name, priority=priority)
+        return f"{max(0, wanted - live)} members of {name} replaced"
+
+    # --- what becomes of them ---
+
+    def _pick(self, rng, things):
+        listed = sorted(things, key=lambda thing: thing.metadata.name)
+        return rng.choice(listed) if listed else None
+
+    def delete_pod(self, rng):
+        pods = [pod for pod in self._cluster.pods.values() if pod.metadata.deletion_timestamp is None]
+        if rng.random() < 0.4:
+            pods = [pod for pod in pods if not pod.spec.node_name]
+        pod = self._pick(rng, pods)
+        if pod is None:
+            return ""
+        self._cluster.delete(self._cluster.path(pod))
+        return f"{pod.metadata.name} deleted"
+
+    def same_name(self, rng):
+        """A pod goes at once, and another one of its name comes."""
+        pod = self._pick(rng, (pod for pod in self._cluster.pods.values() if pod.spec.scheduler_name == OURS))
+        if pod is None:
+            return ""
+        gang = _gang(pod)
+        if gang and gang not in self._gangs:
+            return ""
+        shape = self._gangs[gang][1] if gang else rng.choice(self._shapes)
+        self._cluster.delete(self._cluster.path(pod), gracePeriodSeconds=0, kind="DeleteOptions")
+        self._create_pod(pod.metadata.name, shape, rng, gang=gang, priority=pod.spec.priority or 0)
+        return f"{pod.metadata.name} deleted, and made again"
+
+    def delete_gang(self, rng):
+        group = self._pick(rng, self._cluster.groups.values())
+        if group is None:
+            return ""
+        name = group.metadata.name
+        self._gangs.pop(name, None)
+        for pod in sorted(self._cluster.pods.values(), key=lambda pod: pod.metadata.name):
+            if _gang(pod) == name:
+                self._cluster.delete(self._cluster.path(pod))
+        self._cluster.delete(self._cluster.path(group))
+        return f"gang {name} deleted"
+
+    def end_pod(self, rng):
+        pod = self._pick(rng, (pod for pod in self._cluster.pods.values() if pod.status.phase == "Running"))
+        if pod is None:
+            return ""
+        failed = rng.random() < 0.5
+        self._kubelets.end(pod.metadata.name, pod.metadata.uid, failed=failed)
+        return f"{pod.metadata.name} ends, failed: {failed}"
+
+    def change_minimum(self, rng):
+        groups = [group for group in self._cluster.groups.values() if group.spec.scheduling_policy.gang is not None]
+        group = self._pick(rng, groups)
+        if group is None:
+            return ""
+        before = group.spec.scheduling_policy.gang.min_count
+        after = max(1, before + rng.choice((-2, -1, 1)))
+        spec = {"schedulingPolicy": {"gang": {"minCount": after}}}
+        if not self._cluster.patch(self._cluster.path(group), {"spec": spec}):
+            return ""
+        return f"minimum of {group.metadata.name} is {after}, was {before}"
+
+    def ungate(self, rng):
+        pod = self._pick(rng, (pod for pod in self._cluster.pods.values() if pod.spec.scheduling_gates))
+        if pod is None:
+            return ""
+        self._cluster.patch(self._cluster.path(pod), {"spec": {"schedulingGates": None}})
+        return f"{pod.metadata.name} has no gates any more"
+
+    def bind_by_hand(self, rng):
+        """Somebody else binds a pod that is ours, where there is room."""
+        waits = (
+            pod
+            for pod in self._cluster.pods.values()
+            if not (pod.spec.node_name or pod.spec.scheduling_gates or pod.metadata.deletion_timestamp)
+            and pod.spec.scheduler_name == OURS
+            and pod.status.phase not in ENDED
+        )
+        pod = self._pick(rng, waits)
+        if pod is None:
+            return ""
+        possible = sorted(name for name, place in room_left(self._cluster).items() if fits(needs_of(pod), place))
+        if not possible or not self._cluster.bind(pod, node := rng.choice(possible)):
+            return ""
+        return f"{pod.metadata.name} bound by hand to {node}"
+
+    # --- nodes ---
+
+    def _put_node(self, node):
+        document = msgspec.to_builtins(node)
+        for taint in document.get("spec", {}).get("taints", ()):
+            taint.setdefault("effect", "NoSchedule")
+        status = document.setdefault("status", {})
+        status["allocatable"] = {name: str(amount) for name, amount in status.get("allocatable", {}).items()}
+        status["capacity"] = status["allocatable"]
+        for key in ("uid", "resourceVersion", "creationTimestamp"):
+            document["metadata"].pop(key, None)
+        self._cluster.create(NODES.path(), document)
+
+    def lose_node(self, rng):
+        node = self._pick(rng, self._cluster.nodes.values())
+        if node is None:
+            return ""
+        self._lost[node.metadata.name] = node
+        self._cluster.delete(self._cluster.path(node))
+        return f"{node.metadata.name} is lost"
+
+    def return_node(self, rng):
+        if not self._lost:
+            return ""
+        name = rng.choice(sorted(self._lost))
+        self._put_node(self._lost.pop(name))
+        return f"{name} is back"
+
+    def cordon(self, rng):
+        return self._change_node(rng, "cordoned", {"unschedulable": True})
+
+    def uncordon(self, rng):
+        return self._change_node(rng, "uncordoned", {"unschedulable": None})
+
+    def _change_node(self, rng, what, spec):
+        node = self._pick(rng, self._cluster.nodes.values())
+        if node is None:
+            return ""
+        self._cluster.patch(self._cluster.path(node), {"spec": spec})
+        return f"{node.metadata.name} {what}"
+
+    def resize_node(self, rng):
+        node = self._pick(rng, self._cluster.nodes.values())
+        if node is None:
+            return ""
+        cpu = rng.choice(("1", "2", "4", "8"))
+        status = {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}
+        self._cluster.patch(self._cluster.path(node, "status"), {"status": status})
+        return f"{node.metadata.name} has {cpu} cpu"
+
+    # --- processes, network, server ---
+
+    def _leader_or_any(self, rng):
+        leading = [replica for replica in self._replicas if replica.leads]
+        return rng.choice(leading if leading and rng.random() < 0.7 else self._replicas)
+
+    def kill(self, rng):
+        replica = self._leader_or_any(rng)
+        delay = rng.choice((0.0, 0.003, 0.01, 0.05, 1.0))
+        self._later(delay, replica.kill)
+        return f"{replica.name} dies {delay:g} s later"
+
+    def dies_at(self, rng):
+        return self._plan_at(rng, rng.choice(("before", "after")))
+
+    def stops_at(self, rng):
+        return self._plan_at(rng, "stop")
+
+    def freezes_at(self, rng):
+        return self._plan_at(rng, "frozen")
+
+    def _plan_at(self, rng, plan):
+        """Something happens to a replica at the worst of moments."""
+        replica = self._leader_or_any(rng)
+        kind, times = rng.choice(_DEADLY), rng.randint(1, 3)
+        replica.link.plans[kind] = (times, plan)
+        # so that there is something to send
+        come = rng.choice((self.gang, self.gang, self.urgent, self.delete_pod))(rng)
+        return f"{replica.link}: {plan}, when {kind} {times} is sent; {come}"
+
+    def blind_successor(self, rng):
+        """The leader dies after its binds, of which the other replica has not heard."""
+        leader = next((replica for replica in self._replicas if replica.leads), None)
+        if leader is None:
+            return ""
+        come = self.gang(rng)
+        for replica in self._replicas:
+            if replica is not leader:
+                self._later(0.0045, lambda replica=replica: self._network.stall(replica.link, 30.0))
+        self._later(rng.choice((0.02, 0.2, 1.0)), lambda: leader.kill(back_in=20.0))
+        return f"{leader.link} will die, and others are deaf; {come}"
+
+    def stop(self, rng):
+        replica = self._leader_or_any(rng)
+        self._later(rng.choice((0.0, 0.003, 0.05)), replica.stop)
+        return f"{replica.name} is to stop"
+
+    def partition(self, rng):
+        replica, seconds = self._leader_or_any(rng), rng.choice((1.0, 5.0, 15.0))
+        link = replica.link
+        if not link.alive:
+            return ""
+        self._network.partition(link, cut=True)
+        self._later(seconds, lambda: self._network.partition(link, cut=False), always=True)
+        return f"{link} is cut off for {seconds:g} s"
+
+    def freeze(self, rng):
+        replica, seconds = self._leader_or_any(rng), rng.choice((1.0, 5.0, 8.0, 15.0))
+        self._later(rng.choice((0.0, 0.003, 0.01)), lambda: replica.freeze(seconds))
+        return f"{replica.name} stands still for {seconds:g} s"
+
+    def restart_server(self, rng):
+        if not self._network.up:
+            return ""
+        seconds, forget = rng.choice((0.0, 0.5, 4.0, 12.0)), rng.random() < 0.7
+        self._network.take_down(forget=forget)
+        self._later(seconds, self._network.bring_up, always=True)
+        return f"the server is down for {seconds:g} s" + (", and forgets" if forget else "")
+
+    def compact(self, rng):
+        self._network.count("compactions")
+        self._cluster.store.compact()
+        if rng.random() < 0.5:
+            self._network.cut_watches()
+        return "history is compacted"
+
+    def cut_watches(self, rng):
+        self._network.cut_watches()
+        return "all watches are cut"
+
+
+def _gang(pod):
+    group = pod.spec.scheduling_group
+    return (group.pod_group_name or "") if group else ""

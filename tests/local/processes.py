@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import selectors
@@ -20,6 +21,7 @@ import yaml
 MUSTER = [sys.executable, "-m", "muster"]
 PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.02
+_numbers = itertools.count(1)
 
 
 class Process:
@@ -27,8 +29,9 @@ class Process:
 
     def __init__(self, command, folder, *, stdin=subprocess.DEVNULL, stdout=None, environment=None, directory=None):
         folder.mkdir(parents=True, exist_ok=True)
-        self._said, self._complained = folder / "stdout.txt", folder / "stderr.txt"
-        with self._said.open("ab") as said, self._complained.open("ab") as complained:
+        number = next(_numbers)
+        self._said, self._complained = folder / f"stdout-{number}.txt", folder / f"stderr-{number}.txt"
+        with self._said.open("wb") as said, self._complained.open("wb") as complained:
             self._popen = subprocess.Popen(
                 command,
                 stdin=stdin,
@@ -107,19 +110,20 @@ class Up(Process):
 
 
 class Server(Process):
-    """The API server alone; it serves when made."""
+    """The API server alone; unless told otherwise, it serves when made."""
 
-    def __init__(self, folder, *flags, port=0, environment=None):
+    def __init__(self, folder, *flags, port=0, wait=True, environment=None):
         self.folder = folder
         command = [sys.executable, "-m", "muster.local", str(folder), "--port", str(port), *flags]
         out = folder.with_name(f"{folder.name}-out")
         pipe = subprocess.PIPE
         super().__init__(command, out, stdin=pipe, stdout=pipe, environment=environment)
-        line = _line(self._popen.stdout)
-        if not line:
-            self.kill()
-            raise AssertionError(self.complaints)
-        self.port = int(line)
+        if wait:
+            line = _line(self._popen.stdout)
+            if not line:
+                self.kill()
+                raise AssertionError(self.complaints)
+            self.port = int(line)
 
     def close_input(self):
         self._popen.stdin.close()
@@ -219,7 +223,7 @@ class Api:
 
 
 class Watch:
-    """Events as they come; iterating ends when the server ends it."""
+    """Events as they come; iterating ends when the server ends it or the connection breaks."""
 
     def __init__(self, connection, response):
         self.socket = connection.sock
@@ -231,6 +235,10 @@ class Watch:
 
     def next(self):
         return next(iter(self))
+
+    def rest(self):
+        """All that comes until the server ends it; raises IncompleteRead if it does not end as it should."""
+        return [json.loads(line) for line in self._response.read().splitlines()]
 
 
 # --- waiting and looking ---

@@ -1,197 +1,288 @@
 """`muster up` as people start and stop it."""
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import stat
 import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
-STOP_SECONDS = 15
-_LINES_BEFORE = ("starting the API server ...", "registering", "starting the scheduler ...")
+from muster.cli import main
+from tests.local.processes import MUSTER, PATIENCE_SECONDS, Process, Up, children, is_alive, until
+
+SOME = ("--port", "0", "--nodes", "1")
+_PROGRESS = ("starting the API server ...", "registering", "starting the scheduler ...")
+PODS = "/api/v1/namespaces/default/pods"
 
 
-@contextlib.contextmanager
-def up(folder, *options):
-    """The process, when it has said that it is ready; and that line."""
-    command = [sys.executable, "-m", "muster", "up", "--dir", str(folder), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process, process.stdout.readline()
-    finally:
-        if process.poll() is None:
-            process.terminate()
-        process.communicate(timeout=STOP_SECONDS)
+def muster(*arguments, **environment):
+    return subprocess.run(
+        [*MUSTER, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_SECONDS,
+        check=False,
+        env={**os.environ, **environment},
+    )
 
 
-def failed(folder, *options):
-    """What `muster up` says when it cannot start, and its exit status."""
-    command = [sys.executable, "-m", "muster", "up", "--dir", str(folder), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    lines = [line for line in done.stderr.splitlines() if not line.startswith(_LINES_BEFORE)]
-    return lines, done.returncode
+def refused(folder, *flags):
+    """The one line that `muster up` says when it cannot start, and its exit status."""
+    done = muster("up", "--dir", folder, *flags)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith(_PROGRESS)]
+    assert len(lines) == 1, done.stderr
+    assert done.stdout == ""
+    return lines[0], done.returncode
 
 
-def server_of(process):
-    """The pid of the server's process."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = path.read_text().rsplit(")", 1)[1].split()
-            if int(fields[1]) == process.pid:
-                return int(path.parent.name)
-    raise AssertionError("there is no server")
-
-
-def gone(pid):
-    deadline = time.monotonic() + STOP_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
+# --- starting ---
 
 
 def test_it_says_when_it_is_ready_and_how_to_go_on(tmp_path):
-    with up(tmp_path, "--port", "0", "--nodes", "2", "--ephemeral") as (process, ready):
-        assert ready.startswith("Muster is up: 2 nodes, Kubernetes API on https://127.0.0.1:")
-        rest = "".join(process.stdout.readline() for _ in range(5))
-        assert f"export KUBECONFIG={tmp_path / 'kubeconfig'}" in rest
-        assert "kubectl get nodes" in rest
-        assert stat.S_IMODE((tmp_path / "kubeconfig").stat().st_mode) == 0o600
-        assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
-        assert stat.S_IMODE((tmp_path / "server.key").stat().st_mode) == 0o600
+    with Up(tmp_path / "a", "--ephemeral", "--port", "0", "--nodes", "2") as up, up.api() as api:
+        ready, *rest = up.said.splitlines()
+        assert ready == f"Muster is up: 2 nodes, Kubernetes API on https://127.0.0.1:{api.port}. Ctrl-C stops it."
+        assert f"  export KUBECONFIG={up.kubeconfig}" in rest
+        assert "  kubectl get nodes" in rest
+        assert up.complaints == ["starting the API server ...", "registering 2 nodes ...", "starting the scheduler ..."]
+        for name in ("kubeconfig", "token", "server.key"):
+            assert stat.S_IMODE((up.folder / name).stat().st_mode) == 0o600
+        assert stat.S_IMODE(up.folder.stat().st_mode) == 0o700
+
+
+def test_nodes_are_as_asked_for(tmp_path):
+    flags = ["--node-cpu", "1500m", "--node-memory", "4Gi", "--node-gpu", "2"]
+    labels = ["--node-label", "pool=train", "--node-label", "example.com/empty="]
+    with Up(tmp_path / "a", "--ephemeral", *SOME, *flags, *labels) as up, up.api() as api:
+        node = api.get("/api/v1/nodes/node-1")
+        has = node["status"]["allocatable"]
+        assert (has["cpu"], has["memory"], has["nvidia.com/gpu"]) == ("1500m", "4Gi", "2")
+        assert node["metadata"]["labels"].items() >= {"pool": "train", "example.com/empty": ""}.items()
+
+
+def test_a_cluster_is_found_again_as_it_was(tmp_path):
+    with Up(tmp_path / "a", "--port", "0", "--nodes", "2") as up, up.api() as api:
+        token = (up.folder / "token").read_text()
+        made = api.request("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "kept"}})
+        assert up.stop() == 0
+    with Up(tmp_path / "a", "--port", "0", "--nodes", "3") as up, up.api() as api:
+        assert up.said.startswith("Muster is up: 3 nodes")
+        assert (up.folder / "token").read_text() == token
+        assert api.get("/api/v1/namespaces/default/configmaps/kept")["metadata"]["uid"] == made["metadata"]["uid"]
+
+
+def test_without_a_scheduler_pods_wait_and_without_kubelets_there_are_no_nodes(tmp_path):
+    with Up(tmp_path / "a", "--ephemeral", "--port", "0", "--no-scheduler", "--no-kubelets") as up, up.api() as api:
+        assert up.said.startswith("Muster is up: 0 nodes")
+        assert api.get("/api/v1/nodes")["items"] == []
+        assert up.complaints == ["starting the API server ..."]
+
+
+def test_the_usual_port_is_left_to_whoever_has_it(tmp_path):
+    with contextlib.ExitStack() as stack:
+        # or somebody else has it already
+        with contextlib.suppress(OSError):
+            stack.enter_context(socket.create_server(("127.0.0.1", 7443)))
+        up = stack.enter_context(Up(tmp_path / "a", "--ephemeral", "--nodes", "0"))
+        api = stack.enter_context(up.api())
+        assert api.port != 7443
+        assert api.get("/version")["major"] == "1"
+
+
+# --- stopping ---
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_stops_when_asked_and_leaves_nothing_running(tmp_path, how):
-    with up(tmp_path, "--port", "0", "--nodes", "1") as (process, _):
-        server = server_of(process)
-        process.send_signal(how)
-        _, errors = process.communicate(timeout=STOP_SECONDS)
-        assert process.returncode == 0
-        assert errors.splitlines()[-1] == "stopping ..."
-        assert gone(server)
+    with Up(tmp_path / "a", *SOME) as up:
+        (server,) = children(up.pid)
+        assert up.stop(how) == 0
+        assert up.complaints[-1] == "stopping ..."
+        assert not is_alive(server)
+        assert (up.folder / "server.log").read_text() == ""
+
+
+def test_ctrl_c_in_a_terminal_stops_it_without_a_word_too_much(tmp_path):
+    with Up(tmp_path / "a", *SOME) as up:
+        said = up.complaints
+        # a terminal sends it to all that runs in it
+        os.killpg(up.pid, signal.SIGINT)
+        assert up.wait() == 0
+        assert up.complaints == [*said, "stopping ..."]
+
+
+def test_it_can_be_stopped_while_it_starts(tmp_path):
+    with Up(tmp_path / "a", "--ephemeral", "--port", "0", "--nodes", "5000", wait=False) as up:
+        until(lambda: any(line.startswith("registering") for line in up.complaints), "it does not start")
+        (server,) = children(up.pid)
+        assert up.stop(signal.SIGINT) == 0
+        assert up.complaints[-1] == "stopping ..."
+        assert up.said == ""
+        assert not is_alive(server)
 
 
 def test_the_server_does_not_outlive_whoever_started_it(tmp_path):
-    with up(tmp_path, "--port", "0", "--nodes", "0") as (process, _):
-        server = server_of(process)
-        process.kill()
-        assert gone(server)
+    with Up(tmp_path / "a", *SOME) as up:
+        (server,) = children(up.pid)
+        up.kill()
+        until(lambda: not is_alive(server), "the server lives on")
+    with Up(tmp_path / "a", *SOME) as again:
+        assert again.is_running
 
 
-def test_a_cluster_is_found_again_as_it_was(tmp_path):
-    with up(tmp_path, "--port", "0", "--nodes", "2"):
-        token = (tmp_path / "token").read_text()
-    with up(tmp_path, "--port", "0", "--nodes", "3") as (process, ready):
-        assert "3 nodes" in ready
-        assert (tmp_path / "token").read_text() == token
-        assert process.poll() is None
+def test_it_ends_when_its_server_does(tmp_path):
+    with Up(tmp_path / "a", *SOME) as up:
+        (server,) = children(up.pid)
+        os.kill(server, signal.SIGKILL)
+        assert up.wait() == 2
+        log = up.folder / "server.log"
+        assert up.complaints[-1] == f"muster: the API server has ended (log='{log}'); start again: muster up"
+
+
+# --- what cannot be ---
 
 
 def test_a_port_that_is_taken_is_said_to_be(tmp_path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        lines, status = failed(tmp_path, "--port", str(port))
-    assert status != 0
-    assert len(lines) == 1
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in lines[0]
+        line, status = refused(tmp_path / "a", "--port", port)
+    assert status == 2
+    assert line.startswith(f"muster: cannot listen on 127.0.0.1:{port}: Address already in use; choose another")
 
 
-def test_a_folder_serves_one_cluster_at_a_time(tmp_path):
-    with up(tmp_path, "--port", "0", "--nodes", "0"):
-        lines, status = failed(tmp_path, "--port", "0")
-        assert status != 0
-        assert len(lines) == 1
-        assert "another process uses this cluster's folder" in lines[0]
+@pytest.mark.parametrize("flags", [(), ("--ephemeral",)])
+def test_a_folder_serves_one_cluster_at_a_time(tmp_path, flags):
+    folder = tmp_path / "a"
+    with Up(folder, *SOME, *flags) as up, up.api() as api:
+        kubeconfig = up.kubeconfig.read_text()
+        line, status = refused(folder, *SOME)
+        assert status == 2
+        assert line.startswith("muster: another process uses this cluster's folder")
+        assert up.kubeconfig.read_text() == kubeconfig
+        assert api.get("/version")["major"] == "1"
 
 
 def test_a_folder_that_cannot_be_is_said_to_be_wrong(tmp_path):
     (tmp_path / "file").write_text("")
-    lines, status = failed(tmp_path / "file" / "below", "--port", "0")
+    line, status = refused(tmp_path / "file" / "below", "--port", "0")
     assert status == 2
-    assert len(lines) == 1
-    assert "the cluster's folder cannot be used" in lines[0]
+    assert line.startswith("muster: the cluster's folder cannot be used: Not a directory (folder=")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_closed_is_said_to_be(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    line, status = refused(tmp_path / "closed", "--port", "0")
+    assert status == 2
+    assert "Permission denied" in line
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_for_root_too(tmp_path):
+    """/proc takes no files, whoever asks."""
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("there is no such folder here")
+    line, status = refused("/proc/self/nowhere", "--port", "0")
+    assert status == 2
+    assert line.startswith("muster: the cluster's folder cannot be used:")
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("flags", "words"),
     [
         (["--node-cpu", "much"], "much"),
+        (["--node-cpu", "-1"], "--node-cpu"),
         (["--node-memory", "-"], "--node-memory"),
+        (["--node-memory", "1Zi"], "1Zi"),
         (["--node-label", "pool"], "'pool' is not KEY=VALUE"),
+        (["--node-label", "no key=x"], "no key"),
+        (["--node-label", "key=no value"], "no value"),
         (["--nodes", "-1"], "--nodes"),
+        (["--nodes", "many"], "--nodes"),
         (["--port", "99999"], "--port"),
         (["--node-gpu", "x"], "--node-gpu"),
+        (["--nonsense"], "--nonsense"),
+        (["nonsense"], "nonsense"),
     ],
 )
-def test_bad_options_are_one_clear_line(tmp_path, options, words):
-    lines, status = failed(tmp_path, *options)
-    assert status == 2
-    assert len(lines) == 1
-    assert words in lines[0]
+def test_bad_options_are_one_clear_line(tmp_path, flags, words, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["up", "--dir", str(tmp_path / "a"), *flags])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert left.value.code == 2
+    assert words in line
+    assert line.startswith("muster: ")
+    assert not (tmp_path / "a").exists()
 
 
-def run(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "muster", *arguments, "--dir", str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+# --- nodes ---
 
 
-def node(folder, name):
-    code = (
-        "import asyncio, sys\n"
-        "from muster.kube.client import Client\n"
-        "from muster.kube.connection import load\n"
-        "async def main():\n"
-        "    async with Client(load(kubeconfig=sys.argv[1]), user_agent='test') as client:\n"
-        "        print((await client.request('GET', '/api/v1/nodes/' + sys.argv[2])).decode())\n"
-        "asyncio.run(main())\n"
-    )
-    command = [sys.executable, "-c", code, str(folder / "kubeconfig"), name]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout)
+def test_nothing_happens_on_a_node_that_is_down(tmp_path):
+    """What becomes of its pods after a while is told in tests/kube/test_up_nodes.py."""
+    with Up(tmp_path / "a", "--ephemeral", *SOME) as up, up.api() as api:
+        spec = {"containers": [{"name": "main", "image": "app"}], "nodeName": "node-1"}
+        api.request("POST", PODS, {"metadata": {"name": "old"}, "spec": spec})
+        until(lambda: _phase(api, "old") == "Running", "it does not run")
+        assert muster("node", "down", "node-1", "--dir", up.folder).stdout == "node-1 is down.\n"
+        assert api.get("/api/v1/nodes/node-1")["metadata"]["annotations"]["muster.dev/down"] == "true"
+        api.request("POST", PODS, {"metadata": {"name": "new"}, "spec": spec})
+        api.request("DELETE", f"{PODS}/old")
+        # others are served meanwhile
+        until(lambda: _events(api), "nothing is said")
+        assert _phase(api, "new") == "Pending"
+        assert "deletionTimestamp" in api.get(f"{PODS}/old")["metadata"]
+        assert muster("node", "up", "node-1", "--dir", up.folder).stdout == "node-1 is up again.\n"
+        until(lambda: _phase(api, "new") == "Running", "it does not run")
+        until(lambda: api.ask("GET", f"{PODS}/old").code == 404, "it stays")
 
 
-def test_nodes_are_taken_down_and_brought_back(tmp_path):
-    with up(tmp_path, "--port", "0", "--nodes", "1", "--no-scheduler"):
-        assert run(tmp_path, "node", "down", "node-1").stdout == "node-1 is down.\n"
-        assert node(tmp_path, "node-1")["metadata"]["annotations"]["muster.dev/down"] == "true"
-        assert run(tmp_path, "node", "up", "node-1").stdout == "node-1 is up again.\n"
-        assert "muster.dev/down" not in node(tmp_path, "node-1")["metadata"]["annotations"]
-        missing = run(tmp_path, "node", "down", "nobody")
-        assert missing.returncode == 1
-        assert 'nodes "nobody" not found' in missing.stderr
+def _phase(api, name):
+    return api.get(f"{PODS}/{name}")["status"]["phase"]
+
+
+def _events(api):
+    return api.get("/api/v1/events")["items"]
+
+
+def test_a_node_that_is_not_there_cannot_go_down(tmp_path):
+    with Up(tmp_path / "a", "--ephemeral", "--port", "0", "--nodes", "0") as up:
+        done = muster("node", "down", "nobody", "--dir", up.folder)
+        assert done.returncode == 1
+        assert done.stderr.startswith('muster: nodes "nobody" not found')
+        assert up.stop() == 0
+        done = muster("node", "down", "node-1", "--dir", up.folder)
+        assert done.returncode == 1
+        assert done.stderr.startswith("muster: cannot connect to https://127.0.0.1:")
+        assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_cluster_that_is_not_there_has_no_nodes(tmp_path):
-    done = run(tmp_path / "nowhere", "node", "down", "node-1")
+    done = muster("node", "down", "node-1", "--dir", tmp_path / "nowhere")
     assert done.returncode == 2
-    assert "there is no cluster here" in done.stderr
+    assert done.stderr.startswith("muster: there is no cluster here (folder=")
+
+
+# --- the demo ---
 
 
 def test_the_demo_tells_its_story_without_a_terminal():
-    environment = {**os.environ, "TERM": "dumb"}
-    command = [sys.executable, "-m", "muster", "demo"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = muster("demo", TERM="dumb")
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout
     assert told.index("red: 24 of 24 running") < told.index("blue: 24 of 24 running") < told.index("huge: waits")
     assert "blue: evicted, none of its pods is left" in told
     assert "urgent: 4 of 4 running" in told
     assert "What to try next" in told
+    assert done.stderr == ""
+
+
+def test_the_demo_can_be_left_at_any_time(tmp_path):
+    with Process([*MUSTER, "demo"], tmp_path) as demo:
+        until(lambda: "starting the API server" in demo.said, "it does not begin")
+        until(lambda: children(demo.pid), "there is no server")
+        (server,) = children(demo.pid)
+        assert demo.stop(signal.SIGINT) == 130
+        until(lambda: not is_alive(server), "the server lives on")
+        assert demo.complaints == []

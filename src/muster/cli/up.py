@@ -56,20 +56,9 @@ def up(**flags: Any) -> int:
 
 def _wanted(flags: dict[str, Any]) -> Wanted:
     from muster.app.up import Wanted
-    from muster.base.errors import QuantityError
-    from muster.base.quantity import nanos
 
-    labels = {}
-    for label in flags["node_labels"]:
-        key, equals, value = label.partition("=")
-        if not key or not equals:
-            raise click.BadParameter(f"'{label}' is not KEY=VALUE", param_hint="--node-label")
-        labels[key] = value
     for name in ("node_cpu", "node_memory"):
-        try:
-            nanos(flags[name])
-        except QuantityError as error:
-            raise click.BadParameter(str(error), param_hint=f"--{name.replace('_', '-')}") from error
+        _check_quantity(flags[name], hint=f"--{name.replace('_', '-')}")
     return Wanted(
         folder=flags["folder"].expanduser(),
         port=flags["port"],
@@ -77,31 +66,63 @@ def _wanted(flags: dict[str, Any]) -> Wanted:
         node_cpu=flags["node_cpu"],
         node_memory=flags["node_memory"],
         node_gpu=flags["node_gpu"],
-        node_labels=labels,
+        node_labels=dict(map(_label, flags["node_labels"])),
         ephemeral=flags["ephemeral"],
         scheduler=not flags["no_scheduler"],
         kubelets=not flags["no_kubelets"],
     )
 
 
+def _check_quantity(text: str, *, hint: str) -> None:
+    from muster.base.errors import QuantityError
+    from muster.base.quantity import nanos
+
+    try:
+        if nanos(text) < 0:
+            raise click.BadParameter(f"'{text}' is less than nothing", param_hint=hint)
+    except QuantityError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error
+
+
+def _label(text: str) -> tuple[str, str]:
+    from muster.local.names import label_value_problems, qualified_problems
+
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise click.BadParameter(f"'{text}' is not KEY=VALUE", param_hint="--node-label")
+    if problems := qualified_problems(key) or label_value_problems(value):
+        raise click.BadParameter(f"'{text}': {problems[0]}", param_hint="--node-label")
+    return key, value
+
+
 async def _run(wanted: Wanted) -> int:
     import asyncio
     import signal
 
-    from muster.app.up import up
-
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    running = asyncio.ensure_future(_stay_up(wanted))
+    stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([stopping, running], return_when=asyncio.FIRST_COMPLETED)
+    if not running.done():
+        click.echo("stopping ...", err=True)
+    for task in (stopping, running):
+        # it may be starting still
+        task.cancel()
+    await asyncio.wait([running])
+    if not running.cancelled():
+        running.result()
+    return 0
+
+
+async def _stay_up(wanted: Wanted) -> None:
+    """Until it is cancelled, or a part of the cluster fails."""
+    from muster.app.up import up
+
     async with up(wanted, say=lambda words: click.echo(f"{words} ...", err=True)) as cluster:
         _tell(cluster)
-        stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
-        await asyncio.wait([stopping, cluster.failed], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        click.echo("stopping ...", err=True)
-        if cluster.failed.done():
-            cluster.failed.result()
-    return 0
+        await cluster.failed
 
 
 def _tell(cluster: Cluster) -> None:

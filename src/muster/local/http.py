@@ -34,13 +34,14 @@ _CUT_WARNING = 256
 @asynccontextmanager
 async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) -> AsyncIterator[int]:
     """Serves until left; gives the port."""
-    shell = _Shell(server)
+    logger = _logger()
+    shell = _Shell(server, logger)
     # a watch ends with its client; all else is done at once, and cannot be cancelled half-way
     handler = web.Server(
         shell.handle,
         handler_cancellation=True,
         access_log=None,
-        logger=_logger(),
+        logger=logger,
         max_line_size=_LONGEST_HEAD,
         max_field_size=_LONGEST_HEAD,
     )
@@ -71,13 +72,17 @@ def _logger() -> logging.Logger:
 class _Shell:
     """Carries requests to the server and its answers back."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, log: logging.Logger) -> None:
         self._server = server
+        self._log = log
 
     async def tick(self) -> None:
         while True:
             await asyncio.sleep(_BOOKMARK_SECONDS)
-            self._server.watches.bookmark()
+            try:
+                self._server.pass_time()
+            except Exception:
+                self._log.exception("a bug: time cannot pass")
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         body = await _read(request)

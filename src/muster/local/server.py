@@ -13,9 +13,10 @@ from muster.local import reviews, routes, status, subresources
 from muster.local.admission import Admission
 from muster.local.definitions import Definitions
 from muster.local.documents import Documents
+from muster.local.expiry import expired
 from muster.local.kinds import rows
 from muster.local.kinds.kind import Kind
-from muster.local.objects import Objects, Source, Write
+from muster.local.objects import Deletion, Objects, Source, Write
 from muster.local.owners import SERVER, Noted
 from muster.local.reading import Lists
 from muster.local.registry import Registry, Served
@@ -92,6 +93,13 @@ class Server:
         answer = self._verbs.answer(request, route, served)
         self._definitions.settle()
         return answer
+
+    def pass_time(self) -> None:
+        """What happens although nobody asks: to be called now and then."""
+        events, store = _find(self._registry, rows.EVENT), self._objects.store
+        for stored in list(expired(store.list(events.storage), now=self._source.now())):
+            self._objects.delete(events, stored.namespace, stored.name, Deletion())
+        self.watches.bookmark()
 
     def ensure(self, kind: Kind, document: Object) -> None:
         """Makes an object that every cluster has, if it is not there."""

@@ -9,7 +9,7 @@ MINUTES ?= 30
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help test soak test-kube lint format bench bench-kube demo control-plane schema lock clean
+.PHONY: help test soak soak-system test-kube lint format bench bench-kube demo control-plane schema lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 
 soak: .venv/.installed ## Run simulated worlds on new seeds for a while, on all cores (MINUTES=30)
 	@$(BIN)/python -m muster.sim.chaos --minutes $(MINUTES)
+
+soak-system: .venv/.installed ## The same with the whole system: replicas, lease, reflectors, a bad network (MINUTES=30)
+	@$(BIN)/python -m tests.system --minutes $(MINUTES)
 
 test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)
 	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q -n 2 --dist loadfile tests/kube $(PYTEST_ARGS)

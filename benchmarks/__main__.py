@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 from benchmarks import engine, preemption
-from benchmarks.local import server
+from benchmarks.local import gang, server
 from benchmarks.report import machine
 
-BENCHMARKS = {**engine.BENCHMARKS, **preemption.BENCHMARKS, **server.BENCHMARKS}
+BENCHMARKS = {**engine.BENCHMARKS, **preemption.BENCHMARKS, **server.BENCHMARKS, **gang.BENCHMARKS}
 
 
 def main() -> None:

@@ -107,7 +107,9 @@ def _seeded(seed, life):
     secrets.token_hex = lambda size=8: f"{names.getrandbits(8 * size):0{2 * size}x}"
     socket.gethostname = lambda: str(current.get())
     reflector.PAGE = life.recipe.page
-    structlog.configure(processors=[life.logged], cache_logger_on_first_use=False)
+    # whatever level others have set: what is logged is part of the story
+    everything = structlog.make_filtering_bound_logger(0)
+    structlog.configure(processors=[life.logged], wrapper_class=everything, cache_logger_on_first_use=False)
     try:
         yield
     finally:

@@ -99,6 +99,7 @@ async def main() -> None:
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
             seconds = await load_on.carry_out(msgspec.json.decode(line, type=Order))
             print(f"{seconds:.6f}", flush=True)
+        await load_on.carry_out(Order("watch", 0))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the simulated worlds saw is added up over all tests and processes, and printed at the end."""
 
 import asyncio
+import signal
 from collections import Counter
 
 _seen = Counter()
@@ -9,6 +10,9 @@ _seen = Counter()
 def pytest_configure():
     # looptime asks for the current loop around tests that have none; without this one is made and never closed
     asyncio.set_event_loop(None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # a background job of a shell ignores interrupts, and so would all processes that tests start and interrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_logreport(report):

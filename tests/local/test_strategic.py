@@ -10,7 +10,7 @@ from muster.local.schema.gotext import shown
 from muster.local.schema.load import shapes
 from muster.local.schema.merge import PatchError
 from muster.local.schema.shapes import Base, Field, Shape
-from muster.local.schema.strategic import custom_refused, strategic_patch
+from muster.local.schema.strategic import strategic_patch
 from tests.local.widgets import LAW, STRING, list_of, map_of, struct
 
 TEMPLATE = struct(
@@ -260,11 +260,6 @@ def test_a_strategic_patch_that_makes_no_sense_is_refused(patch, answer, message
         strategic_patch(LIVE, patch, TEMPLATE)
     assert (refused.value.code, refused.value.reason) == answer
     assert message is None or refused.value.message == message
-
-
-def test_custom_objects_take_no_strategic_patch():
-    error = custom_refused()
-    assert (error.code, error.message) == (400, "strategic merge patch format is not supported")
 
 
 def test_errors_about_the_result_quote_what_is_left_of_the_patch():

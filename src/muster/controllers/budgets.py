@@ -14,7 +14,7 @@ from muster.api.wire import Condition, Wire, condition
 from muster.base.selectors import LabelSelector
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
-from muster.controllers.objects import Metadata, OwnerReference, Pod, read
+from muster.controllers.objects import Metadata, OwnerReference, Pod, event, read
 from muster.kube.resources import DISRUPTION_BUDGETS, PODS, Resource
 
 _COMPONENT = "controllermanager"
@@ -297,18 +297,7 @@ def _write(budget: Budget, status: BudgetStatus) -> Patch:
 
 def _say(about: Budget | Pod, reason: str, message: str, *, warning: bool = False) -> Say:
     resource = DISRUPTION_BUDGETS if isinstance(about, Budget) else PODS
-    meta = about.metadata
-    return Say(
-        component=_COMPONENT,
-        api_version=resource.api_version,
-        kind=resource.kind,
-        name=meta.name,
-        namespace=meta.namespace,
-        uid=meta.uid,
-        reason=reason,
-        message=message,
-        warning=warning,
-    )
+    return event(_COMPONENT, resource, about.metadata, reason=reason, message=message, warning=warning)
 
 
 def _unmanaged_words(budget: Budget) -> str:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from muster.api.calls import Answer, Asked, Delete, Done, Look, Patch, Refused, Say
+from muster.api.calls import Answer, Asked, Delete, Done, Look, Patch, Refused
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
-from muster.controllers.objects import Bare, Metadata, OwnerReference, read
+from muster.controllers.objects import Bare, Metadata, OwnerReference, event, read
 from muster.kube.resources import Resource
 
 FOREGROUND = "foregroundDeletion"
@@ -250,19 +250,9 @@ class Garbage(AtDesks):
         if known is None or known.meta.namespace in ("", meta.namespace):
             return
         name = f"{reference.api_version}/{reference.kind}, namespace: {meta.namespace}, name: {reference.name}"
-        yield [
-            Say(
-                component="garbage-collector-controller",
-                api_version=thing.resource.api_version,
-                kind=thing.resource.kind,
-                name=meta.name,
-                namespace=meta.namespace,
-                uid=meta.uid,
-                reason="OwnerRefInvalidNamespace",
-                message=f'ownerRef [{name}, uid: {reference.uid}] does not exist in namespace "{meta.namespace}"',
-                warning=True,
-            )
-        ]
+        message = f'ownerRef [{name}, uid: {reference.uid}] does not exist in namespace "{meta.namespace}"'
+        reason, who = "OwnerRefInvalidNamespace", "garbage-collector-controller"
+        yield [event(who, thing.resource, meta, reason=reason, message=message, warning=True)]
 
     # --- orphans ---
 

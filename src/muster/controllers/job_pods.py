@@ -11,7 +11,7 @@ from muster.api.times import seconds
 from muster.controllers import job_failures
 from muster.controllers.job_failures import NO_INDEX, index_of
 from muster.controllers.job_objects import COMPONENT, INDEX, TRACKING, Job
-from muster.controllers.objects import JOBS, Pod, PodGroup
+from muster.controllers.objects import JOBS, Pod, PodGroup, event
 from muster.kube.resources import PODS
 
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
@@ -135,18 +135,7 @@ def release(job: Job, pod: Pod) -> Patch:
 
 
 def say(job: Job, reason: str, message: str, *, warning: bool = False) -> Say:
-    meta = job.metadata
-    return Say(
-        component=COMPONENT,
-        api_version=JOBS.api_version,
-        kind=JOBS.kind,
-        name=meta.name,
-        namespace=meta.namespace,
-        uid=meta.uid,
-        reason=reason,
-        message=message,
-        warning=warning,
-    )
+    return event(COMPONENT, JOBS, job.metadata, reason=reason, message=message, warning=warning)
 
 
 # --- choosing ---

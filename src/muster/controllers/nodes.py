@@ -17,7 +17,7 @@ from muster.api.calls import Answer, Asked, Document, Done, Look, Patch, Refused
 from muster.api.times import stamp
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
-from muster.controllers.objects import Lease, Node, NodeCondition, Pod, Taint, read
+from muster.controllers.objects import Lease, Node, NodeCondition, Pod, Taint, event, read
 from muster.kube.resources import LEASES, NODES, PODS
 
 GRACE_SECONDS = 40.0
@@ -239,15 +239,5 @@ def _unready(pod: Pod, *, now: float) -> Patch:
 
 
 def _say(about: Node | Pod, reason: str, message: str, *, warning: bool = False) -> Say:
-    meta = about.metadata
-    return Say(
-        component=_COMPONENT,
-        api_version="v1",
-        kind="Node" if isinstance(about, Node) else "Pod",
-        name=meta.name,
-        namespace=meta.namespace,
-        uid=meta.uid,
-        reason=reason,
-        message=message,
-        warning=warning,
-    )
+    resource = NODES if isinstance(about, Node) else PODS
+    return event(_COMPONENT, resource, about.metadata, reason=reason, message=message, warning=warning)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from muster.api import wire
+from muster.api.calls import Say
 from muster.api.wire import Condition, Wire
 from muster.kube.resources import Resource
 
@@ -189,3 +190,20 @@ def read(kind: type[msgspec.Struct], data: bytes) -> Any:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError:
         return None
+
+
+def event(
+    component: str, resource: Resource, meta: wire.Metadata, *, reason: str, message: str, warning: bool = False
+) -> Say:
+    """What a controller says of an object."""
+    return Say(
+        component=component,
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=meta.name,
+        namespace=meta.namespace,
+        uid=meta.uid,
+        reason=reason,
+        message=message,
+        warning=warning,
+    )

@@ -8,7 +8,7 @@ from muster.api.calls import Delete, Patch, Say
 from muster.api.times import stamp
 from muster.controllers.desk import AtDesks, Desk
 from muster.controllers.desk import Look as Looking
-from muster.controllers.objects import Node, Pod, Taint, Toleration
+from muster.controllers.objects import Node, Pod, Taint, Toleration, event
 from muster.kube.resources import PODS
 from muster.plugins.tolerations import tolerated
 
@@ -100,14 +100,4 @@ def _condition(pod: Pod, path: str, now: float) -> Patch:
 
 
 def _say(pod: Pod, message: str) -> Say:
-    meta = pod.metadata
-    return Say(
-        component=_COMPONENT,
-        api_version="v1",
-        kind="Pod",
-        name=meta.name,
-        namespace=meta.namespace,
-        uid=meta.uid,
-        reason="TaintManagerEviction",
-        message=message,
-    )
+    return event(_COMPONENT, PODS, pod.metadata, reason="TaintManagerEviction", message=message)

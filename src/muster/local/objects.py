@@ -6,7 +6,6 @@ Objects have no apiVersion and kind in here: a kind is a parameter, and what is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Protocol
 
 import msgspec
@@ -168,7 +167,7 @@ class Objects:
         """Puts what `change` makes of the stored object in its place."""
         before = self.stored(served, namespace, name)
         old = _read(before)
-        new = change(deepcopy(old))
+        new = change(_read(before))
         kind, strategy = served.kind, served.kind.strategy
         _check_version(kind, name, new["metadata"], old["metadata"])
         _carry_over(new["metadata"], old["metadata"])
@@ -199,13 +198,10 @@ class Objects:
         if errors:
             raise status.invalid(kind, name, errors)
         write.warnings.extend(strategy.warnings(new, old))
-        return self._replace(served, new, before, dry_run=write.dry_run)
+        return self.rewrite(served, before, new, dry_run=write.dry_run)
 
     def rewrite(self, served: Served, before: Stored, new: Object, *, dry_run: bool = False) -> Stored:
-        """Stores a change that the server itself makes: a binding, a deletion that has begun."""
-        return self._replace(served, new, before, dry_run=dry_run)
-
-    def _replace(self, served: Served, new: Object, before: Stored, *, dry_run: bool) -> Stored:
+        """Stores a change that needs no more looking at, such as one of the server's own; nothing, if it is none."""
         new["metadata"]["resourceVersion"] = str(before.version)
         old = _read(before)
         new = managers.settled(new, old)

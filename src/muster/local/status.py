@@ -54,7 +54,7 @@ class Refusal(Exception):
 
 def success(kind: Kind, name: str, uid: str) -> Object:
     """The Status that a finished deletion is answered with."""
-    details = {"name": name, **_group_and_kind(kind), "uid": uid}
+    details = _details(kind, name) | {"uid": uid}
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -243,7 +243,3 @@ def encoded(document: Any) -> bytes:
 def _details(kind: Kind, name: str) -> Object:
     details = {"name": name, "group": kind.group, "kind": kind.plural}
     return {key: value for key, value in details.items() if value}
-
-
-def _group_and_kind(kind: Kind) -> Object:
-    return {"group": kind.group, "kind": kind.plural}

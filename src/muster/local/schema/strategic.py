@@ -37,11 +37,6 @@ def strategic_patch(document: Object, patch: Any, shape: Shape) -> tuple[Object,
     return _merge_maps(copied(document), left, shape), left
 
 
-def custom_refused() -> PatchError:
-    """Objects of custom kinds have no strategies, so they take no such patch."""
-    return bad_request("strategic merge patch format is not supported")
-
-
 # Below, documents and patches are copies already, and are changed in place.
 
 

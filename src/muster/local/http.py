@@ -24,6 +24,8 @@ _LONGEST_WATCH_SECONDS = 3600.0
 # changes of so short a while go out together: to wake many watchers for each would cost more than the change
 _GATHER_SECONDS = 0.002
 _GOODBYE_SECONDS = 1.0
+# later than the last goodbye: aiohttp trips over requests that end just when it gives up on them
+_END_SECONDS = _GOODBYE_SECONDS + 1.0
 # as Kubernetes: selectors may be long
 _LONGEST_HEAD = 1 << 20
 # as Kubernetes: when all warnings together are longer than this, each is cut
@@ -45,7 +47,7 @@ async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) ->
         max_line_size=_LONGEST_HEAD,
         max_field_size=_LONGEST_HEAD,
     )
-    runner = web.ServerRunner(handler, handle_signals=False, shutdown_timeout=_GOODBYE_SECONDS)
+    runner = web.ServerRunner(handler, handle_signals=False, shutdown_timeout=_END_SECONDS)
     await runner.setup()
     site = web.TCPSite(runner, host, port, ssl_context=tls, backlog=1024)
     ticking = asyncio.create_task(shell.tick())

@@ -60,6 +60,7 @@ from muster.engine.decisions import Bind, Decision, Evict, GangCondition, PodCon
 from muster.engine.engine import Engine
 from muster.engine.verdicts import Outcome, Verdict
 from muster.framework.profile import Fairness, Profile
+from muster.gangs.record import BOUND_FOR, BoundFor
 from muster.plugins.defaults import default_profile
 from muster.plugins.registry import ProfileParts, default_parts, make_profile
 
@@ -119,10 +120,12 @@ def pod(
     started: float | None = None,
     owner: str = "",
     conditions: Sequence[Condition] = (),
+    controller: str = "",
+    record: BoundFor | None = None,
 ) -> Pod:
     """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
 
-    `leaving` may say when its grace is over, `owner` the kind of who made it.
+    `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID.
     """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
@@ -139,7 +142,8 @@ def pod(
             creation_timestamp=stamp(created),
             deletion_timestamp=None if leaving is False else stamp(created if leaving is True else leaving),
             labels=dict(labels or {}),
-            owner_references=(OwnerReference(kind=owner),) if owner else (),
+            annotations={} if record is None else {BOUND_FOR: record.text},
+            owner_references=_owners(owner, controller),
         ),
         spec=PodSpec(
             containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
@@ -174,6 +178,7 @@ def group(
     disruption: str | None = None,
     preemption: str | None = None,
     annotations: Mapping[str, str] | None = None,
+    uid: str | None = None,
 ) -> PodGroup:
     """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single"."""
     gang = None if minimum is None else GangPolicy(min_count=minimum)
@@ -182,7 +187,7 @@ def group(
         metadata=Metadata(
             name=name,
             namespace=NAMESPACE,
-            uid=f"uid-{name}",
+            uid=uid or f"uid-{name}",
             creation_timestamp=stamp(created),
             annotations=timeouts | dict(annotations or {}),
         ),
@@ -217,6 +222,17 @@ def tolerate(key: str = "", value: str | None = None, effect: str = "") -> Toler
     if value is None:
         return Toleration(key=key, operator="Exists", effect=effect)
     return Toleration(key=key, value=value, effect=effect)
+
+
+def bound_for(gang: str, minimum: int, *, uid: str | None = None, run: int = 0) -> BoundFor:
+    """The record of a pod that was bound for the gang, or for an object of that name with another UID."""
+    return BoundFor(gang=f"{NAMESPACE}/{gang}", uid=uid or f"uid-{gang}", minimum=minimum, run=run)
+
+
+def _owners(kind: str, controller: str) -> tuple[OwnerReference, ...]:
+    if not kind and not controller:
+        return ()
+    return (OwnerReference(kind=kind or "Job", uid=controller, controller=bool(controller)),)
 
 
 def _port(port: int | ContainerPort) -> ContainerPort:
@@ -288,7 +304,15 @@ class World:
         return self.members(name, *range(members), **facts)
 
     def members(self, gang: str, *numbers: int, **facts: object) -> "World":
+        """Members that have a node were bound for the gang as it is declared, unless their `record` says otherwise."""
+        if facts.get("on"):
+            facts.setdefault("record", self._record(gang))
         return self.see(*(pod(f"{gang}-{number}", gang=gang, **facts) for number in numbers))
+
+    def _record(self, gang: str) -> BoundFor | None:
+        known = self.engine.cluster.gangs.get(f"{NAMESPACE}/{gang}")
+        declared = None if known is None else known.declared
+        return None if declared is None else bound_for(gang, declared.minimum, uid=declared.uid)
 
     def runs(
         self,
@@ -303,7 +327,9 @@ class World:
         created = facts.get("created", 0.0)
         needed = minimum or len(nodes)
         self.group(gang, needed, priority=priority, created=created, disruption=disruption, condition=STARTED)
-        return self.see(*(pod(f"{gang}-{number}", gang=gang, on=on, **facts) for number, on in enumerate(nodes)))
+        for number, on in enumerate(nodes):
+            self.members(gang, number, on=on, **facts)
+        return self
 
     def budget(self, name: str, labels: Mapping[str, str], **facts: object) -> "World":
         return self.see(budget(name, labels, **facts))

@@ -9,7 +9,7 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.gangs.dialects import declare
 from muster.gangs.model import Gang, Subset
-from tests.builders import group, pod
+from tests.builders import bound_for, group, pod
 
 CLASSES = [Cluster(states={}).class_of(pod("p", cpu=cpu)) for cpu in (1, 2)]
 
@@ -31,13 +31,14 @@ def member(name, **facts):
         "node": "",
         "bound_at": None,
         "said": None,
+        "record": bound_for("g", 2) if facts.get("stage", Stage.PENDING) else None,
     }
     return PodState(**(plain | facts))
 
 
 def gang(minimum, *members, **facts):
     state = GangState("team/g")
-    state.declared = declare(group("g", minimum, **facts))
+    state.declare(declare(group("g", minimum, **facts)))
     for found in members:
         state.add(found)
     return state

@@ -133,12 +133,6 @@ def test_a_gang_does_not_start_with_a_member_bound_to_a_node_that_is_gone():
     assert only(GangCondition, world.decide()) == []
 
 
-def test_a_gang_that_was_raised_above_what_runs_is_below_its_minimum():
-    world = runs("n0", "n1").group("g", 3, condition=STARTED)
-    world.decide()
-    assert below(world.decide(after=2.0)) == [(True, "MembersLost", "2 of 3 members are bound")]
-
-
 def test_for_whom_members_were_evicted_is_said():
     world = runs("n0", "n1", world=cluster(2, cpu=4)).gang("high", members=1, cpu=4, priority=5)
     gone = evicted(world.decide())

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.engine.changes import Bound, Failure, GroupSeen, NodeSeen, PodSeen
-from tests.builders import World, cluster, group, node, placements, pod
+from tests.builders import World, bound_for, cluster, group, node, placements, pod
 
 
 def free_cpu(world, name):
@@ -155,7 +155,7 @@ def test_a_pod_that_is_labelled_anew_while_it_waits_moves_to_the_other_gang():
 
 def test_a_pod_that_has_a_node_stays_in_its_gang_whatever_its_labels():
     world = cluster(1).group("g", 1).pod("a", cpu=1, labels={LABEL: "g"}).run()
-    world.pod("a", cpu=1, on="n0").decide()
+    world.pod("a", cpu=1, on="n0", record=bound_for("g", 1)).decide()
     assert world.engine.cluster.gangs["team/g"].bound == 1
 
 

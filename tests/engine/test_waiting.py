@@ -291,8 +291,11 @@ class History:
     def _needed(self, gang):
         members = [(found, on) for found, on in self.pods.values() if _gang_of(found) == gang]
         pending = [found for found, on in members if not on]
-        started = self.world.engine.cluster.gangs[f"team/{gang}"].started
-        lacking = 1 if started else max(1, self.groups[gang][0] - sum(1 for _, on in members if on in self.nodes))
+        state = self.world.engine.cluster.gangs[f"team/{gang}"]
+        have = sum(1 for _, on in members if on in self.nodes)
+        # what was lost comes back one by one, what was never there together
+        piecemeal = state.started and have < state.floor(state.declared.subsets[0])
+        lacking = 1 if piecemeal else max(1, self.groups[gang][0] - have)
         return (pending, lacking) if len(pending) >= lacking else None
 
     def _fits(self, members, needed):

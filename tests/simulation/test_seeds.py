@@ -2,9 +2,10 @@
 
 import pytest
 
-from muster.sim.chaos.run import run
+from muster.sim.chaos.run import Variation, run
 
-SEEDS = {
+# found before worlds were given more troubles
+FIRST = {
     335: "room elsewhere did not wake a gang that waited for its victims, since it seemed to need more",
     1000: "room that a fence gave back went to whoever came next",
     41089: "another scheduler's gang that must start whole was evicted in part",
@@ -34,6 +35,6 @@ SEEDS = {
 }
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_world_holds(seed):
-    assert run(seed).violation == "", SEEDS[seed]
+@pytest.mark.parametrize("seed", FIRST)
+def test_the_world_holds_as_it_was_at_first(seed):
+    assert run(seed, Variation(as_first=True)).violation == "", FIRST[seed]

@@ -24,6 +24,8 @@ class Wire(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", 
 
 class OwnerReference(Wire, frozen=True):
     kind: str = ""
+    uid: str = ""
+    controller: bool | None = None
 
 
 class Metadata(Wire, frozen=True):

@@ -1,54 +1,24 @@
-"""A gang as the engine keeps it: its declaration, its members, and counters that make arrivals O(1)."""
+"""A gang as the engine keeps it: who is in it, and what has become of it so far."""
 
 from __future__ import annotations
 
-from collections import Counter
-
-from muster.cluster.classes import PodClass
 from muster.cluster.pods import PodState, Stage
-from muster.gangs.model import Gang, Policy
+from muster.cluster.roll import Roll
+from muster.gangs.model import Gang, Policy, Subset
 
 
-class SubsetCount:
-    """How many members of one subset there are.  Members that leave, failed, or lost their node count nowhere."""
-
-    __slots__ = ("binding", "bound", "present", "succeeded")
-
-    def __init__(self) -> None:
-        self.present = 0
-        """All of them, wherever they are in their life; those that succeeded included."""
-        self.binding = 0
-        """Decided, not acknowledged."""
-        self.bound = 0
-        """Bound, whether they still run or succeeded."""
-        self.succeeded = 0
-
-
-class GangState:
-    """Members are counted when they come and uncounted before they change; nothing is ever recounted.
-
-    `members` has every pod that names the gang, `candidates` those that may be placed (gated ones too).
-    """
+class GangState(Roll):
+    """One gang, from its first member or its object on until neither is left."""
 
     __slots__ = (
-        "_counts",
-        "_first_bound",
-        "_priorities",
+        "_started_under",
         "attempts",
         "below_said",
         "below_since",
-        "candidates",
-        "classes",
-        "declared",
         "denied",
         "fallen",
-        "foreign",
-        "gated",
-        "key",
         "last_round",
         "lost_to",
-        "members",
-        "ours",
         "passed",
         "refusals",
         "refused",
@@ -58,24 +28,12 @@ class GangState:
         "rounds",
         "said",
         "started_at",
-        "strangers",
+        "starts",
         "waited",
     )
 
     def __init__(self, key: str) -> None:
-        self.key = key
-        self.declared: Gang | None = None
-        self.members: dict[str, PodState] = {}
-        self.candidates: dict[str, PodState] = {}
-        self.classes: Counter[PodClass] = Counter()
-        """How many ungated candidates there are of each class."""
-        self.gated = 0
-        self.ours = 0
-        """Members, in any stage, that name this scheduler."""
-        self.foreign = False
-        """All its members are other schedulers', or were while it had any: it is theirs to start, undo and speak of."""
-        self.strangers = 0
-        """Pods that name the gang but another scheduler, and are not bound."""
+        super().__init__(key)
         self.said: tuple[bool, str, str] | None = None
         """Whether it started, reason and message, as last written on its object."""
         self.fallen = False
@@ -110,123 +68,55 @@ class GangState:
         """For how many seconds it has waited for others to leave since it last had its minimum, or was undone."""
         self.lost_to = ""
         """For whom members were evicted since it last had its minimum; "" for nobody."""
-        self._counts: dict[str, SubsetCount] = {}
-        self._priorities: Counter[int] = Counter()
-        self._first_bound: float | None = None
+        self.starts = False
+        """The gang has just got its minimum, and nobody has acted on that."""
+        self._started_under = ""
+        """UID of the object under which the minimum was bound, as seen here."""
 
     def gets_what_it_wanted(self) -> None:
         """Whatever others were evicted for, it is in: what was in vain before counts no longer."""
         self.rounds = self.refusals = 0
         self.rests_until = 0.0
 
-    def add(self, pod: PodState) -> None:
-        self.members[pod.uid] = pod
-        self.ours += pod.ours
-        self.foreign = not self.ours
-        self.count(pod)
-
-    def remove(self, pod: PodState) -> None:
-        del self.members[pod.uid]
-        self.ours -= pod.ours
-        if self.members:
-            self.foreign = not self.ours
-        self.uncount(pod)
-
     def count(self, pod: PodState) -> None:
-        self._count(pod, 1)
-        if pod.candidate:
-            self.candidates[pod.uid] = pod
-            if pod.held is not None:
-                self.gated += 1
-            else:
-                self.classes[pod.pod_class] += 1
+        super().count(pod)
+        if pod.stage is Stage.BOUND or pod.stage is Stage.SUCCEEDED:
+            self.notice_start()
 
-    def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, `held` or `leaving` change, `count` after."""
-        self._count(pod, -1)
-        if self.candidates.pop(pod.uid, None) is None:
+    def declare(self, declared: Gang | None) -> None:
+        super().declare(declared)
+        self.notice_start()
+
+    # --- whether it has started ---
+
+    def notice_start(self) -> None:
+        """A start counts from the moment the minimum is bound, whatever is lost of the gang before anybody looks."""
+        declared = self.declared
+        if declared is None or (self._started_under == declared.uid and not self.fallen):
             return
-        if pod.held is not None:
-            self.gated -= 1
-        elif self.classes[pod.pod_class] > 1:
-            self.classes[pod.pod_class] -= 1
-        else:
-            del self.classes[pod.pod_class]
-
-    def _count(self, pod: PodState, by: int) -> None:
-        if pod.stage is Stage.PENDING and not pod.ours:
-            # another scheduler's: nothing that we decide makes it a member
-            self.strangers += by
-            return
-        if pod.leaving or pod.stranded or pod.stage is Stage.FAILED:
-            return
-        counts = self._counts.get(pod.subset)
-        if counts is None:
-            counts = self._counts[pod.subset] = SubsetCount()
-        counts.present += by
-        self._priorities[pod.priority] += by
-        if pod.stage is Stage.BINDING:
-            counts.binding += by
-        elif pod.stage is not Stage.PENDING:
-            counts.bound += by
-            counts.succeeded += by * (pod.stage is Stage.SUCCEEDED)
-            # one that comes can only be the earliest; one that goes may have been it
-            if by < 0:
-                self._first_bound = None
-            elif self._first_bound is not None and pod.bound_at is not None and _runs(pod):
-                self._first_bound = min(self._first_bound, pod.bound_at)
-
-    def of(self, subset: str) -> SubsetCount:
-        return self._counts.get(subset) or SubsetCount()
+        if self.has_minimum or (not self.fallen and (self.once_started or self.start_is_recorded())):
+            self.starts = not self.has_started
+            self._started_under, self.fallen = declared.uid, False
 
     @property
-    def bound(self) -> int:
-        return sum(counts.bound for counts in self._counts.values())
-
-    @property
-    def running(self) -> int:
-        """Bound and not ended."""
-        return sum(counts.bound - counts.succeeded for counts in self._counts.values())
-
-    @property
-    def binding(self) -> int:
-        return sum(counts.binding for counts in self._counts.values())
-
-    @property
-    def present(self) -> int:
-        return sum(counts.present for counts in self._counts.values())
-
-    @property
-    def missing(self) -> int:
-        """Members that must still be created before the gang can be decided; 0 for a basic group."""
-        gang = self.declared
-        assert gang is not None
-        if gang.policy is Policy.BASIC:
-            return 0
-        return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
-
-    @property
-    def unbound(self) -> int:
-        """Members that the minimum still lacks among the bound ones."""
-        gang = self.declared
-        assert gang is not None
-        return sum(max(0, s.minimum - self.of(s.name).bound) for s in gang.subsets)
-
-    @property
-    def on_its_way(self) -> bool:
-        """The minimum is bound or being bound."""
-        gang = self.declared
-        assert gang is not None
-        return all(self.of(s.name).bound + self.of(s.name).binding >= s.minimum for s in gang.subsets)
+    def has_minimum(self) -> bool:
+        """The minimum is bound; one that fell cannot have it from members that succeeded before that."""
+        return self.unbound == 0 and (self.lives or not self.fallen)
 
     @property
     def started(self) -> bool:
         """It has its minimum bound, or had it and still runs in part."""
-        return self.declared is not None and (self.has_started or self.unbound == 0)
+        return self.declared is not None and (self.has_started or self.has_minimum)
 
     @property
     def once_started(self) -> bool:
-        """Its object says so, or we have asked for that to be written."""
+        """The present object says so, or the minimum was bound while it was there."""
+        declared = self.declared
+        return self._says_started or (declared is not None and declared.uid == self._started_under)
+
+    @property
+    def _says_started(self) -> bool:
+        """The object says so, or we have asked for that to be written."""
         told = self.said is not None and self.said[0]
         return told or (self.declared is not None and self.declared.started)
 
@@ -237,43 +127,33 @@ class GangState:
 
     @property
     def below_minimum(self) -> bool:
-        """It has started, and fewer than its minimum are bound now; never true of a basic group."""
+        """It has started, and fewer are bound than it must have; never true of a basic group."""
         declared = self.declared
-        return declared is not None and declared.policy is Policy.GANG and self.once_started and self.unbound > 0
+        return declared is not None and declared.policy is Policy.GANG and self.once_started and self.lost > 0
 
     @property
     def partial(self) -> bool:
-        """Some members take room, fewer are bound than the minimum, and it has not started: repair or undo it."""
-        return self.running > 0 and self.declared is not None and not self.started
+        """Members were bound for the present object, but not enough to start: repair or undo it."""
+        declared = self.declared
+        if declared is None or self.started:
+            return False
+        return self.has_part()
+
+    # --- what it must have ---
 
     @property
-    def first_bound(self) -> float | None:
-        """When the earliest of the members that run was bound: the time-out runs from there."""
-        if self._first_bound is None:
-            self._first_bound = min(
-                (p.bound_at for p in self.members.values() if p.bound_at is not None and _runs(p)),
-                default=None,
-            )
-        return self._first_bound
+    def lost(self) -> int:
+        """Members that are lacking of what the gang had when it started; see `floor`."""
+        gang = self.declared
+        assert gang is not None
+        return sum(max(0, self.floor(s) - self.of(s.name).bound) for s in gang.subsets)
 
-    @property
-    def age(self) -> tuple[float, str]:
-        """Creation time and UID of its object; of its first member where there is none."""
-        if self.declared is not None:
-            return self.declared.created, self.declared.uid
-        return min(((pod.created, pod.uid) for pod in self.members.values()), default=(0.0, ""))
+    def floor(self, subset: Subset) -> int:
+        """How many of the subset a gang that has started must have to be whole.
 
-    @property
-    def priority(self) -> int:
-        """What its object says; else the lowest among its members."""
-        if self.declared is not None and self.declared.priority is not None:
-            return self.declared.priority
-        return min((priority for priority, count in self._priorities.items() if count), default=0)
-
-    @property
-    def empty(self) -> bool:
-        return self.declared is None and not self.members
-
-
-def _runs(pod: PodState) -> bool:
-    return pod.stage is Stage.BOUND and not pod.leaving and not pod.stranded
+        The highest minimum under which a living member was bound, and no more than the minimum now: raising that
+        takes nothing away from a gang that runs.
+        """
+        unknown = subset.minimum if self._says_started else self.of(subset.name).bound
+        known = (unknown if record is None else record.minimum for record in self.records_of(subset.name))
+        return min(subset.minimum, max(known, default=subset.minimum))

@@ -7,6 +7,7 @@ from enum import IntEnum
 import msgspec
 
 from muster.cluster.classes import PodClass
+from muster.gangs.record import BoundFor
 
 
 class Stage(IntEnum):
@@ -37,6 +38,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     subset: str
     ours: bool
     """Names this scheduler; others are only counted where they run."""
+    controller: str = ""
+    """UID of the object that made the pod and replaces it; "" for none."""
+    record: BoundFor | None = None
+    """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
     gates: tuple[str, ...]
     held: str | None
     """Why it may not be decided yet, as the profile's gates say."""

@@ -18,6 +18,7 @@ from muster.engine.queue import Timers
 from muster.engine.status import FELL, PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import BelowMinimum, Subset
+from muster.gangs.record import LONE
 
 RETRY = "retry bind"
 DENIAL = "denied long enough"
@@ -107,7 +108,8 @@ class Binding:
         if not _still_fits(pod, cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
-            self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
+            again = Placement(pod.uid, pod.key, pod.node, pod.record or LONE)
+            self._decisions.append(Bind(pod.gang or pod.key, (again,)))
 
     def forget(self, key: str) -> None:
         """The gang is gone, or must be looked at anew."""
@@ -118,10 +120,11 @@ class Binding:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
         if gang.declared is None:
             return
-        if gang.unbound == 0:
-            if not gang.has_started:
-                self._intake.started(gang, now)
-                gang.gets_what_it_wanted()
+        if gang.starts:
+            gang.starts = False
+            self._intake.started(gang, now)
+            gang.gets_what_it_wanted()
+        if gang.has_minimum or (gang.has_started and not gang.lost):
             gang.passed, gang.waited = None, 0.0
             gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False
             self._falls.pop(gang.key, None)
@@ -259,13 +262,14 @@ class Binding:
         return True
 
     def _release(self, gang: GangState, reason: str, message: str, now: float) -> None:
-        """All members that have a node are to be deleted."""
+        """All members that have a node are to be deleted, if they got it for the present object."""
         for pod in list(gang.members.values()):
             if pod.stage is Stage.BINDING and pod.answered:
                 # surely not bound
                 self._intake.move(pod, Stage.PENDING)
         gang.waited = 0.0
-        members = [pod for pod in gang.members.values() if pod.takes_room and pod.ours and not pod.leaving]
+        members = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
+        members = [pod for pod in members if gang.was_bound_for(pod)]
         members.sort(key=lambda pod: pod.key)
         for pod in members:
             # until its object says how much grace it has

@@ -90,6 +90,15 @@ class Trial:
         if len(rows):
             self._unbooked.append((rows, batch.pod_class))
 
+    def cut(self, most: dict[str, int]) -> None:
+        """Takes places back from the last members of each subset that have more of them than `most` says."""
+        left = dict(most)
+        for batch in self.batches:
+            kept = min(len(batch.rows), left.get(batch.subset, 0))
+            left[batch.subset] = left.get(batch.subset, 0) - kept
+            # whoever may not be bound takes no room; `usage` still counts them, and nobody asks for it after a success
+            del batch.rows[kept:]
+
     @property
     def usage(self) -> Usage:
         """The room with everything placed so far; copied only when it is asked for after a placement."""
@@ -172,6 +181,10 @@ class GangCycle:
         found: dict[str, int] = {}
         for batch in ordered:
             found[batch.subset] = found.get(batch.subset, 0) + len(batch.rows)
+        usable = rule.usable(gang, found)
+        if usable != found:
+            trial.cut(usable)
+            found = usable
         lacking = sum(rule.shortfall(gang, found).values())
         trial.lacking = lacking if trial.placed else max(1, lacking)
         return trial

@@ -34,6 +34,7 @@ from muster.engine.verdicts import Outcome, Verdict
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
+from muster.gangs.record import LONE
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
 _WORK_PER_UNIT = 15
@@ -302,9 +303,11 @@ class Decider:
             gang.attempts += 1
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
+        records = {} if gang is None else gang.records()
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)
+            pod.record = records.get(pod.subset, LONE)
             pod.stage, pod.answered, pod.retries_later = Stage.BINDING, False, False
             self._cluster.note(pod, names[row])
             if gang is not None:
@@ -315,7 +318,8 @@ class Decider:
             if not mends:
                 demand = Counter(pod.pod_class for pod, _ in binds)
                 self.bypass.passes(unit.order, tuple(demand.items()), [row for _, row in binds])
-        self._decisions.append(Bind(name, tuple([Placement(pod.uid, pod.key, names[row]) for pod, row in binds])))
+        placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
+        self._decisions.append(Bind(name, tuple(placements)))
 
     def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:
         verdict = Verdict(unit=name, outcome=Outcome.PLACED, placed=placed, needed=needed)

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from muster.gangs.model import Aspect
+from muster.gangs.record import LONE, BoundFor
 
 
 class _Decision(msgspec.Struct, frozen=True, gc=False, tag_field="decision", omit_defaults=True):
@@ -23,6 +24,8 @@ class Placement(msgspec.Struct, frozen=True, gc=False, array_like=True):
     uid: str
     pod: str
     node: str
+    bound_for: BoundFor = LONE
+    """To be written onto the pod with the bind."""
 
 
 class Bind(_Decision, frozen=True, tag="bind"):

@@ -30,6 +30,8 @@ from muster.engine.changes import (
 )
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
+from muster.gangs.model import Membership
+from muster.gangs.record import BoundFor, bound_for
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -155,7 +157,8 @@ class Intake:
         if declared.said is not None and (declared.started or not told_started):
             # an older view of the object does not take back that the gang has started
             gang.said = (declared.started, *declared.said)
-        told, gang.declared = gang.declared, declared
+        told = gang.declared
+        gang.declare(declared)
         if told is None or (told.priority, told.disruption) != (declared.priority, declared.disruption):
             self._cluster.relevel(gang)
         self.noted.gangs[gang.key] = None
@@ -163,7 +166,7 @@ class Intake:
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None:
-            gang.declared = None
+            gang.declare(None)
             self._cluster.relevel(gang)
             self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
@@ -182,7 +185,7 @@ class Intake:
         known = self._cluster.pods.get(change.pod.metadata.uid)
         if known is None:
             self._pod_came(change.pod)
-        elif known.stage is Stage.PENDING and _joins_another(known, change.pod):
+        elif self._joins_another(known, change.pod):
             self._pod_gone(PodGone(known.uid))
             self._pod_came(change.pod)
         else:
@@ -190,7 +193,7 @@ class Intake:
 
     def _pod_came(self, pod: Pod) -> None:
         meta, spec, status = pod.metadata, pod.spec, pod.status
-        member = membership(pod)
+        member, record = self._belongs(pod)
         ours = spec.scheduler_name in self._names
         stage = _stage(pod, Stage.PENDING)
         state = PodState(
@@ -202,6 +205,8 @@ class Intake:
             gang=member.gang if member else None,
             subset=member.subset if member else "",
             ours=ours,
+            controller=_controller(pod) if meta.owner_references else "",
+            record=record,
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             held=None,
             leaving=meta.deletion_timestamp is not None,
@@ -252,8 +257,10 @@ class Intake:
         deleted = pod.metadata.deletion_timestamp
         if stage is not Stage.PENDING or deleted is not None or pod_class is not state.pod_class:
             self._give_up(state)
+        if spec.node_name:
+            state.record = self._belongs(pod)[1]
         if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
-            gang.refused = True
+            gang.refused |= gang.was_bound_for(state)
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
@@ -275,6 +282,22 @@ class Intake:
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
+
+    def _belongs(self, pod: Pod) -> tuple[Membership | None, BoundFor | None]:
+        """The gang that the pod is in, and for whom it was bound; a bound pod stays in the gang of its record."""
+        record = bound_for(pod) if pod.spec.scheduler_name in self._names else None
+        if record is None:
+            return membership(pod), None
+        return Membership(record.gang, record.subset) if record.gang else None, record
+
+    def _joins_another(self, state: PodState, pod: Pod) -> bool:
+        """Whether the pod, whose labels may change, is in another gang than it was."""
+        if state.stage is Stage.BINDING and not pod.spec.node_name:
+            # it is being bound for the one that it was in
+            return False
+        member, _ = self._belongs(pod)
+        named = (member.gang, member.subset) if member else (None, "")
+        return named != (state.gang, state.subset)
 
     def _held(self, state: PodState) -> str | None:
         for gate in self._gates:
@@ -337,6 +360,7 @@ class Intake:
             gang.uncount(pod)
         if stage is Stage.PENDING and pod.takes_room:
             self._cluster.vacate(pod)
+            pod.record = None
         pod.stage = stage
         if leaving:
             self._cluster.leave(pod)
@@ -362,13 +386,6 @@ class Intake:
             self.noted.pods.append(pod)
 
 
-def _joins_another(state: PodState, pod: Pod) -> bool:
-    """Whether its labels, which may change, name another gang than they did."""
-    member = membership(pod)
-    named = (member.gang, member.subset) if member else (None, "")
-    return named != (state.gang, state.subset)
-
-
 def _stage(pod: Pod, now: Stage) -> Stage:
     """What the object says; where it says less than we know (a bind it does not show yet), what we know."""
     phase = pod.status.phase
@@ -392,6 +409,10 @@ def _refused(pod: Pod) -> bool:
     """Whether its kubelet did not let it in: the room was taken before it came."""
     reason = pod.status.reason
     return reason.startswith("OutOf") or reason in ("NodePorts", "NodeAffinity", "UnexpectedAdmissionError")
+
+
+def _controller(pod: Pod) -> str:
+    return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
 
 
 def _lasting(pod: Pod) -> bool:

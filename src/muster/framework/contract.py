@@ -126,6 +126,11 @@ class GangRule(ABC):
     def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
         """How many members each subset lacks if `placed` more were bound; empty if that is enough."""
 
+    def usable(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
+        """How many of the members placed in each subset may be bound, where some of them would be neither back nor
+        enough."""
+        return placed
+
 
 class VictimRule(ABC):
     """Proposes victims: who may be evicted for whom, and whom to spare first.  The engine alone evicts."""

@@ -12,6 +12,7 @@ from muster.api.wire import Condition, Pod, PodGroup, condition, read
 from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
+from muster.gangs.record import BOUND_FOR
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.resources import EVENTS, PODS, Resource
 
@@ -56,7 +57,12 @@ async def bind(client: Client, placement: Placement, *, at: float) -> Change:
     body = {
         "apiVersion": "v1",
         "kind": "Binding",
-        "metadata": {"name": name, "namespace": namespace, "uid": placement.uid},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": placement.uid,
+            "annotations": {BOUND_FOR: placement.bound_for.text},
+        },
         "target": {"apiVersion": "v1", "kind": "Node", "name": placement.node},
     }
     try:

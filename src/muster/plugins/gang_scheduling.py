@@ -19,12 +19,28 @@ class GangScheduling(GangRule):
     def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
         declared = gang.declared
         assert declared is not None
-        if gang.has_started:
-            return {}
         lacking: dict[str, int] = {}
         for subset in declared.subsets:
-            counts = gang.of(subset.name)
-            lack = subset.minimum - counts.bound - counts.binding - placed.get(subset.name, 0)
-            if lack > 0:
-                lacking[subset.name] = lack
+            counts, more = gang.of(subset.name), placed.get(subset.name, 0)
+            have = counts.bound + counts.binding + more
+            if have < subset.minimum and not (gang.has_started and _comes_back(have, more, gang.floor(subset))):
+                lacking[subset.name] = subset.minimum - have
         return lacking
+
+    def usable(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
+        if not gang.has_started:
+            return placed
+        declared = gang.declared
+        assert declared is not None
+        usable = dict(placed)
+        for subset in declared.subsets:
+            counts, more = gang.of(subset.name), placed.get(subset.name, 0)
+            have, floor = counts.bound + counts.binding, gang.floor(subset)
+            if have < floor < have + more < subset.minimum:
+                usable[subset.name] = floor - have
+        return usable
+
+
+def _comes_back(have: int, more: int, floor: int) -> bool:
+    """Whether so many, some of them newly placed, are no more than a gang that has started had before."""
+    return have < floor or (have == floor and more > 0)

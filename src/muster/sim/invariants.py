@@ -26,6 +26,7 @@ from muster.engine.decisions import (
 )
 from muster.framework.profile import Fairness, Preemption
 from muster.gangs.model import Aspect
+from muster.gangs.record import bound_for
 from muster.sim.open_binds import OpenBinds
 from muster.sim.plain import ENDED, Place, Port, admits, collide, fits, key_of, take, unit_of
 from muster.sim.reading import OURS, Gang, Reading, Waiting
@@ -35,6 +36,7 @@ from muster.sim.rules.fences import Fences, evicted_by
 from muster.sim.rules.life import Life
 from muster.sim.rules.passes import Passes
 from muster.sim.rules.scene import Places, Scene
+from muster.sim.rules.starts import Starts
 from muster.sim.rules.words import ERROR, Words
 from muster.sim.world import World
 
@@ -92,12 +94,14 @@ class Invariants:
         self._patience = preemption.patience_seconds
         self._binds = OpenBinds(world, scheduler=scheduler)
         self._life = Life(world)
+        self._starts = Starts(world)
         self._reading = Reading(
             world,
             scheduler=scheduler,
             held=self._binds.held,
             doubtful=self._binds.doubtful,
             fallen=self._life.fallen,
+            began=self._starts.began,
         )
         self._words = Words(world, self._reading)
         self._fences = Fences(world, self._reading)
@@ -122,6 +126,7 @@ class Invariants:
     def told(self, change: Change) -> None:
         self._binds.told(change)
         self._life.told(change)
+        self._starts.told(change)
         self._evictions.told(change)
         self._passes.untidy |= isinstance(change, BindFailed)
         if isinstance(change, NodeSeen):
@@ -132,6 +137,7 @@ class Invariants:
     def restarted(self) -> None:
         self._binds.restarted()
         self._life.restarted()
+        self._starts.restarted()
         self._fences.restarted()
         self._evictions.restarted()
         self._passes.restarted(self._reading.gangs())
@@ -260,6 +266,7 @@ class Invariants:
 
     def _check_bind(self, decision: Bind, scene: Scene) -> None:
         uids = {placement.uid for placement in decision.pods}
+        self._binds.sent.update((placement.uid, placement) for placement in decision.pods)
         if not uids or len(uids) != len(decision.pods):
             raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
@@ -330,7 +337,8 @@ class Invariants:
         gang = scene.gangs[decision.unit]
         if gang.group is None:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
-        if gang.started or (gang.group.metadata.uid in self._started and not gang.fallen):
+        if gang.has_started or (gang.group.metadata.uid in self._started and not gang.fallen):
+            self._check_join(decision, gang, scene)
             return
         again = all(self._binds.tried_there(placement) for placement in decision.pods)
         if gang.gated and not again:
@@ -343,6 +351,18 @@ class Invariants:
         have = gang.bound + gang.binding + len(more)
         if have < gang.minimum:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound with {have} of {gang.minimum}: {decision.pods}")
+
+    def _check_join(self, decision: Bind, gang: Gang, scene: Scene) -> None:
+        """What a gang lost since its start comes back one by one, what it never had only together up to its minimum."""
+        if all(self._binds.tried_there(placement) for placement in decision.pods):
+            return
+        more = {placement.uid for placement in decision.pods} | scene.bound.get(gang.key, set())
+        more |= {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
+        have = gang.bound + gang.binding + len(more - self._binds.held.keys())
+        if gang.floor < have < gang.minimum:
+            raise BrokenRuleError(
+                "gang whole", f"{gang.key} has started with {gang.floor}, needs {gang.minimum} now, and gets {have}"
+            )
 
     def _check_order(self, mine: Waiting, scene: Scene) -> None:
         """Nobody goes first while a better one that may be decided fits."""
@@ -417,13 +437,16 @@ class Invariants:
             placed = pod is not None and bool(self._reading.node_of(pod) or ref.uid in self._binds.doubtful)
             if pod is None or not placed or unit_of(pod) != decision.unit:
                 raise BrokenRuleError("no pod lost", f"{ref.pod} is released but has no node")
+            record = bound_for(pod) or (self._binds.sent[ref.uid].bound_for if not pod.spec.node_name else None)
+            if record is None or (record.gang, record.uid) != (gang.key, gang.group.metadata.uid):
+                raise BrokenRuleError("record", f"{ref.pod} is released for {gang.key}, but was bound for {record}")
         scene.leave(decision.pods)
 
     def _check_gang_condition(self, decision: GangCondition, scene: Scene, *, evicted: set[str]) -> None:
         gang = scene.gangs.get(decision.gang)
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
-        reached = gang.group.metadata.uid in self._started or gang.bound >= gang.minimum
+        reached = gang.group.metadata.uid in self._started or gang.once_started or gang.bound >= gang.minimum
         self._words.check_gang(decision, gang, scene, reached=reached)
         if decision.reason == ERROR:
             self._binds.undone(gang)

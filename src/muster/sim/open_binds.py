@@ -7,6 +7,7 @@ from collections.abc import Container
 
 from muster.engine.changes import BindFailed, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement
+from muster.gangs.record import LONE
 from muster.sim.plain import key_of, unit_of
 from muster.sim.reading import Gang
 from muster.sim.world import World
@@ -29,6 +30,8 @@ class OpenBinds:
     def __init__(self, world: World, *, scheduler: str) -> None:
         self._world = world
         self._scheduler = scheduler
+        self.sent: dict[str, Placement] = {}
+        """The last bind that was decided for each pod."""
         self.held: dict[str, Placement] = {}
         """By pod."""
         self.doubtful: dict[str, Placement] = {}
@@ -93,7 +96,8 @@ class OpenBinds:
         self.failures[change.uid] += 1
         if pod is None or pod.spec.node_name:
             return
-        placement = Placement(change.uid, key_of(pod), change.node)
+        record = self.sent[change.uid].bound_for if change.uid in self.sent else LONE
+        placement = Placement(change.uid, key_of(pod), change.node, record)
         node, times = self._in_a_row.get(change.uid, ("", 0))
         times = times + 1 if node == change.node else 1
         if change.failure is Failure.TRANSIENT:

@@ -18,6 +18,7 @@ from muster.gangs.dialects.v1beta1 import (
     TIMEOUT_ANNOTATION,
 )
 from muster.gangs.model import DEFAULT_GRACE_SECONDS, DEFAULT_TIMEOUT_SECONDS
+from muster.gangs.record import LONE, BoundFor, bound_for
 from muster.sim.oracle import most_placed
 from muster.sim.plain import ENDED, Needs, Place, Room, admits, fits, key_of, needs_of, room_of, take, unit_of
 from muster.sim.world import World
@@ -51,13 +52,16 @@ class Gang:
         self.candidates: list[Pod] = []
         """Pending, ours, not on their way."""
         self.gated = 0
-        self.present = 0
         self.binding = 0
         self.doubtful = 0
         """Candidates whose bind may still be open, as far as the engine is concerned."""
-        self.running = 0
-        self.succeeded = 0
-        self.bound_times: list[float] = []
+        self.running: list[Pod] = []
+        self.done: list[Pod] = []
+        """Those that succeeded, in whichever run."""
+        self.in_flight: list[BoundFor] = []
+        """What those on their way are being bound for."""
+        self.began: Container[str] = ()
+        """UIDs of groups that had their minimum bound for a moment at least."""
         self.priorities: list[int] = []
 
     @property
@@ -71,8 +75,63 @@ class Gang:
         return self.group is not None and self.group.spec.scheduling_policy.gang is None
 
     @property
+    def run(self) -> int:
+        """The last run that anybody is left of."""
+        records = [*map(_record, (*self.running, *self.done)), *self.in_flight]
+        return max((record.run for record in records), default=0)
+
+    @property
+    def succeeded(self) -> int:
+        """Members that succeeded and count, since their run goes on."""
+        last = [pod for pod in self.done if _record(pod).run == self.run]
+        if self.running or self.binding or not (self.candidates or self.doubtful):
+            return len(last)
+        makers = {_maker(pod) for pod in self.candidates}
+        made = [pod for pod in last if _maker(pod) and _maker(pod) in makers]
+        bare = [pod for pod in last if not _maker(pod)]
+        goes_on = "" in makers and self.group is not None and len(bare) < self.minimum
+        return len(made) + (len(bare) if goes_on else 0)
+
+    @property
+    def present(self) -> int:
+        return len(self.candidates) + self.binding + self.bound
+
+    @property
     def bound(self) -> int:
-        return self.running + self.succeeded
+        return len(self.running) + self.succeeded
+
+    @property
+    def own(self) -> list[Pod]:
+        """Those that run and were bound for the present object."""
+        uid = "" if self.group is None else self.group.metadata.uid
+        return [pod for pod in self.running if (record := bound_for(pod)) is not None and record.uid == uid]
+
+    @property
+    def bound_times(self) -> list[float]:
+        """When those were bound."""
+        times = []
+        for pod in self.own:
+            scheduled = condition(pod.status.conditions, "PodScheduled")
+            if scheduled is not None and scheduled.status == "True" and scheduled.last_transition_time:
+                times.append(seconds(scheduled.last_transition_time))
+        return times
+
+    @property
+    def recorded(self) -> bool:
+        """Whether enough were bound for the present object under some minimum."""
+        if self.group is None:
+            return False
+        records = [bound_for(pod) for pod in (*self.running, *self.done)]
+        mine = [record.minimum for record in records if record and record.uid == self.group.metadata.uid]
+        return any(sum(other <= minimum for other in mine) >= minimum for minimum in mine)
+
+    @property
+    def floor(self) -> int:
+        """So many it must have to be whole once it has started."""
+        told = self.minimum if self.says_started or self.says_below else self.bound
+        records = [bound_for(pod) for pod in self.running]
+        promised = [told if record is None else record.minimum for record in records]
+        return min(self.minimum, max(promised, default=self.minimum))
 
     @property
     def said(self) -> Condition | None:
@@ -81,6 +140,13 @@ class Gang:
     @property
     def says_started(self) -> bool:
         return self.said is not None and self.said.status == "True"
+
+    @property
+    def once_started(self) -> bool:
+        """The object says so, or the minimum was bound while it was there."""
+        if self.group is None:
+            return False
+        return self.says_started or self.says_below or self.recorded or self.group.metadata.uid in self.began
 
     @property
     def below(self) -> Condition | None:
@@ -94,7 +160,7 @@ class Gang:
     @property
     def below_minimum(self) -> bool:
         """It has started, and fewer than its minimum are bound now."""
-        return self.group is not None and not self.basic and self.says_started and self.bound < self.minimum
+        return self.group is not None and not self.basic and self.once_started and self.bound < self.floor
 
     @property
     def fallen(self) -> bool:
@@ -111,7 +177,7 @@ class Gang:
     @property
     def has_started(self) -> bool:
         """What it lacks may come piece by piece."""
-        return self.says_started and not self.fallen
+        return self.once_started and not self.fallen
 
     @property
     def started(self) -> bool:
@@ -155,8 +221,15 @@ class Gang:
 
     @property
     def partial(self) -> bool:
-        """Holds room below its minimum; members that succeeded count for the minimum but hold none."""
-        return self.group is not None and self.running > 0 and not self.started
+        """Some were bound for the present object, but not enough for it to start."""
+        return self.group is not None and bool(self.own) and not self.started
+
+    @property
+    def need(self) -> int:
+        """How many must be placed together, at least."""
+        have = self.bound + self.binding
+        piecemeal = self.has_started and have < self.floor
+        return 1 if piecemeal else max(1, self.minimum - have)
 
     @property
     def deadline(self) -> float | None:
@@ -189,7 +262,8 @@ class Reading:
     """Reads one world as one of its schedulers must see it; what does not change is kept between readings.
 
     `held` are binds that are not in flight but will be tried again: their pods count as being bound.  `doubtful` ones
-    perhaps will.  `fallen` are UIDs of groups of which nothing was left after their start.
+    perhaps will.  `fallen` are UIDs of groups of which nothing was left after their start, `began` of those that had
+    their minimum bound since the scheduler came.
     """
 
     def __init__(
@@ -200,12 +274,14 @@ class Reading:
         held: Mapping[str, Placement],
         doubtful: Mapping[str, Placement],
         fallen: Container[str],
+        began: Container[str] = (),
     ) -> None:
         self._world = world
         self.scheduler = scheduler
         self._held = held
         self._doubtful = doubtful
         self._fallen = fallen
+        self._began = began
         self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
 
@@ -241,6 +317,7 @@ class Reading:
             gang = gangs[key] = Gang(key)
             gang.group = group
             gang.fell = group.metadata.uid in self._fallen
+            gang.began = self._began
         for pod in self._world.pods.values():
             if pod.spec.scheduling_group is not None:
                 key = unit_of(pod)
@@ -258,17 +335,15 @@ class Reading:
             return
         if phase != "Succeeded" and node and node not in self._world.nodes:
             return
-        gang.present += 1
         gang.priorities.append(pod.spec.priority or 0)
-        if phase == "Succeeded" or pod.spec.node_name:
-            gang.succeeded += phase == "Succeeded"
-            gang.running += phase != "Succeeded"
-            scheduled = condition(pod.status.conditions, "PodScheduled")
-            known = scheduled is not None and scheduled.status == "True" and phase != "Succeeded"
-            if known and scheduled and scheduled.last_transition_time:
-                gang.bound_times.append(seconds(scheduled.last_transition_time))
+        if phase == "Succeeded":
+            gang.done.append(pod)
+        elif pod.spec.node_name:
+            gang.running.append(pod)
         elif node:
             gang.binding += 1
+            uid = pod.metadata.uid
+            gang.in_flight.append((self._world.in_flight.get(uid) or self._held[uid]).bound_for)
         else:
             gang.candidates.append(pod)
             gang.gated += bool(pod.spec.scheduling_gates)
@@ -284,9 +359,9 @@ class Reading:
                 yield Waiting(key_of(pod), order, priority, 1, [pod], None)
         for gang in gangs.values():
             if gang.ready:
-                need = 1 if gang.has_started else max(1, gang.minimum - gang.bound - gang.binding)
                 pods = [pod for pod in gang.candidates if not pod.spec.scheduling_gates]
-                yield Waiting(gang.key, gang.order, gang.priority, need, pods, gang)
+                if len(pods) >= gang.need:
+                    yield Waiting(gang.key, gang.order, gang.priority, gang.need, pods, gang)
 
     def wanted(self, unit: Waiting) -> dict[Needs, int]:
         return Counter(self.needs_of(pod) for pod in unit.pods)
@@ -343,3 +418,12 @@ class Reading:
         if found is None or found[0] is not node:
             found = self._facts[node.metadata.name] = (node, room_of(node), {})
         return found
+
+
+def _record(pod: Pod) -> BoundFor:
+    return bound_for(pod) or LONE
+
+
+def _maker(pod: Pod) -> str:
+    """UID of its controller."""
+    return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")

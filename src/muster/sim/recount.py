@@ -8,9 +8,9 @@ import numpy as np
 
 from muster.api.wire import Pod
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
+from muster.cluster.roll import Roll
 from muster.cluster.usage import Ints
 from muster.engine.engine import Engine
 from muster.framework.views import Views
@@ -84,20 +84,23 @@ def _ports(state: object) -> object:
 
 
 def _compare_gangs(cluster: Cluster) -> None:
-    counted: dict[str, GangState] = {}
+    members: dict[str, list[PodState]] = {}
     for pod in cluster.pods.values():
         if pod.gang is not None:
-            (counted.get(pod.gang) or counted.setdefault(pod.gang, GangState(pod.gang))).add(pod)
+            members.setdefault(pod.gang, []).append(pod)
     for key, gang in cluster.gangs.items():
-        fresh = counted.get(key) or GangState(key)
+        fresh = Roll(key)
+        fresh.declare(gang.declared)
+        for pod in members.get(key, []):
+            fresh.add(pod)
         _compare("members of", key, gang.members.keys(), fresh.members.keys())
         _compare("candidates of", key, gang.candidates.keys(), fresh.candidates.keys())
         _compare("classes of", key, gang.classes, fresh.classes)
         _compare("counters of", key, _counters(gang), _counters(fresh))
 
 
-def _counters(gang: GangState) -> tuple[object, ...]:
-    return gang.present, gang.binding, gang.bound, gang.gated, gang.first_bound
+def _counters(roll: Roll) -> tuple[object, ...]:
+    return roll.present, roll.binding, roll.bound, roll.gated, roll.first_bound, roll.run, roll.has_part()
 
 
 def compare_views(engine: Engine) -> None:

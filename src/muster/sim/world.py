@@ -54,6 +54,7 @@ from muster.engine.decisions import (
 )
 from muster.engine.engine import Engine
 from muster.gangs.dialects import dialect_of
+from muster.gangs.record import BOUND_FOR, BoundFor
 from muster.sim.kubelets import Kubelets
 from muster.sim.plain import ENDED
 
@@ -348,7 +349,7 @@ class World:
     def beside(self, engine: Callable[[], Engine]) -> Engine:
         """Puts another scheduler on the same nodes, for good; returns it.  It is told what all are told."""
         made = engine()
-        self._seats.append(_Seat(made, self._objects()))
+        self._seats.append(_Seat(made, self.objects()))
         return made
 
     def restart(self) -> None:
@@ -362,12 +363,12 @@ class World:
             placement = self.in_flight.pop(uid)
             del self._asked[uid]
             if self.faults.survives_restart(placement):
-                self._land(placement)
+                self._land(placement.uid, placement.node, placement.bound_for)
         self.history += [Happened(self.now, change) for change in before.unseen]
         self.engine = self._make_engine()
-        self._seats[0] = _Seat(self._through(self.engine), self.faults.relist(self._objects()))
+        self._seats[0] = _Seat(self._through(self.engine), self.faults.relist(self.objects()))
 
-    def _objects(self) -> list[Change]:
+    def objects(self) -> list[Change]:
         """What a scheduler reads first."""
         objects: list[Change] = [NodeSeen(node) for node in self.nodes.values()]
         objects += [GroupSeen(group) for group in self.groups.values()]
@@ -421,19 +422,21 @@ class World:
         if first:
             self._tell(answer)
         if fate.failure is None or fate.landed:
-            self._land(placement)
+            self._land(placement.uid, placement.node, placement.bound_for)
         if not first:
             self._tell(answer)
 
-    def _land(self, placement: Placement) -> None:
-        """The API server stores the bind, whether or not the node still exists."""
-        pod = self.pods.get(placement.uid)
+    def _land(self, uid: str, node: str, record: BoundFor | None) -> None:
+        """The API server stores the bind, whether or not the node still exists, and what comes with it."""
+        pod = self.pods.get(uid)
         if pod is None or pod.spec.node_name:
             return
         scheduled = Condition(type="PodScheduled", status="True", last_transition_time=stamp(self.now))
         pod = _with_condition(pod, scheduled)
         status = replace(pod.status, nominated_node_name="")
-        pod = replace(pod, spec=replace(pod.spec, node_name=placement.node), status=status)
+        noted = {} if record is None else {BOUND_FOR: record.text}
+        meta = replace(pod.metadata, annotations={**pod.metadata.annotations, **noted})
+        pod = replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node), status=status)
         self._put_pod(pod)
         self._arrive(pod)
 

@@ -62,7 +62,8 @@ class V1Beta1:
             holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
             below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
             grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
-            started=now is not None and now.status == "True",
+            # whoever is below its minimum has had it: the first condition may have got lost
+            started=any(found is not None and found.status == "True" for found in (now, below)),
             started_at=_since(now),
             said=None if now is None else (now.reason, now.message),
             below_since=_since(below),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -116,6 +117,9 @@ class Arrivals(Hand):
         scheduler: str = OURS,
     ) -> Pod:
         annotations: dict[str, str] = {}
+        owners: tuple[OwnerReference, ...] = ()
+        if gang is not None and "reused" in self.mood and crc32(gang.encode()) % 3:
+            owners = (OwnerReference(kind="Job", uid=f"job-{gang}-{self.jobs[gang]}", controller=True),)
         if rng.random() < (0.1 if "crowded" in self.mood else 0.35):
             annotations[RUN_SECONDS] = rng.choice(("1", "7", "20", "45"))
             if rng.random() < 0.3:
@@ -128,7 +132,14 @@ class Arrivals(Hand):
         never = "never" in self.mood and rng.random() < 0.2
         labels = {"app": rng.choice("ab")} if "budgets" in self.mood else {}
         return Pod(
-            metadata=Metadata(name=name, namespace=NAMESPACE, uid=new_uid(rng), annotations=annotations, labels=labels),
+            metadata=Metadata(
+                name=name,
+                namespace=NAMESPACE,
+                uid=new_uid(rng),
+                annotations=annotations,
+                labels=labels,
+                owner_references=owners,
+            ),
             spec=replace(
                 shape,
                 priority=priority,
@@ -161,6 +172,22 @@ class Arrivals(Hand):
             pod_name = f"{self.name(name + '-r')}-{number}"
             self.world.create_pod(self._pod(pod_name, shape, rng, gang=name, priority=priority, scheduler=scheduler))
         return f"{max(0, wanted - live)} members of {name} replaced"
+
+    def next_run(self, rng: Random) -> str:
+        """Another job uses the group of a gang of which nothing is left but what has ended."""
+        living = {gang_of(pod) for pod in self.world.pods.values() if pod.status.phase not in ENDED}
+        over = sorted(name for name in self.gangs if name not in living and f"{NAMESPACE}/{name}" in self.world.groups)
+        if not over:
+            return ""
+        name = rng.choice(over)
+        self.jobs[name] += 1
+        members, shape = self.gangs[name]
+        come = rng.choice((members, members, rng.randint(1, members)))
+        priority = self.world.groups[f"{NAMESPACE}/{name}"].spec.priority or 0
+        for number in range(come):
+            pod_name = f"{self.name(name + '-j')}-{number}"
+            self.world.create_pod(self._pod(pod_name, shape, rng, gang=name, priority=priority))
+        return f"{come} members of {name} for another run"
 
     # --- not ours ---
 

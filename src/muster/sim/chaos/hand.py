@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from random import Random
 
@@ -28,6 +29,8 @@ class Hand:
         self.shapes = recipe.shapes
         self.gangs: dict[str, tuple[int, PodSpec]] = {}
         """By name: how many members its controller wants, and their shape."""
+        self.jobs: Counter[str] = Counter()
+        """By name of a gang: which job its members are made by."""
         self.step = 0
         self._steps = len(recipe.plan)
         self.lost: dict[str, Node] = {}

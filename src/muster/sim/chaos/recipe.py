@@ -67,6 +67,15 @@ _LIKELY = {
     "long": 0.03,
 }
 
+# Troubles that came later are drawn apart, so that worlds without them stay what they were.  In "reused" worlds groups
+# serve one job after another, in "remade" ones a group is deleted and made anew while its members run, in "grown" ones
+# the minimum of gangs that run is raised and members come to meet it.
+_LIKELY_TOO = {
+    "reused": 0.2,
+    "remade": 0.2,
+    "grown": 0.2,
+}
+
 # (kind of event, weight, the trouble it belongs to)
 _KINDS: tuple[tuple[str, int, str], ...] = (
     ("gang", 10, ""),
@@ -106,6 +115,11 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("narrow_pod", 2, "gates"),
     ("restart", 4, "restarts"),
     ("crash", 4, "crashes"),
+    ("next_run", 6, "reused"),
+    ("end_gang", 4, "reused"),
+    ("remake_group", 6, "remade"),
+    ("lose_members", 2, "remade"),
+    ("grow_gang", 6, "grown"),
 )
 
 
@@ -124,9 +138,12 @@ class Recipe(NamedTuple):
     plan: list[Step]
 
 
-def recipe(seed: int) -> Recipe:
-    rng = Random(seed)
+def recipe(seed: int, *, as_first: bool = False) -> Recipe:
+    """`as_first`: with the troubles that there were at first, as seeds need that were found then."""
+    rng, apart = Random(seed), Random(f"{seed} too")
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    if not as_first:
+        mood |= {trouble for trouble, likely in _LIKELY_TOO.items() if apart.random() < likely}
     size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
     nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]

@@ -35,6 +35,8 @@ class Variation(NamedTuple):
     """The scheduler restarts before this step, or the next one that the world is quiet at."""
     crash_at: int | None = None
     """The scheduler dies at this point, counted over the whole run."""
+    as_first: bool = False
+    """Without the troubles that worlds were given later."""
     recount: bool = True
     """Compares the engine's counters with a recount; else only what the objects say is looked at."""
 
@@ -73,7 +75,7 @@ class Outcome(NamedTuple):
 
 def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
     """Runs the world of `seed`; whatever goes wrong in it is in the outcome."""
-    planned = recipe(seed)
+    planned = recipe(seed, as_first=variation.as_first)
     faults = ChaosFaults(seed, planned.mood, shuffle=variation.shuffle)
     world = ChaosWorld(faults, planned.mood, recount=variation.recount)
     world.crash_in = variation.crash_at
@@ -110,7 +112,7 @@ def run_worlds(seeds: range) -> tuple[Counter[str], list[str]]:
 def shrunk(seed: int, variation: Variation = _PLAIN) -> Outcome:
     """The world of a failing seed, without the steps that the failure does not need."""
     outcome = run(seed, variation)
-    kept = [step.number for step in recipe(seed).plan]
+    kept = [step.number for step in recipe(seed, as_first=variation.as_first).plan]
     size = max(1, len(kept) // 2)
     while size:
         for start in range(0, len(kept), size):

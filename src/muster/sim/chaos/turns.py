@@ -98,7 +98,37 @@ class Turns(Arrivals):
                 self.world.delete_pod(pod.metadata.uid)
         return f"{len(lost)} of {len(members)} running members of {name} {'fail' if fail else 'are deleted'}"
 
+    def end_gang(self, rng: Random) -> str:
+        """All that runs of a gang comes to its end, mostly as it should."""
+        running = [pod for pod in self.world.pods.values() if pod.status.phase == "Running" and gang_of(pod)]
+        pod = self.pick(rng, running)
+        if pod is None:
+            return ""
+        failed = rng.random() < 0.2
+        members = [other for other in running if gang_of(other) == gang_of(pod)]
+        for member in members:
+            self.world.end_pod(member.metadata.uid, failed=failed)
+        return f"{len(members)} members of {gang_of(pod)} {ENDED[failed].lower()}"
+
     # --- changes of mind ---
+
+    def remake_group(self, rng: Random) -> str:
+        """A group is deleted and made anew under its name, with another minimum; its members stay."""
+        names = sorted(name for name in self.gangs if f"{NAMESPACE}/{name}" in self.world.groups)
+        if not names:
+            return ""
+        name = rng.choice(names)
+        key = f"{NAMESPACE}/{name}"
+        before = self.world.groups[key].spec.scheduling_policy.gang
+        minimum = max(1, (before.min_count if before else 1) + rng.choice((-1, 0, 0, 1, 2)))
+        priority = self.world.groups[key].spec.priority
+        self.world.delete_group(key)
+        group = self._group(name, minimum, rng, priority=priority)
+        if rng.random() < 0.5:
+            self.world.create_group(group)
+        else:
+            self.later(rng.choice((0.3, 6.0, 30.0)), group)
+        return f"group of {name} made anew, with minimum {minimum}"
 
     def annotate(self, rng: Random) -> str:
         """Somebody writes on pods what does not concern the scheduler, most often on those on their way."""
@@ -133,6 +163,22 @@ class Turns(Arrivals):
         policy = SchedulingPolicy(gang=GangPolicy(min_count=minimum))
         self.world.change_group(replace(group, spec=replace(group.spec, scheduling_policy=policy)))
         return f"{group.metadata.name} now needs {minimum}, not {gang.min_count}"
+
+    def grow_gang(self, rng: Random) -> str:
+        """The minimum of a gang is raised, and members come to meet it, now or one after another."""
+        names = sorted(name for name in self.gangs if f"{NAMESPACE}/{name}" in self.world.groups)
+        if not names:
+            return ""
+        name, more = rng.choice(names), rng.randint(1, 3)
+        wanted, shape = self.gangs[name]
+        # whoever is still to come for it comes to what it is now
+        self.gangs[name] = (wanted + more, shape)
+        happened = self._change_minimum(f"{NAMESPACE}/{name}", more)
+        priority = self.world.groups[f"{NAMESPACE}/{name}"].spec.priority or 0
+        for number in range(more):
+            member = self._pod(f"{self.name(name + '-m')}-{number}", shape, rng, gang=name, priority=priority)
+            self.later(rng.choice((0.0, 0.0, 1.0, 6.0)), member)
+        return happened
 
     def change_timeout(self, rng: Random) -> str:
         group = self.any_group(rng)

@@ -183,7 +183,7 @@ class ChaosWorld(World):
         return self.invariants.waits(pod)
 
     def bind_by_hand(self, pod: Pod, node: str) -> None:
-        self._land(Placement(pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}", node))
+        self._land(pod.metadata.uid, node, None)
 
     def restart(self) -> None:
         super().restart()

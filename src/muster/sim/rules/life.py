@@ -112,7 +112,7 @@ class Life:
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
-        if not decision.holds and (gang.bound < gang.minimum or not (gang.says_below or gang.shared)):
+        if not decision.holds and (gang.bound < gang.floor or not (gang.says_below or gang.shared)):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
 
     def at_rest(self, gang: Gang) -> None:
@@ -123,5 +123,6 @@ class Life:
         # one that has just fallen says so in a moment
         if gang.below_minimum and lives and not gang.says_below and self._world.now - since >= _SLACK_SECONDS:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and does not say so")
-        if gang.says_below and not gang.below_minimum:
+        # one that fell is not whole again because of members that succeeded before
+        if gang.says_below and not gang.below_minimum and gang.running:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and says it is below")

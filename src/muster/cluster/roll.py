@@ -1,0 +1,336 @@
+"""Who is in a gang and where its members are in their life, counted so that an arrival costs O(1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+from muster.cluster.classes import PodClass
+from muster.cluster.pods import PodState, Stage
+from muster.gangs.model import Gang, Policy
+from muster.gangs.record import BoundFor
+
+_Key = TypeVar("_Key")
+
+
+class Standing(NamedTuple):
+    """How many members of a subset count, and where they are.
+
+    Members that leave, failed, or lost their node count nowhere.  Those that succeeded count as bound as long as the
+    run goes on in which they did.
+    """
+
+    present: int
+    """All that count, wherever they are in their life."""
+    binding: int
+    """Decided, not acknowledged."""
+    bound: int
+    """Bound, whether they still run or succeeded."""
+
+
+class _Count:
+    """Members of one subset by where they are; zeros are not kept."""
+
+    __slots__ = ("binding", "pending", "running", "succeeded")
+
+    def __init__(self) -> None:
+        self.pending = 0
+        self.binding = 0
+        self.running: Counter[BoundFor | None] = Counter()
+        """By what they were bound for."""
+        self.succeeded: Counter[tuple[str, BoundFor | None]] = Counter()
+        """By their controller's UID and what they were bound for."""
+
+
+_NOBODY = _Count()
+
+
+class Roll:
+    """A gang's declaration and its members, who are counted when they come and uncounted before they change.
+
+    Everything here follows from the objects; nothing is ever recounted.  `members` has every pod that names the gang,
+    `candidates` those that may be placed (gated ones too).
+    """
+
+    __slots__ = (
+        "_binding",
+        "_controllers",
+        "_counts",
+        "_first_bound",
+        "_priorities",
+        "_running",
+        "_runs",
+        "candidates",
+        "classes",
+        "declared",
+        "foreign",
+        "gated",
+        "key",
+        "members",
+        "ours",
+        "strangers",
+    )
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.declared: Gang | None = None
+        self.members: dict[str, PodState] = {}
+        self.candidates: dict[str, PodState] = {}
+        self.classes: Counter[PodClass] = Counter()
+        """How many ungated candidates there are of each class."""
+        self.gated = 0
+        self.ours = 0
+        """Members, in any stage, that name this scheduler."""
+        self.foreign = False
+        """All its members are other schedulers', or were while it had any: it is theirs to start, undo and speak of."""
+        self.strangers = 0
+        """Pods that name the gang but another scheduler, and are not bound."""
+        self._counts: dict[str, _Count] = {}
+        """By subset."""
+        self._running = 0
+        self._binding = 0
+        self._controllers: Counter[str] = Counter()
+        """Of the candidates, by UID; "" for those without one."""
+        self._runs: Counter[int] = Counter()
+        """Of members that are bound, being bound, or succeeded."""
+        self._priorities: Counter[int] = Counter()
+        self._first_bound: float | None = None
+
+    def add(self, pod: PodState) -> None:
+        self.members[pod.uid] = pod
+        self.ours += pod.ours
+        self.foreign = not self.ours
+        self.count(pod)
+
+    def remove(self, pod: PodState) -> None:
+        del self.members[pod.uid]
+        self.ours -= pod.ours
+        if self.members:
+            self.foreign = not self.ours
+        self.uncount(pod)
+
+    def count(self, pod: PodState) -> None:
+        self._count(pod, 1)
+        if pod.candidate:
+            self.candidates[pod.uid] = pod
+            _add(self._controllers, pod.controller, 1)
+            if pod.held is not None:
+                self.gated += 1
+            else:
+                self.classes[pod.pod_class] += 1
+
+    def uncount(self, pod: PodState) -> None:
+        """Call before a member's stage, class, record, `held` or `leaving` change, `count` after."""
+        self._count(pod, -1)
+        if self.candidates.pop(pod.uid, None) is None:
+            return
+        _add(self._controllers, pod.controller, -1)
+        if pod.held is not None:
+            self.gated -= 1
+        elif self.classes[pod.pod_class] > 1:
+            self.classes[pod.pod_class] -= 1
+        else:
+            del self.classes[pod.pod_class]
+
+    def _count(self, pod: PodState, by: int) -> None:
+        if pod.stage is Stage.PENDING and not pod.ours:
+            # another scheduler's: nothing that we decide makes it a member
+            self.strangers += by
+            return
+        if pod.leaving or pod.stranded or pod.stage is Stage.FAILED:
+            return
+        counts = self._counts.get(pod.subset)
+        if counts is None:
+            counts = self._counts[pod.subset] = _Count()
+        self._priorities[pod.priority] += by
+        if pod.stage is Stage.PENDING:
+            counts.pending += by
+            return
+        _add(self._runs, _run(pod.record), by)
+        if pod.stage is Stage.BINDING:
+            counts.binding += by
+            self._binding += by
+        elif pod.stage is Stage.SUCCEEDED:
+            _add(counts.succeeded, (pod.controller, pod.record), by)
+        else:
+            _add(counts.running, pod.record, by)
+            self._running += by
+            # one that comes can only be the earliest; one that goes may have been it
+            if by < 0:
+                self._first_bound = None
+            elif self._first_bound is not None and pod.bound_at is not None and self._may_undo(pod):
+                self._first_bound = min(self._first_bound, pod.bound_at)
+
+    def declare(self, declared: Gang | None) -> None:
+        """What the gang's object says now; None if there is no object any more."""
+        self.declared = declared
+        self._first_bound = None
+
+    # --- how many there are ---
+
+    def of(self, subset: str) -> Standing:
+        counts = self._counts.get(subset, _NOBODY)
+        bound = sum(counts.running.values()) + self._succeeded(subset, counts)
+        return Standing(counts.pending + counts.binding + bound, counts.binding, bound)
+
+    def _succeeded(self, subset: str, counts: _Count) -> int:
+        """Members that succeeded in the run that goes on, or would go on if the candidates were bound."""
+        if not counts.succeeded:
+            return 0
+        run, by_controller = self.run, Counter[str]()
+        for (controller, record), count in counts.succeeded.items():
+            if _run(record) == run:
+                by_controller[controller] += count
+        if self.lives or not self.candidates:
+            return by_controller.total()
+        # nothing of that run is left but what succeeded: candidates go on with it if the same controller made them, or
+        # if nobody made either and the run was not complete
+        bare = by_controller.pop("", 0)
+        found = sum(count for controller, count in by_controller.items() if controller in self._controllers)
+        return found + bare if "" in self._controllers and bare < self._minimum_of(subset) else found
+
+    def _minimum_of(self, subset: str) -> int:
+        declared = self.declared.subsets if self.declared is not None else ()
+        return next((found.minimum for found in declared if found.name == subset), 0)
+
+    @property
+    def lives(self) -> bool:
+        """Members run or are being bound."""
+        return bool(self._running or self._binding)
+
+    @property
+    def run(self) -> int:
+        """The number of the last run that anybody is left of; groups may be used by one job after another."""
+        return max(self._runs, default=0)
+
+    @property
+    def next_run(self) -> int:
+        """The run of a member that is bound now: a new one if those who succeeded in the last do not count."""
+        over = not self.lives and self._runs and not any(self._succeeded(*item) for item in self._counts.items())
+        return self.run + 1 if over else self.run
+
+    def records(self) -> dict[str, BoundFor]:
+        """What is written onto members that are bound now, by subset."""
+        declared, run = self.declared, self.next_run
+        assert declared is not None
+        return {
+            subset.name: BoundFor(gang=self.key, uid=declared.uid, subset=subset.name, minimum=subset.minimum, run=run)
+            for subset in declared.subsets
+        }
+
+    @property
+    def bound(self) -> int:
+        return sum(self.of(subset).bound for subset in self._counts)
+
+    @property
+    def running(self) -> int:
+        """Bound and not ended."""
+        return self._running
+
+    @property
+    def binding(self) -> int:
+        return self._binding
+
+    @property
+    def present(self) -> int:
+        return sum(self.of(subset).present for subset in self._counts)
+
+    @property
+    def missing(self) -> int:
+        """Members that must still be created before the gang can be decided; 0 for a basic group."""
+        gang = self.declared
+        assert gang is not None
+        if gang.policy is Policy.BASIC:
+            return 0
+        return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
+
+    @property
+    def unbound(self) -> int:
+        """Members that the minimum still lacks among the bound ones."""
+        gang = self.declared
+        assert gang is not None
+        return sum(max(0, s.minimum - self.of(s.name).bound) for s in gang.subsets)
+
+    @property
+    def on_its_way(self) -> bool:
+        """The minimum is bound or being bound."""
+        gang = self.declared
+        assert gang is not None
+        return all(self.of(s.name).bound + self.of(s.name).binding >= s.minimum for s in gang.subsets)
+
+    # --- for whom they were bound ---
+
+    def start_is_recorded(self) -> bool:
+        """Whether members bound for the present object reach the minimum under which they were bound."""
+        declared = self.declared
+        assert declared is not None
+        for subset in declared.subsets:
+            counts = self._counts.get(subset.name, _NOBODY)
+            records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
+            mine = [(record.minimum, n) for record, n in records if record is not None and record.uid == declared.uid]
+            # some may have been bound before the minimum was raised, when the gang had not started yet
+            if not any(sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine):
+                return False
+        return True
+
+    def records_of(self, subset: str) -> Iterable[BoundFor | None]:
+        """What members of the subset that run were bound for, each once."""
+        return self._counts.get(subset, _NOBODY).running.keys()
+
+    def has_part(self) -> bool:
+        """Whether a member runs that was bound for the present object."""
+        declared = self.declared
+        records = (record for counts in self._counts.values() for record in counts.running)
+        return declared is not None and any(record is not None and record.uid == declared.uid for record in records)
+
+    @property
+    def first_bound(self) -> float | None:
+        """When the earliest member that may be undone was bound: the time-out runs from there."""
+        if self._first_bound is None:
+            self._first_bound = min(
+                (p.bound_at for p in self.members.values() if p.bound_at is not None and self._may_undo(p)),
+                default=None,
+            )
+        return self._first_bound
+
+    def _may_undo(self, pod: PodState) -> bool:
+        return _runs(pod) and self.was_bound_for(pod)
+
+    def was_bound_for(self, pod: PodState) -> bool:
+        """Whether the member was bound, or is being bound, for the present object: only then may it be released."""
+        record, declared = pod.record, self.declared
+        return record is not None and declared is not None and record.uid == declared.uid
+
+    @property
+    def age(self) -> tuple[float, str]:
+        """Creation time and UID of its object; of its first member where there is none."""
+        if self.declared is not None:
+            return self.declared.created, self.declared.uid
+        return min(((pod.created, pod.uid) for pod in self.members.values()), default=(0.0, ""))
+
+    @property
+    def priority(self) -> int:
+        """What its object says; else the lowest among its members."""
+        if self.declared is not None and self.declared.priority is not None:
+            return self.declared.priority
+        return min((priority for priority, count in self._priorities.items() if count), default=0)
+
+    @property
+    def empty(self) -> bool:
+        return self.declared is None and not self.members
+
+
+def _run(record: BoundFor | None) -> int:
+    return 0 if record is None else record.run
+
+
+def _add(counter: Counter[_Key], key: _Key, by: int) -> None:
+    """Counts without keeping zeros."""
+    counter[key] += by
+    if not counter[key]:
+        del counter[key]
+
+
+def _runs(pod: PodState) -> bool:
+    return pod.stage is Stage.BOUND and not pod.leaving and not pod.stranded

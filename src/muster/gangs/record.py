@@ -1,0 +1,67 @@
+"""For whom a pod was bound: written with every bind, read back by whoever comes later.
+
+The API server copies a Binding's annotations onto the pod in the same write, so the record costs no request and no
+right, and is there exactly when the pod is bound.  Labels may change afterwards, and the object that declared the gang
+may be made anew: the record tells what was promised when the pod got its node.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated
+
+import msgspec
+
+from muster.api.wire import Pod
+
+BOUND_FOR = "muster.dev/bound-for"
+
+
+class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """The gang, the object that declared it and the minimum in force when a pod was bound."""
+
+    gang: str = ""
+    """namespace/name; "" for a lone pod."""
+    uid: str = ""
+    """Of the declaring object; "" where there is none."""
+    subset: str = ""
+    minimum: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of the subset."""
+    run: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Which of the gang's runs, where several use one group after another; the first is 0."""
+
+    @property
+    def text(self) -> str:
+        """The annotation's value."""
+        return _text(self)
+
+
+LONE = BoundFor()
+"""Bound for itself alone."""
+
+
+def bound_for(pod: Pod) -> BoundFor | None:
+    """The record of a pod that has a node; None where there is none that can be read.
+
+    A record for a gang of another namespace was copied or made up, and counts as none.
+    """
+    text = pod.metadata.annotations.get(BOUND_FOR) if pod.spec.node_name else None
+    record = _read(text) if text else None
+    if record is None or (record.gang and record.gang.partition("/")[0] != pod.metadata.namespace):
+        return None
+    return record
+
+
+# equal pods of one gang have equal records
+@lru_cache(maxsize=4096)
+def _text(record: BoundFor) -> str:
+    return msgspec.json.encode(record).decode()
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> BoundFor | None:
+    try:
+        return msgspec.json.decode(text, type=BoundFor)
+    except (msgspec.DecodeError, RecursionError):
+        # anybody may write annotations
+        return None

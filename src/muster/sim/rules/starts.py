@@ -1,0 +1,80 @@
+"""Which gangs had their minimum bound, if only for a moment: counted change by change, as the scheduler hears it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from muster.api.wire import Pod, PodGroup
+from muster.engine.changes import Bound, Change, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.sim.plain import ENDED, unit_of
+from muster.sim.reading import Gang
+from muster.sim.world import World
+
+
+class Starts:
+    """Follows one scheduler's view of groups and bound pods."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.began: set[str] = set()
+        """UIDs of groups that had their minimum bound once, as the scheduler has seen."""
+        self._groups: dict[str, PodGroup] = {}
+        self._bound: dict[str, dict[str, Pod]] = {}
+        """By gang and UID: pods that count as bound, whether they run or succeeded."""
+        self._nodes: set[str] = set()
+
+    def told(self, change: Change) -> None:
+        match change:
+            case GroupSeen(group):
+                key = f"{group.metadata.namespace}/{group.metadata.name}"
+                self._groups[key] = group
+                self._look(key)
+            case GroupGone(key):
+                self._groups.pop(key, None)
+            case NodeSeen(node):
+                self._nodes.add(node.metadata.name)
+            case NodeGone(name):
+                self._nodes.discard(name)
+            case PodSeen(seen):
+                self._forget(seen.metadata.uid)
+                deleted = seen.metadata.deletion_timestamp is not None
+                if seen.spec.node_name and not deleted and seen.status.phase != ENDED[True]:
+                    self._count(seen)
+            case PodGone(uid):
+                self._forget(uid)
+            case Bound(uid, node):
+                # the object that says so may still be on its way
+                pod = self._world.pods.get(uid)
+                if pod is not None and pod.metadata.deletion_timestamp is None and pod.status.phase not in ENDED:
+                    self._count(replace(pod, spec=replace(pod.spec, node_name=node)))
+
+    def restarted(self) -> None:
+        """A new scheduler has the objects only."""
+        self.began.clear()
+        self._groups.clear()
+        self._bound.clear()
+        self._nodes.clear()
+        for change in self._world.objects():
+            self.told(change)
+
+    def _count(self, pod: Pod) -> None:
+        self._bound.setdefault(unit_of(pod), {})[pod.metadata.uid] = pod
+        self._look(unit_of(pod))
+
+    def _forget(self, uid: str) -> None:
+        for pods in self._bound.values():
+            pods.pop(uid, None)
+
+    def _look(self, key: str) -> None:
+        group = self._groups.get(key)
+        if group is None:
+            return
+        gang = Gang(key)
+        gang.group = group
+        for pod in self._bound.get(key, {}).values():
+            if pod.status.phase in ENDED:
+                gang.done.append(pod)
+            elif pod.spec.node_name in self._nodes:
+                gang.running.append(pod)
+        if gang.running and gang.bound >= gang.minimum:
+            self.began.add(group.metadata.uid)

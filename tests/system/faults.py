@@ -120,6 +120,13 @@ def a_broken_piece_of_a_watch_is_thrown_away(patch):
     patch(reflector, "_lines", lines)
 
 
+@fault("sight", needs=["time-outs"])
+def a_watch_may_begin_as_late_as_it_likes(patch):
+    """As it was until a leader was blind for minutes."""
+    answer = Client._answer
+    patch(Client, "_answer", lambda self, request, timeout, begins_seconds=None: answer(self, request, timeout))
+
+
 # --- binds and other writes ---
 
 

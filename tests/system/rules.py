@@ -10,6 +10,7 @@ decided         nothing is deleted that was not decided to be, by the process th
 nominated       nobody is evicted before it stands on the server for whom
 priority        nobody of equal or higher priority is evicted
 stale word      nobody says of a pod that it has no place after having bound it, or sent a bind that arrived
+sight           nobody waits long for a watch to begin: until it does, that replica sees nothing of a kind
 takeover        who begins to lead knows all that was bound before the lease was its own
 half bound      a gang is not half bound for longer than its time-out, while somebody could undo it
 no bugs         nothing is logged as a bug, and the server has no internal error
@@ -21,6 +22,7 @@ rebuild         ... and an engine that reads everything anew has nothing to do
 (others)        ... and the rules at rest of the engine's simulation, on the server's objects
 """
 
+import asyncio
 from collections import defaultdict
 
 import msgspec
@@ -52,6 +54,8 @@ _STORAGES = {
 # requests and their answers may take a while, and be repeated; one that is never answered is given up after 30 s
 _SLACK_SECONDS = 20
 _LONG_SLACK_SECONDS = 100
+# a watch that does not begin within 10 s is given up; its process may be frozen for 15 s meanwhile
+_BLIND_SECONDS = 30
 # so often in a row a bind may go without an answer before another node is tried
 _PATIENCE = 10
 _WRITES = ("bind", "delete", "condition", "group", "event", "other")
@@ -92,6 +96,8 @@ class Rules:
         self._slack = _LONG_SLACK_SECONDS if "time-outs" in planned.mood else _SLACK_SECONDS
         self._by_others = set()
         """UIDs of pods that others bound; before that is seen, it may be said that they have no place."""
+        self._blind_since = {}
+        """By call: since when a watch has been asked for whose answer has not begun."""
         self._lease = (None, None)
         self._changed = self._partial = False
         """Since gangs were last looked at something has changed; some of them were half bound then."""
@@ -106,6 +112,8 @@ class Rules:
     # --- what the network sees ---
 
     def leaves(self, call):
+        if call.watches:
+            self._blind_since[call] = asyncio.get_running_loop().time()
         if call.kind in _WRITES and not call.link.replica.lease.held():
             self._broken("leases", f"{call.link} sends {call.request.path} without a lease")
         if call.kind not in ("bind", "delete", "condition", "group"):
@@ -144,6 +152,10 @@ class Rules:
 
     def over(self, call):
         """The caller has an answer, or does not wait for one any more."""
+        if call.watches:
+            waited = asyncio.get_running_loop().time() - self._blind_since.pop(call)
+            if waited > _BLIND_SECONDS and call.link.alive:
+                self._broken("sight", f"{call.link} waited {waited:g} s for the watch of {call.request.path} to begin")
         if call.kind != "bind":
             return
         body = _decode(call.request.body)

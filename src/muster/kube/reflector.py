@@ -22,8 +22,8 @@ _log = structlog.get_logger()
 PAGE = 500
 # at random: watches that end together would all start again together
 _WATCH_SECONDS = (300, 600)
-# servers send a bookmark about every minute; a stream without anything for so long is taken for dead
-_SILENCE_SECONDS = 180.0
+# servers send a bookmark every minute, give or take a second; a stream without anything for so long is taken for dead
+_SILENCE_SECONDS = 90.0
 _FIRST_BACKOFF_SECONDS = 0.25
 _LAST_BACKOFF_SECONDS = 10.0
 _LONGEST_ASKED_SECONDS = 60.0
@@ -287,15 +287,16 @@ class Reflector(Generic[Kind]):
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),
         }
-        began, said = _now(), False
-        try:
-            async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
+        async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
+            # from here: a server that lets a watch wait for its answer is not well
+            began, said = _now(), False
+            try:
                 async for lines in _lines(pieces):
                     self._take_events(lines)
                     said = True
-        finally:
-            if said or _now() - began > _HEALTHY_SECONDS:
-                self._failures = self._refusals = 0
+            finally:
+                if said or _now() - began > _HEALTHY_SECONDS:
+                    self._failures = self._refusals = 0
         self._short = self._short + 1 if _now() - began < _TOO_SHORT_SECONDS else 0
         if self._short and (not said or self._short > _MOST_SHORT):
             raise KubeError("a watch ended at once", kind=self.name)

@@ -18,6 +18,7 @@ circles         nobody is busy for ever while no time passes
 rest            once nothing fails any more, it becomes quiet
 in step         when it is quiet: what the leader has read is what the server holds
 agreement       ... and what its engine believes follows from that, also what was said
+protection      ... and a group has Muster's finalizer if pods name it by label, and only then; no other is left
 rebuild         ... and an engine that reads everything anew has nothing to do
 (others)        ... and the rules at rest of the engine's simulation, on the server's objects
 """
@@ -30,13 +31,15 @@ import msgspec
 from muster.api.times import seconds
 from muster.api.wire import condition
 from muster.cluster.pods import Stage
+from muster.controllers.protection import FINALIZER
 from muster.engine.changes import GroupSeen, NodeSeen, PodSeen
 from muster.engine.decisions import Bind, Evict, PodCondition, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
-from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, INITIALLY_SCHEDULED
+from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, GROUP_LABEL, INITIALLY_SCHEDULED
 from muster.local.store import What
 from muster.sim.invariants import Invariants
+from muster.sim.plain import ENDED
 from muster.sim.reading import Reading
 from muster.sim.recount import recount
 from muster.sim.rules.broken import BrokenRuleError
@@ -334,6 +337,7 @@ class Rules:
         for gang in _gangs(snapshot).values():
             if gang.partial and not gang.foreign and not gang.holds_partial:
                 raise BrokenRuleError("half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound at rest")
+        _check_protection(snapshot)
         self._check_rebuild(snapshot)
         Invariants(snapshot, preemption=SETTINGS.preemption, fairness=Fairness(passes_per_member=1e9)).at_rest()
 
@@ -377,6 +381,20 @@ class Rules:
             for decision in engine.decide(snapshot.now):
                 if isinstance(decision, Bind | Evict | Release):
                     raise BrokenRuleError("rebuild", f"a new leader would do something: {decision}")
+
+
+def _check_protection(snapshot):
+    named = {
+        f"{pod.metadata.namespace}/{pod.metadata.labels[GROUP_LABEL]}"
+        for pod in snapshot.pods.values()
+        if GROUP_LABEL in pod.metadata.labels and pod.status.phase not in ENDED
+    }
+    for key, group in snapshot.groups.items():
+        protected, leaving = FINALIZER in group.metadata.finalizers, group.metadata.deletion_timestamp is not None
+        if protected and key not in named:
+            raise BrokenRuleError("protection", f"{key} is kept, and nobody names it by label")
+        if key in named and not protected and not leaving:
+            raise BrokenRuleError("protection", f"{key} may be deleted under its pods")
 
 
 def _named(kind, body):

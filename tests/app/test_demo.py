@@ -14,12 +14,14 @@ def read(kind, document):
     return msgspec.convert(document, kind)
 
 
-def group(name, minimum, message=""):
+def group(name, minimum, message="", *, has_run=False):
     said = {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    if has_run:
+        said |= {"status": "True", "reason": "Scheduled"}
     return {
         "metadata": {"name": name, "namespace": "default", "uid": name},
         "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
-        "status": {"conditions": [said] if message else []},
+        "status": {"conditions": [said] if message or has_run else []},
     }
 
 
@@ -64,7 +66,12 @@ async def test_a_gang_that_waits_says_why(stage):
 )
 async def test_what_became_of_a_gang(stage, phases, words):
     pods = [member(f"p{number}", "g", node="node-1", phase=phase) for number, phase in enumerate(phases)]
-    assert _state(shown(stage, groups=[group("g", 2)], pods=pods).gang("g")) == words
+    assert _state(shown(stage, groups=[group("g", 2, has_run=True)], pods=pods).gang("g")) == words
+
+
+async def test_a_gang_whose_pods_are_still_to_come_was_not_evicted(stage):
+    """The story begins with a PodGroup; its pods come a second later."""
+    assert _state(shown(stage, groups=[group("red", 24)]).gang("red")) == "has no pods yet"
 
 
 async def test_a_chapter_is_over_when_it_can_be_seen(stage):

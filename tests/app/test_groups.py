@@ -80,9 +80,9 @@ def test_what_was_never_declared_may_go(groups):
 def test_the_custom_one_is_found_even_if_it_does_not_count(groups):
     custom = group("g", 3)
     groups.seen(NATIVE, group("g", 2))
-    assert groups.custom(KEY) is None
+    assert groups.of(CUSTOM, KEY) is None
     groups.seen(CUSTOM, custom)
-    assert groups.custom(KEY) == custom
+    assert groups.of(CUSTOM, KEY) == custom
 
 
 def test_names_are_told_apart_by_their_namespace(groups):
@@ -94,28 +94,25 @@ def test_names_are_told_apart_by_their_namespace(groups):
     assert groups.find("other/g") == (NATIVE, there)
 
 
-# who looks after custom groups
+# who looks after groups
 
 
-def test_custom_groups_that_came_or_changed_are_noted_until_they_go(groups):
-    groups.seen(CUSTOM, group("g", 2))
-    assert groups.take_touched() == {KEY}
-    groups.seen(CUSTOM, group("g", 3))
-    groups.gone(CUSTOM, KEY)
-    assert groups.take_touched() == set()
+@pytest.mark.parametrize("origin", Origin)
+def test_groups_that_came_or_changed_are_noted_until_they_go(groups, origin):
+    groups.seen(origin, group("g", 2))
+    assert groups.take_touched(origin) == {KEY}
+    assert groups.take_touched(origin) == set()
+    groups.seen(origin, group("g", 3))
+    groups.gone(origin, KEY)
+    assert groups.take_touched(origin) == set()
 
 
 def test_a_native_group_that_goes_does_not_hide_a_custom_one(groups):
     groups.seen(NATIVE, group("g", 2))
     groups.seen(CUSTOM, group("g", 2))
     groups.gone(NATIVE, KEY)
-    assert groups.take_touched() == {KEY}
-
-
-def test_kubernetes_own_groups_are_looked_after_by_kubernetes(groups):
-    groups.seen(NATIVE, group("g", 2))
-    groups.gone(NATIVE, KEY)
-    assert groups.take_touched() == set()
+    assert groups.take_touched(CUSTOM) == {KEY}
+    assert groups.take_touched(NATIVE) == set()
 
 
 # priorities
@@ -160,7 +157,7 @@ def test_the_object_itself_stays_as_it_was_read(groups):
     groups.class_seen(priority_class("high", 1_000))
     groups.seen(CUSTOM, one)
     assert groups.find(KEY) == (CUSTOM, one)
-    assert groups.custom(KEY).spec.priority is None
+    assert groups.of(CUSTOM, KEY).spec.priority is None
 
 
 def test_groups_keep_their_priority_when_their_class_goes(groups):

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from muster.api.wire import Metadata, PodGroup
+from muster.api.wire import Metadata, Pod, PodGroup, PodStatus
 from muster.app.groups import Origin
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.scheduler import Scheduler
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage as PodStage
+from muster.controllers.protection import FINALIZER
 from muster.engine.changes import NodeGone, PodGone
 from muster.engine.decisions import Bind, Evict, GangCondition, Loss, Lost, Placement, PodCondition, PodRef, Release
 from muster.gangs.model import Aspect
@@ -377,3 +378,60 @@ async def test_an_eviction_in_vain_is_in_the_log_with_its_reason(api):
     assert (line["unit"], line["reason"], line["why"]) == ("team/b", "node lost", "n1 went")
     assert line["log_level"] == "warning"
     assert api.calls == []
+
+
+# groups in use
+
+OWN = "scheduling.k8s.io/podgroup-protection"
+GROUP_PATH = NATIVE_POD_GROUPS[0].path("team", "g")
+
+
+def native_group(stage, *finalizers, version="1", leaving=False):
+    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+    meta = Metadata(
+        name="g",
+        namespace="team",
+        uid="uid-g",
+        resource_version=version,
+        finalizers=finalizers,
+        deletion_timestamp="2027-01-15T08:00:00Z" if leaving else None,
+    )
+    stage.informers.groups.seen(Origin.NATIVE, PodGroup(metadata=meta))
+
+
+def labelled(phase="Running"):
+    meta = Metadata(name="a", namespace="team", uid="uid-a", labels={"muster.dev/pod-group": "g"})
+    return Pod(metadata=meta, status=PodStatus(phase=phase))
+
+
+async def test_a_native_group_is_protected_while_a_pod_names_it_by_label(api):
+    api.on("PATCH", GROUP_PATH, Reply({}))
+    async with at_work(api) as stage:
+        native_group(stage, OWN)
+        await stage.carry_out()
+        assert api.calls == []
+        stage.informers.named_by_label.seen(labelled())
+        await stage.carry_out()
+        native_group(stage, OWN, FINALIZER, version="2")
+        await stage.carry_out()
+        stage.informers.named_by_label.seen(labelled("Succeeded"))
+        await stage.carry_out()
+    assert [(call.path, call.document["metadata"]) for call in api.calls] == [
+        (GROUP_PATH, {"uid": "uid-g", "resourceVersion": "1", "finalizers": [OWN, FINALIZER]}),
+        (GROUP_PATH, {"uid": "uid-g", "resourceVersion": "2", "finalizers": [OWN]}),
+    ]
+
+
+async def test_protection_that_is_needed_again_is_not_taken_off_by_an_errand_that_waited(api):
+    """The pods of one run have ended, and those of the next come before that was acted on."""
+    bind = Held(Reply({}, 201))
+    api.on("POST", path("b", "binding"), bind)
+    api.on("PATCH", GROUP_PATH, Reply({}))
+    async with at_work(api, places=1) as stage:
+        native_group(stage, OWN, FINALIZER)
+        await stage.decide(binds("b"))
+        stage.informers.named_by_label.seen(labelled())
+        await stage.decide()
+        bind.gate.set()
+        await stage.outbox.done()
+    assert [call.method for call in api.calls] == ["POST"]

@@ -1,19 +1,20 @@
-"""A group in use keeps its finalizer; one that is not loses it when it is deleted."""
+"""A group in use keeps its finalizer; one that is not loses it when it is deleted, or when it needs none."""
 
+import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Metadata, PodGroup
-from muster.controllers.protection import FINALIZER, Protection
+from muster.api.wire import Metadata, Pod, PodGroup, PodSpec, PodStatus, SchedulingGroup
+from muster.controllers.protection import FINALIZER, NamedByLabel, Protection
 
 
 class World:
-    """Groups by key, who uses them, and what the protection asked for."""
+    """Groups by key, who uses them, and what the protection asked for; `wanted` is for which groups it is there."""
 
-    def __init__(self):
+    def __init__(self, wanted=lambda key: True):
         self.groups = {}
         self.used = set()
         self.asked = []
-        self.protection = Protection(self.groups.get, in_use=self.used.__contains__, write=self._write)
+        self.protection = Protection(self.groups.get, wanted=wanted, in_use=self.used.__contains__, write=self._write)
 
     def _write(self, group, finalizers):
         self.asked.append((group.metadata.name, group.metadata.resource_version, finalizers))
@@ -153,3 +154,149 @@ def test_a_group_is_never_changed_in_place():
     before = replace(world.groups["team/g"])
     world.look("g")
     assert world.groups["team/g"] == before
+
+
+# groups that are protected only while somebody wants that, as Kubernetes' own are
+
+OWN = "scheduling.k8s.io/podgroup-protection"
+
+
+@pytest.fixture
+def named():
+    return set()
+
+
+@pytest.fixture
+def native(named):
+    return World(wanted=named.__contains__)
+
+
+def test_a_native_group_that_nobody_names_by_label_is_left_to_kubernetes(native):
+    native.group(finalizers=(OWN,))
+    assert native.look("g") == []
+
+
+def test_a_native_group_that_pods_name_by_label_gets_the_finalizer_beside_kubernetes_own(native, named):
+    native.group(finalizers=(OWN,))
+    native.look("g")
+    named.add("team/g")
+    assert native.look("g") == [("g", "1", (OWN, FINALIZER))]
+
+
+def test_a_native_group_that_no_pod_names_by_label_any_more_loses_the_finalizer_though_nobody_deletes_it(native, named):
+    named.add("team/g")
+    native.group(finalizers=(OWN, FINALIZER))
+    assert native.look("g") == []
+    named.clear()
+    assert native.look("g") == [("g", "1", (OWN,))]
+
+
+def test_a_finalizer_that_a_leader_before_this_one_put_on_is_taken_off(native):
+    native.group(finalizers=(FINALIZER, OWN))
+    assert native.look("g") == [("g", "1", (OWN,))]
+
+
+def test_a_finalizer_that_was_stripped_by_hand_comes_back_while_pods_name_the_group(native, named):
+    named.add("team/g")
+    native.group(finalizers=(OWN, FINALIZER))
+    native.look("g")
+    native.group(version=2, finalizers=(OWN,))
+    assert native.look("g") == [("g", "2", (OWN, FINALIZER))]
+
+
+def test_a_native_group_being_deleted_is_kept_while_it_is_used(native, named):
+    named.add("team/g")
+    native.used.add("team/g")
+    native.group(finalizers=(FINALIZER,), leaving=True)
+    assert native.look("g") == []
+    native.used.clear()
+    assert native.look() == [("g", "1", ())]
+
+
+def test_a_group_that_came_to_be_wanted_before_it_exists_is_protected_when_it_comes(native, named):
+    named.add("team/g")
+    assert native.look("g") == []
+    native.group()
+    assert native.look("g") == [("g", "1", (FINALIZER,))]
+
+
+def test_whether_a_group_is_kept_follows_those_who_name_it_and_when_it_is_deleted_those_who_use_it(native, named):
+    native.group()
+    assert not native.protection.keeps("team/g")
+    named.add("team/g")
+    assert native.protection.keeps("team/g")
+    native.group(leaving=True)
+    assert not native.protection.keeps("team/g")
+    native.used.add("team/g")
+    assert native.protection.keeps("team/g")
+
+
+def test_what_is_asked_for_does_not_depend_on_the_order_in_which_groups_were_touched(native, named):
+    names = [f"g{number}" for number in range(20)]
+    named.update(f"team/{name}" for name in names)
+    for name in names:
+        native.group(name)
+    assert [asked[0] for asked in native.look(*reversed(names))] == sorted(names)
+
+
+# who names a group by label
+
+
+def member(name, *, label="g", field=None, phase="Running", namespace="team"):
+    meta = Metadata(
+        name=name, namespace=namespace, uid=f"uid-{name}", labels={"muster.dev/pod-group": label} if label else {}
+    )
+    group = SchedulingGroup(pod_group_name=field) if field else None
+    return Pod(metadata=meta, spec=PodSpec(scheduling_group=group), status=PodStatus(phase=phase))
+
+
+@pytest.mark.parametrize(
+    ("pod", "names"),
+    [
+        (member("p"), True),
+        (member("p", phase="Pending"), True),
+        (member("p", phase="Succeeded"), False),
+        (member("p", phase="Failed"), False),
+        (member("p", label=""), False),
+        (member("p", label="", field="g"), False),
+        (member("p", field="g"), False),
+        (member("p", field="other"), True),
+        (member("p", namespace="other"), False),
+    ],
+    ids=["runs", "waits", "succeeded", "failed", "lone", "by field", "by both", "field of another", "other namespace"],
+)
+def test_a_pod_that_has_not_ended_names_its_group_by_label_where_the_field_does_not(pod, names):
+    named = NamedByLabel()
+    named.seen(pod)
+    assert ("team/g" in named) is names
+
+
+def test_a_group_is_touched_by_the_first_pod_that_names_it_and_by_the_last_that_did():
+    named = NamedByLabel()
+    named.seen(member("a"))
+    assert named.take_touched() == {"team/g"}
+    named.seen(member("b"))
+    named.seen(member("a", phase="Succeeded"))
+    named.seen(member("b"))
+    assert named.take_touched() == set()
+    named.gone("uid-b")
+    named.gone("uid-b")
+    assert named.take_touched() == {"team/g"}
+    assert "team/g" not in named
+
+
+def test_a_pod_that_is_given_another_label_names_the_other_group():
+    named = NamedByLabel()
+    named.seen(member("a"))
+    named.take_touched()
+    named.seen(member("a", label="h"))
+    assert ("team/g" in named, "team/h" in named) == (False, True)
+    assert named.take_touched() == {"team/g", "team/h"}
+
+
+def test_nothing_is_kept_of_pods_that_are_gone():
+    named = NamedByLabel()
+    for name in "abc":
+        named.seen(member(name))
+        named.gone(f"uid-{name}")
+    assert (named._named, named._pods) == ({}, {})

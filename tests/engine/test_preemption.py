@@ -640,9 +640,9 @@ def test_an_eviction_for_a_lone_pod_says_so():
 
 @pytest.mark.parametrize(
     ("unit", "note"),
-    [("gang", "Preempted by podgroup uid-high on node cluster"), ("pod", "Preempted by pod uid-high on node n0")],
+    [("gang", "Preempted by podgroup team/high"), ("pod", "Preempted by pod team/high on node n0")],
 )
-def test_an_event_tells_the_victims(unit, note):
+def test_an_event_tells_the_victims_by_name_who_gets_their_room(unit, note):
     decisions = high(full(), unit, cpu=4).decide()
     events = [event for event in only(Event, decisions) if event.reason == "Preempted"]
     assert events == [Event(reason="Preempted", note=note, action="Preempting", pods=(PodRef("uid-low", "team/low"),))]

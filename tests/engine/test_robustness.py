@@ -35,6 +35,22 @@ def test_a_node_with_absurd_pods_on_it_has_no_room():
     assert binds(world.pod("p", memory="1Gi").decide()) == {}
 
 
+def test_a_pod_that_asks_for_20_petabytes_is_not_bound_to_a_node_that_has_10():
+    world = World().node("n0", resources={"ephemeral-storage": "10Pi"})
+    world.pod("large", requests={"ephemeral-storage": "20Pi"}).pod("small", requests={"ephemeral-storage": "5Pi"})
+    assert binds(world.decide()) == {"small": "n0"}
+
+
+def test_room_in_all_is_counted_beyond_64_bits():
+    """Two thousand nodes with 5Pi each are 10000Pi, of which a gang of two wants 12."""
+    world = World()
+    for number in range(2000):
+        world.node(f"n{number}", resources={"ephemeral-storage": "5Pi"})
+    decisions = world.gang("g", members=2, requests={"ephemeral-storage": "6Pi"}).decide()
+    said = [d.message for d in decisions if isinstance(d, GangCondition)]
+    assert any("enough is free in all" in message for message in said), said
+
+
 def test_an_object_that_cannot_be_read_is_told_and_changes_nothing():
     world = cluster(1).gang("g", members=2, cpu=1)
     world.decide()

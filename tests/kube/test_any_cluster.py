@@ -93,12 +93,12 @@ def space(installed, namespaces):
 class Space:
     """A namespace, what a test makes in it, and what becomes of that."""
 
-    def __init__(self, cluster, namespace, *, groups=CUSTOM):
+    def __init__(self, cluster, namespace, *, groups=CUSTOM, by_label=False):
         self.cluster = cluster
         self.namespace = namespace
         self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
         self.groups_path = f"{groups}/namespaces/{namespace}/podgroups"
-        self.is_native = groups == NATIVE
+        self.by_field = groups == NATIVE and not by_label
 
     def group(self, name, minimum, **spec):
         body = {
@@ -119,7 +119,7 @@ class Space:
 
     def pod(self, name, *, gang=None, **options):
         metadata, spec = {"name": name}, pod_spec(**options)
-        if gang is not None and self.is_native:
+        if gang is not None and self.by_field:
             spec["schedulingGroup"] = {"podGroupName": gang}
         elif gang is not None:
             metadata["labels"] = {GROUP_LABEL: gang}
@@ -161,6 +161,9 @@ class Space:
     def change_group(self, name, patch):
         kind = "application/merge-patch+json"
         self.cluster.request("PATCH", f"{self.groups_path}/{name}", patch, content_type=kind)
+
+    def finalizers(self, name):
+        return self.cluster.request("GET", f"{self.groups_path}/{name}")["metadata"].get("finalizers", [])
 
     def has_group(self, name):
         try:
@@ -395,6 +398,61 @@ def test_the_account_has_all_rights_it_needs_for_native_groups(native, nodes, tm
         native.gang("large", 2)
         native.until_group_says("large", "Unschedulable")
         assert native.bound("large") == 0
+
+
+@needs_native_groups
+def test_a_native_group_is_not_deleted_under_pods_that_name_it_by_label(native, nodes, tmp_path):
+    """Kubernetes' own finalizer goes at once, since no pod names the group in its field; Muster's stays."""
+    nodes(native.cluster, 1)
+    labelled = Space(native.cluster, native.namespace, groups=NATIVE, by_label=True)
+    with Muster(tmp_path, *as_installed(native.cluster, tmp_path)) as process:
+        process.wait_for("leading")
+        labelled.gang("train", 2)
+        labelled.until_group_says("train", "Scheduled")
+        until(lambda: FINALIZER in labelled.finalizers("train"), "protection of the group")
+        labelled.cluster.request("DELETE", f"{labelled.groups_path}/train")
+        until(lambda: labelled.finalizers("train") == [FINALIZER], "Kubernetes to let the group go")
+        labelled.succeed("train-0")
+        # whatever Muster does about the end of the first is done when it has looked at what came after it
+        labelled.pod("later")
+        labelled.until_bound("later", 1)
+        assert labelled.finalizers("train") == [FINALIZER]
+        labelled.succeed("train-1")
+        until(lambda: not labelled.has_group("train"), "the end of the group")
+
+
+@needs_native_groups
+def test_what_a_leader_protected_is_let_go_by_the_next(native, nodes, tmp_path):
+    """Both kinds of end come while nobody runs: one group is deleted and its pods end, of another the pods end."""
+    nodes(native.cluster, 1)
+    labelled = Space(native.cluster, native.namespace, groups=NATIVE, by_label=True)
+    flags = as_installed(native.cluster, tmp_path)
+    with Muster(tmp_path, *flags, name="first") as process:
+        process.wait_for("leading")
+        for name in ("deleted", "kept"):
+            labelled.gang(name, 2)
+            labelled.until_group_says(name, "Scheduled")
+            until(lambda name=name: FINALIZER in labelled.finalizers(name), f"protection of {name}")
+    labelled.cluster.request("DELETE", f"{labelled.groups_path}/deleted")
+    for name in ("deleted", "kept"):
+        for number in range(2):
+            labelled.succeed(f"{name}-{number}")
+    assert labelled.has_group("deleted")
+    with Muster(tmp_path, *flags, name="second") as process:
+        process.wait_for("leading")
+        until(lambda: not labelled.has_group("deleted"), "the end of the group")
+        until(lambda: FINALIZER not in labelled.finalizers("kept"), "the end of protection")
+    assert len(labelled.finalizers("kept")) == 1
+
+
+@needs_native_groups
+def test_a_native_group_that_pods_name_in_their_field_is_left_to_kubernetes(native, nodes, tmp_path):
+    nodes(native.cluster, 1)
+    with Muster(tmp_path, *as_installed(native.cluster, tmp_path)) as process:
+        process.wait_for("leading")
+        native.gang("train", 2)
+        native.until_group_says("train", "Scheduled")
+        assert native.finalizers("train") == ["scheduling.k8s.io/podgroup-protection"]
 
 
 @needs_native_groups

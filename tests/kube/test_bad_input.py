@@ -151,10 +151,29 @@ def test_an_account_without_rights(stock):
     assert said.endswith("Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them")
 
 
-def test_an_account_of_an_older_install_that_may_not_read_disruption_budgets(stock):
+def _without_budgets(rules):
+    return [rule for rule in rules if rule["apiGroups"] != ["policy"]]
+
+
+def _without_protection_of_native_groups(rules):
+    patching = {"resources": ["podgroups"], "verbs": ["patch"]}
+    return [rule | {"apiGroups": ["muster.dev"]} if rule.items() >= patching.items() else rule for rule in rules]
+
+
+@pytest.mark.parametrize(
+    ("older", "words"),
+    [
+        (_without_budgets, "the API server refuses: poddisruptionbudgets.policy is forbidden: "),
+        (
+            _without_protection_of_native_groups,
+            "the API server refuses to let us patch podgroups.scheduling.k8s.io; ",
+        ),
+    ],
+)
+def test_an_account_of_an_older_install_is_told_what_it_lacks(stock, older, words):
     (role,) = [one for one in load(DEPLOY / "base") if one["kind"] == "ClusterRole"]
-    rules = [rule for rule in role["rules"] if rule["apiGroups"] != ["policy"]]
-    assert len(rules) == len(role["rules"]) - 1
+    rules = older(role["rules"])
+    assert rules != role["rules"]
     name, rbac = "older-install", "/apis/rbac.authorization.k8s.io/v1"
     granted = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
     account = {"kind": "ServiceAccount", "name": "default", "namespace": "kube-public"}
@@ -168,7 +187,7 @@ def test_an_account_of_an_older_install_that_may_not_read_disruption_budgets(sto
         for kind in ("clusterrolebindings", "clusterroles"):
             stock.request("DELETE", f"{rbac}/{kind}/{name}")
     assert status == REFUSED
-    assert said.startswith("the API server refuses: poddisruptionbudgets.policy is forbidden: ")
+    assert said.startswith(words)
     assert said.endswith("Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them")
 
 

@@ -57,6 +57,7 @@ list   scheduling.k8s.io/priorityclasses
 list   policy/poddisruptionbudgets
 watch  policy/poddisruptionbudgets
 watch  scheduling.k8s.io/podgroups
+patch  scheduling.k8s.io/podgroups
 patch  scheduling.k8s.io/podgroups/status
 watch  muster.dev/podgroups
 patch  muster.dev/podgroups
@@ -72,7 +73,6 @@ patch  pods
 delete nodes
 create events
 delete scheduling.k8s.io/podgroups
-patch  scheduling.k8s.io/podgroups
 create muster.dev/podgroups
 delete muster.dev/podgroups
 get    muster.dev/workloads

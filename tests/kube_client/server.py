@@ -22,7 +22,7 @@ from typing import Any
 from aiohttp import web
 
 from muster.base.errors import ApiError, Unreachable
-from muster.kube.client import JSON
+from muster.kube.client import JSON, STREAM_BEGINS_SECONDS
 from muster.kube.connection import Connection
 from muster.kube.credentials import Fixed
 
@@ -295,9 +295,13 @@ class Direct:
             raise Unreachable("no answer in time") from error
 
     @asynccontextmanager
-    async def stream(self, path, *, query, seconds):
+    async def stream(self, path, *, query, seconds, begins_seconds=STREAM_BEGINS_SECONDS):
         await asyncio.sleep(0)
-        answer = await self.api.answer(Call("WATCH", path, query))
+        try:
+            async with asyncio.timeout(begins_seconds):
+                answer = await self.api.answer(Call("WATCH", path, query))
+        except TimeoutError as error:
+            raise Unreachable("no answer in time") from error
         stream = answer if isinstance(answer, Stream) else None
         if stream is None:
             _or_error(answer)

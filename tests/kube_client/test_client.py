@@ -276,6 +276,17 @@ async def test_a_stream_that_is_silent_for_too_long_is_unreachable(api):
     assert len(got) == 1
 
 
+async def test_a_stream_whose_answer_does_not_begin_is_unreachable(api):
+    api.on("WATCH", "/x", Held(Stream()))
+    async with client_of(api) as client:
+        with pytest.raises(Unreachable, match="did not answer in time"):
+            async with (
+                asyncio.timeout(10),
+                client.stream("/x", query={"watch": "true"}, seconds=60, begins_seconds=0.05),
+            ):
+                pass
+
+
 async def test_tls_to_a_server_that_speaks_none_says_so(api):
     async with serving(api) as address:
         secure = address.replace("http:", "https:")

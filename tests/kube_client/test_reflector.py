@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from muster.api.wire import Pod
+from muster.kube import reflector as module
 from muster.kube.reflector import Gone, Reflector
 from muster.kube.resources import NATIVE_POD_GROUPS
 from muster.kube.resources import PODS as PODS_RESOURCE
@@ -319,9 +320,10 @@ async def test_a_watch_that_ends_in_time_is_resumed_at_once(api):
     api.on("LIST", PODS, page(version=7))
     async with reading(api):
         watch = await watched(api)
-        await asyncio.sleep(150)
-        watch.send(bookmark(8))
-        await asyncio.sleep(150)
+        for version in range(8, 12):
+            await asyncio.sleep(60)
+            watch.send(bookmark(version))
+        await asyncio.sleep(60)
         watch.end()
         await until(lambda: len(api.streams) == 2)
     assert api.asked("WATCH")[1].at == api.asked("WATCH")[0].at + 300
@@ -350,6 +352,56 @@ async def test_a_silent_watch_is_given_up_and_resumed(api):
         await asyncio.sleep(200)
         assert first.closed.is_set()
         assert len(api.streams) == 2
+
+
+async def test_a_watch_that_goes_silent_is_given_up_once_its_next_bookmark_is_overdue(api):
+    api.on("LIST", PODS, page(version=7))
+    async with reading(api):
+        first = await watched(api)
+        first.send(bookmark(8))
+        await asyncio.sleep(60)
+        first.send(added(pod("a", 9)))
+        await asyncio.sleep(89)
+        assert not first.closed.is_set()
+        await asyncio.sleep(3)
+        assert first.closed.is_set()
+        assert api.asked("WATCH")[1].query["resourceVersion"] == "9"
+
+
+async def test_a_watch_that_hears_a_bookmark_a_minute_is_kept_though_the_first_takes_two(api):
+    """As kube-apiserver sends them where nothing happens."""
+    api.on("LIST", PODS, page(version=7))
+    async with reading(api):
+        watch = await watched(api)
+        await asyncio.sleep(60)
+        for version in range(8, 18):
+            await asyncio.sleep(62)
+            watch.send(bookmark(version))
+        assert len(api.streams) == 1
+
+
+async def test_a_watch_whose_answer_does_not_begin_is_asked_for_anew(api):
+    """Until then the reader is blind."""
+    api.on("LIST", PODS, page(pod("a"), version=7))
+    api.on("WATCH", PODS, Held(Stream()), Stream(added(pod("b", 8))))
+    async with reading(api) as reader:
+        await reader.says("a@1")
+        await asyncio.sleep(11)
+        await reader.says("a@1", "b@8")
+    assert [call.query["resourceVersion"] for call in api.asked("WATCH")] == ["7", "7"]
+    assert len(api.asked("LIST")) == 1
+
+
+async def test_a_server_on_which_no_watch_begins_is_asked_ever_more_seldom(api, monkeypatch):
+    """Waiting for an answer is no sign that the server is well, though it takes as long as a watch that lives."""
+    monkeypatch.setattr(module, "_HEALTHY_SECONDS", 9.0)
+    api.on("LIST", PODS, page(version=7))
+    api.on("WATCH", PODS, *(Held(Stream()) for _ in range(100)))
+    async with reading(api):
+        await asyncio.sleep(300)
+    waits = [later.at - call.at - 10 for call, later in pairwise(api.asked("WATCH"))]
+    assert 0.25 <= waits[0] <= 0.5
+    assert all(10 <= wait <= 20 for wait in waits[6:])
 
 
 async def test_an_object_seen_again_as_it_was_is_not_delivered_again(api):

@@ -36,6 +36,28 @@ def test_a_node_takes_as_many_copies_as_it_has_room_for(running, asks, copies):
     assert rating.copies == {"n": copies}
 
 
+PI = 2**50
+HUGE_AMOUNTS = st.one_of(
+    st.integers(1, 40 * PI),
+    st.sampled_from([1, 7, 8 * PI - 1, 8 * PI, 8 * PI + 1, 20 * PI, 2**62, 2**63, 10**19, 2**70]),
+)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(HUGE_AMOUNTS, HUGE_AMOUNTS, st.lists(HUGE_AMOUNTS, max_size=5), st.sampled_from(["memory", "example.com/bytes"]))
+def test_a_node_never_takes_more_than_it_has_however_large_the_numbers(have, ask, running, resource):
+    """And exactly as much as it has, as long as that is below 8Pi."""
+    there = [pod(f"r{number}", requests={resource: str(amount)}) for number, amount in enumerate(running)]
+    machine = node("n", pods=10**6, resources={resource: str(have)})
+    asking = pod("p", requests={resource: str(ask)})
+    rating = Rating([(NodeResourcesFit(), 1)], [machine], asking, {"n": there})
+    places = 10**6 - len(running)
+    most = max(0, min((have - sum(running)) // ask, places))
+    assert rating.copies["n"] <= most
+    if have < 8 * PI:
+        assert rating.copies["n"] == most
+
+
 MESSAGES = [
     ({}, {"cpu": 9}, "0/1 nodes are available: 1 Insufficient cpu."),
     ({}, {"memory": "33Gi"}, "0/1 nodes are available: 1 Insufficient memory."),

@@ -1,8 +1,10 @@
 """One cluster: the API server's core with its store, direct ways to change it, and its objects as rules read them."""
 
 import msgspec
+from msgspec.structs import replace
 
-from muster.api.wire import Node, Pod, PodGroup
+from muster.api.wire import Node, Pod, PodGroup, SchedulingGroup
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
 from muster.local.cluster import make_server
@@ -104,7 +106,7 @@ class Cluster:
         for stored in self.store.list(storage):
             known = before.get(stored.key)
             if known is None or known[0] is not stored:
-                known = (stored, msgspec.json.decode(stored.data, type=kind))
+                known = (stored, _as_rules_read(msgspec.json.decode(stored.data, type=kind)))
             now[stored.key] = known
         self._read[storage] = now
         return now
@@ -125,11 +127,19 @@ class Cluster:
     def find(self, name):
         """The pod of that name, if there is one."""
         stored = self.store.get("pods", NAMESPACE, name)
-        return None if stored is None else msgspec.json.decode(stored.data, type=Pod)
+        return None if stored is None else _as_rules_read(msgspec.json.decode(stored.data, type=Pod))
 
     def snapshot(self):
         """What is there now, read once."""
         return Snapshot(self)
+
+
+def _as_rules_read(thing):
+    """A pod that names its gang by label as if it did so in the field, which is what rules look at."""
+    name = thing.metadata.labels.get(GROUP_LABEL) if isinstance(thing, Pod) else None
+    if not name:
+        return thing
+    return replace(thing, spec=replace(thing.spec, scheduling_group=SchedulingGroup(pod_group_name=name)))
 
 
 class Snapshot:

@@ -11,17 +11,21 @@ import msgspec
 
 from muster.app import scheduler
 from muster.app.evictions import Evictions
+from muster.app.groups import Origin
 from muster.app.inbox import Warm
 from muster.app.informers import Informers
 from muster.app.run import Muster
 from muster.app.scheduler import Scheduler
 from muster.base.errors import ApiError, KubeError
+from muster.controllers import protection
+from muster.controllers.protection import NamedByLabel, Protection
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone
 from muster.kube import reflector, writes
 from muster.kube.client import Client
 from muster.kube.lease import Lease
 from muster.kube.outbox import Outbox, Urgency
 from muster.kube.reflector import Reflector
+from tests.system.world import BY_LABEL
 
 FAULTS = {}
 
@@ -118,6 +122,13 @@ def a_broken_piece_of_a_watch_is_thrown_away(patch):
             yield [line for line in piece.split(b"\n") if line.startswith(b"{") and line.endswith(b"}")]
 
     patch(reflector, "_lines", lines)
+
+
+@fault("sight", needs=["time-outs"])
+def a_watch_may_begin_as_late_as_it_likes(patch):
+    """As it was until a leader was blind for minutes."""
+    answer = Client._answer
+    patch(Client, "_answer", lambda self, request, timeout, begins_seconds=None: answer(self, request, timeout))
 
 
 # --- binds and other writes ---
@@ -260,6 +271,34 @@ def what_a_group_is_to_say_is_tried_once(patch):
         put(self, errand)
 
     patch(Outbox, "put", once)
+
+
+@fault("protection", needs=[BY_LABEL])
+def a_group_is_left_to_kubernetes_whoever_names_it(patch):
+    """As it was until a group was deleted under its pods."""
+    patch(NamedByLabel, "seen", lambda self, pod: None)
+
+
+@fault("protection", needs=[BY_LABEL])
+def what_protected_a_group_stays_when_nobody_names_it(patch):
+    patch(Protection, "_take_off", lambda self, group: None)
+
+
+@fault("protection", needs=[BY_LABEL])
+def a_pod_that_has_ended_still_uses_its_group(patch):
+    patch(protection, "_ENDED", ())
+
+
+@fault("protection", needs=[BY_LABEL, "kills"])
+def a_new_leader_protects_what_changes_from_now_on(patch):
+    make = Scheduler.__init__
+
+    def hasty(self, *args, informers, **more):
+        informers.groups.take_touched(Origin.NATIVE)
+        informers.named_by_label.take_touched()
+        make(self, *args, informers=informers, **more)
+
+    patch(Scheduler, "__init__", hasty)
 
 
 # --- lease ---

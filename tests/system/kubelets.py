@@ -9,6 +9,7 @@ import msgspec
 
 from muster.api.times import stamp
 from muster.api.wire import Pod, condition
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.local.admission import GROUP_FINALIZER
 from muster.local.store import What
 from muster.sim.kubelets import Kubelets as Admission
@@ -148,18 +149,22 @@ class Kubelets:
                 self._remove(pod.metadata.name, uid)
 
     def _protect(self):
-        """A group that is being deleted goes when no pod uses it any more."""
+        """A group that is being deleted goes when no pod uses it any more; labels mean nothing to Kubernetes."""
         groups = [group for group in self._cluster.groups.values() if group.metadata.deletion_timestamp is not None]
         if not groups:
             return
         used = {
             pod.spec.scheduling_group.pod_group_name
             for pod in self._cluster.pods.values()
-            if pod.spec.scheduling_group is not None and pod.status.phase not in ENDED
+            if pod.spec.scheduling_group is not None
+            and GROUP_LABEL not in pod.metadata.labels
+            and pod.status.phase not in ENDED
         }
         for group in groups:
-            if group.metadata.name not in used and GROUP_FINALIZER in group.metadata.finalizers:
-                self._cluster.patch(self._cluster.path(group), {"metadata": {"finalizers": None}})
+            held = group.metadata.finalizers
+            if group.metadata.name not in used and GROUP_FINALIZER in held:
+                kept = [name for name in held if name != GROUP_FINALIZER]
+                self._cluster.patch(self._cluster.path(group), {"metadata": {"finalizers": kept or None}})
 
     def _bind_other(self, name, uid):
         """The other scheduler binds where there is room, as the server says."""

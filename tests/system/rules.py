@@ -10,6 +10,7 @@ decided         nothing is deleted that was not decided to be, by the process th
 nominated       nobody is evicted before it stands on the server for whom
 priority        nobody of equal or higher priority is evicted
 stale word      nobody says of a pod that it has no place after having bound it, or sent a bind that arrived
+sight           nobody waits long for a watch to begin: until it does, that replica sees nothing of a kind
 takeover        who begins to lead knows all that was bound before the lease was its own
 half bound      a gang is not half bound for longer than its time-out, while somebody could undo it
 no bugs         nothing is logged as a bug, and the server has no internal error
@@ -17,10 +18,12 @@ circles         nobody is busy for ever while no time passes
 rest            once nothing fails any more, it becomes quiet
 in step         when it is quiet: what the leader has read is what the server holds
 agreement       ... and what its engine believes follows from that, also what was said
+protection      ... and a group has Muster's finalizer if pods name it by label, and only then; no other is left
 rebuild         ... and an engine that reads everything anew has nothing to do
 (others)        ... and the rules at rest of the engine's simulation, on the server's objects
 """
 
+import asyncio
 from collections import defaultdict
 
 import msgspec
@@ -28,13 +31,15 @@ import msgspec
 from muster.api.times import seconds
 from muster.api.wire import condition
 from muster.cluster.pods import Stage
+from muster.controllers.protection import FINALIZER
 from muster.engine.changes import GroupSeen, NodeSeen, PodSeen
 from muster.engine.decisions import Bind, Evict, PodCondition, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
-from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, INITIALLY_SCHEDULED
+from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, GROUP_LABEL, INITIALLY_SCHEDULED
 from muster.local.store import What
 from muster.sim.invariants import Invariants
+from muster.sim.plain import ENDED
 from muster.sim.reading import Reading
 from muster.sim.recount import recount
 from muster.sim.rules.broken import BrokenRuleError
@@ -52,6 +57,8 @@ _STORAGES = {
 # requests and their answers may take a while, and be repeated; one that is never answered is given up after 30 s
 _SLACK_SECONDS = 20
 _LONG_SLACK_SECONDS = 100
+# a watch that does not begin within 10 s is given up; its process may be frozen for 15 s meanwhile
+_BLIND_SECONDS = 30
 # so often in a row a bind may go without an answer before another node is tried
 _PATIENCE = 10
 _WRITES = ("bind", "delete", "condition", "group", "event", "other")
@@ -92,6 +99,8 @@ class Rules:
         self._slack = _LONG_SLACK_SECONDS if "time-outs" in planned.mood else _SLACK_SECONDS
         self._by_others = set()
         """UIDs of pods that others bound; before that is seen, it may be said that they have no place."""
+        self._blind_since = {}
+        """By call: since when a watch has been asked for whose answer has not begun."""
         self._lease = (None, None)
         self._changed = self._partial = False
         """Since gangs were last looked at something has changed; some of them were half bound then."""
@@ -106,6 +115,8 @@ class Rules:
     # --- what the network sees ---
 
     def leaves(self, call):
+        if call.watches:
+            self._blind_since[call] = asyncio.get_running_loop().time()
         if call.kind in _WRITES and not call.link.replica.lease.held():
             self._broken("leases", f"{call.link} sends {call.request.path} without a lease")
         if call.kind not in ("bind", "delete", "condition", "group"):
@@ -144,6 +155,10 @@ class Rules:
 
     def over(self, call):
         """The caller has an answer, or does not wait for one any more."""
+        if call.watches:
+            waited = asyncio.get_running_loop().time() - self._blind_since.pop(call)
+            if waited > _BLIND_SECONDS and call.link.alive:
+                self._broken("sight", f"{call.link} waited {waited:g} s for the watch of {call.request.path} to begin")
         if call.kind != "bind":
             return
         body = _decode(call.request.body)
@@ -322,6 +337,7 @@ class Rules:
         for gang in _gangs(snapshot).values():
             if gang.partial and not gang.foreign and not gang.holds_partial:
                 raise BrokenRuleError("half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound at rest")
+        _check_protection(snapshot)
         self._check_rebuild(snapshot)
         Invariants(snapshot, preemption=SETTINGS.preemption, fairness=Fairness(passes_per_member=1e9)).at_rest()
 
@@ -365,6 +381,20 @@ class Rules:
             for decision in engine.decide(snapshot.now):
                 if isinstance(decision, Bind | Evict | Release):
                     raise BrokenRuleError("rebuild", f"a new leader would do something: {decision}")
+
+
+def _check_protection(snapshot):
+    named = {
+        f"{pod.metadata.namespace}/{pod.metadata.labels[GROUP_LABEL]}"
+        for pod in snapshot.pods.values()
+        if GROUP_LABEL in pod.metadata.labels and pod.status.phase not in ENDED
+    }
+    for key, group in snapshot.groups.items():
+        protected, leaving = FINALIZER in group.metadata.finalizers, group.metadata.deletion_timestamp is not None
+        if protected and key not in named:
+            raise BrokenRuleError("protection", f"{key} is kept, and nobody names it by label")
+        if key in named and not protected and not leaving:
+            raise BrokenRuleError("protection", f"{key} may be deleted under its pods")
 
 
 def _named(kind, body):

@@ -8,6 +8,7 @@ import msgspec
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
+    GROUP_LABEL,
     ON_PARTIAL_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
@@ -20,6 +21,8 @@ from tests.system.kubelets import OTHER, room_left
 from tests.system.network import TROUBLES as OF_NETWORK
 
 OURS = "muster"
+BY_LABEL = "gangs by label"
+"""Pods name their gang by label: Kubernetes does not protect the group from being deleted under them."""
 _URGENT = 20
 
 # how often a world has each trouble
@@ -63,6 +66,7 @@ _KINDS = (
     ("delete_pod", 4, ""),
     ("delete_gang", 2, ""),
     ("end_pod", 3, ""),
+    ("delete_group", 3, BY_LABEL),
     ("replace_members", 3, ""),
     ("same_name", 4, "same names"),
     ("urgent", 7, "priorities"),
@@ -114,6 +118,9 @@ class Recipe(NamedTuple):
 def recipe(seed):
     rng = Random(f"system/{seed}")
     mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    # by a chance of its own: what seeds stood for before stays what it was
+    if Random(f"system/{seed}/label").random() < 0.25:
+        mood |= {BY_LABEL}
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(
@@ -266,11 +273,14 @@ class Hand:
             if rng.random() < 0.3:
                 spec["terminationGracePeriodSeconds"] = rng.choice((0, 5))
         spec["priorityClassName"] = self._class(priority)
-        if gang:
+        labels = {}
+        if gang and BY_LABEL in self.mood:
+            labels[GROUP_LABEL] = gang
+        elif gang:
             spec["schedulingGroup"] = {"podGroupName": gang}
         if "gates" in self.mood and rng.random() < 0.25 and scheduler == OURS:
             spec["schedulingGates"] = [{"name": "sim/wait"}]
-        return {"metadata": {"name": name, "annotations": annotations}, "spec": spec}
+        return {"metadata": {"name": name, "annotations": annotations, "labels": labels}, "spec": spec}
 
     def _create_pod(self, name, shape, rng, **more):
         self._cluster.create(PODS.path(NAMESPACE), self._pod(name, shape, rng, **more))
@@ -342,6 +352,14 @@ class Hand:
                 self._cluster.delete(self._cluster.path(pod))
         self._cluster.delete(self._cluster.path(group))
         return f"gang {name} deleted"
+
+    def delete_group(self, rng):
+        """Its pods stay."""
+        group = self._pick(rng, self._cluster.groups.values())
+        if group is None:
+            return ""
+        self._cluster.delete(self._cluster.path(group))
+        return f"group {group.metadata.name} deleted, its pods are not"
 
     def end_pod(self, rng):
         pod = self._pick(rng, (pod for pod in self._cluster.pods.values() if pod.status.phase == "Running"))

@@ -17,15 +17,22 @@ Totals = dict[str, int]
 # Scores count an unknown container as this much, or pods without requests would all land on one node
 UNKNOWN_CPU_MILLI = 100
 UNKNOWN_MEMORY_BYTES = 200 * 1024 * 1024
-# more than any node has; a node full of such pods still adds up within 63 bits
-MOST = 1 << 53
+MOST = (1 << 53) - 1
+"""Of one resource a node is counted to have no more than this: 8Pi bytes, nine trillion cpus.
+
+Columns are 64-bit integers that nobody checks for overflow: scores multiply by up to 1023, a thousand pods add up on a
+node, and waiting classes are kept in floats, which are exact up to here.
+"""
+TOO_MUCH = MOST + 1
+"""What a request above MOST is counted as: more than every node, whatever that node has."""
+_INT64_MAX = 2**63 - 1
 
 
 class Requests(msgspec.Struct, frozen=True, gc=False):
     """What filters and scores count for one pod; cpu in milli, everything else in whole units."""
 
     amounts: tuple[tuple[str, int], ...]
-    """Resources with a request above zero, by name."""
+    """Resources with a request above zero, by name, as they were asked for."""
     scored_cpu_milli: int
     """cpu as LeastAllocated counts it: containers that name none count as 100m."""
     scored_memory_bytes: int
@@ -37,9 +44,9 @@ def effective_requests(spec: PodSpec) -> Requests:
     real = _pod_totals(spec, unknown={})
     scored = _pod_totals(spec, unknown={"cpu": UNKNOWN_CPU_MILLI, "memory": UNKNOWN_MEMORY_BYTES})
     return Requests(
-        amounts=tuple(sorted((name, min(count, MOST)) for name, count in real.items() if count > 0)),
-        scored_cpu_milli=min(scored.get("cpu", 0), MOST),
-        scored_memory_bytes=min(scored.get("memory", 0), MOST),
+        amounts=tuple(sorted((name, min(count, _INT64_MAX)) for name, count in real.items() if count > 0)),
+        scored_cpu_milli=min(scored.get("cpu", 0), TOO_MUCH),
+        scored_memory_bytes=min(scored.get("memory", 0), TOO_MUCH),
     )
 
 

@@ -40,6 +40,8 @@ class Gang(msgspec.Struct, frozen=True):
     bound: int
     running: int
     ended: int
+    has_run: bool
+    """The gang was started once, whatever is left of it."""
     says: str
     """Why it waits; "" if it does not."""
 
@@ -139,6 +141,7 @@ class Stage:
             bound=sum(bool(pod.spec.node_name) for pod in live),
             running=sum(pod.status.phase == "Running" for pod in live),
             ended=len(pods) - len(live),
+            has_run=said is not None and said.status == "True",
             says=said.message if said is not None and said.status == "False" else "",
         )
 

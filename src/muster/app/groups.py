@@ -27,8 +27,8 @@ class Groups:
     def __init__(self) -> None:
         self._declared: dict[str, dict[Origin, PodGroup]] = {}
         self._classes: dict[str, int] = {}
-        self._touched: set[str] = set()
-        """Keys of custom groups that came or changed and have not been taken."""
+        self._touched: dict[Origin, set[str]] = {origin: set() for origin in Origin}
+        """Keys of groups that came or changed and have not been taken."""
 
     def find(self, key: str) -> tuple[Origin, PodGroup] | None:
         """The object that counts for a gang."""
@@ -38,14 +38,14 @@ class Groups:
         origin = min(found)
         return origin, found[origin]
 
-    def custom(self, key: str) -> PodGroup | None:
-        return self._declared.get(key, {}).get(Origin.CUSTOM)
+    def of(self, origin: Origin, key: str) -> PodGroup | None:
+        """The object of one API, whether it counts for the gang or not."""
+        return self._declared.get(key, {}).get(origin)
 
     def seen(self, origin: Origin, group: PodGroup) -> Change:
         key = f"{group.metadata.namespace}/{group.metadata.name}"
         self._declared.setdefault(key, {})[origin] = group
-        if origin is Origin.CUSTOM:
-            self._touched.add(key)
+        self._touched[origin].add(key)
         return self._now(key)
 
     def gone(self, origin: Origin, key: str) -> Change:
@@ -53,13 +53,12 @@ class Groups:
         groups.pop(origin, None)
         if not groups:
             self._declared.pop(key, None)
-        if origin is Origin.CUSTOM:
-            self._touched.discard(key)
+        self._touched[origin].discard(key)
         return self._now(key)
 
-    def take_touched(self) -> set[str]:
-        """Keys of custom groups that came or changed since this was last asked."""
-        taken, self._touched = self._touched, set()
+    def take_touched(self, origin: Origin) -> set[str]:
+        """Keys of groups of one API that came or changed since this was last asked."""
+        taken, self._touched[origin] = self._touched[origin], set()
         return taken
 
     def class_seen(self, found: PriorityClass) -> list[Change]:
@@ -70,7 +69,7 @@ class Groups:
         return [self._now(key) for key in self._declared if self._names_class(key, name)]
 
     def _names_class(self, key: str, name: str) -> bool:
-        group = self.custom(key)
+        group = self.of(Origin.CUSTOM, key)
         return group is not None and group.spec.priority_class_name == name
 
     def class_gone(self, name: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
 from muster.app.groups import Groups, Origin
 from muster.app.inbox import Sink
+from muster.controllers.protection import NamedByLabel
 from muster.engine.changes import BudgetGone, BudgetSeen, Change, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.kube.client import Client
 from muster.kube.reflector import Gone, Reflector
@@ -32,6 +33,7 @@ class Informers:
     def __init__(self, client: Client, sink: Sink) -> None:
         self.sink = sink
         self.groups = Groups()
+        self.named_by_label = NamedByLabel()
         self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
@@ -57,6 +59,11 @@ class Informers:
     # --- what they deliver ---
 
     def _pods(self, batch: list[Pod | Gone]) -> None:
+        for one in batch:
+            if isinstance(one, Gone):
+                self.named_by_label.gone(one.uid)
+            else:
+                self.named_by_label.seen(one)
         self.sink.put([PodGone(one.uid) if isinstance(one, Gone) else PodSeen(one) for one in batch])
 
     def _nodes(self, batch: list[Node | Gone]) -> None:

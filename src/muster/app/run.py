@@ -7,8 +7,9 @@ import gc
 import secrets
 import socket
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from muster.app.inbox import Inbox, Warm
 from muster.app.informers import Informers
 from muster.app.journal import Journal
 from muster.app.metrics import Metrics
-from muster.app.preflight import check_server, without_rights
+from muster.app.preflight import check_rights, check_server, without_rights
 from muster.app.scheduler import Deciding, Scheduler
 from muster.app.settings import Settings, to_journal
 from muster.base.errors import ApiError
@@ -83,6 +84,8 @@ class Muster:
         """It has read the cluster, and decides."""
         self._settled: Callable[[], None] = lambda: None
         """Called when the cluster was read and the work begins."""
+        self._ask_rights: Callable[[], Awaitable[None]] | None = None
+        """Raises if something is missing that only writing would show; asked when the cluster was read."""
         self._tasks: list[asyncio.Task[Any]] = []
         self._informers: Informers | None = None
         self._outbox: Outbox | None = None
@@ -118,6 +121,7 @@ class Muster:
             _log.info(
                 "connected", server=connection.server, kubernetes=version, source=connection.source, health_port=port
             )
+            self._ask_rights = partial(check_rights, client)
             await self.schedule(client, journal)
 
     async def schedule(self, client: Client, journal: Journal | None = None) -> None:
@@ -137,6 +141,8 @@ class Muster:
         for reflector in informers:
             self._spawn(reflector.run())
         await self._first_read(informers)
+        if self._ask_rights is not None:
+            await self._ask_rights()
         if not leading:
             await self._take_over(informers)
             informers.sink = inbox

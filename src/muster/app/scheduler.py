@@ -14,13 +14,14 @@ import structlog
 
 from muster.api.wire import PodGroup
 from muster.app.evictions import Evictions
+from muster.app.groups import Origin
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.unsaid import Unsaid
 from muster.base.errors import KubeError
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
-from muster.controllers.protection import Protection
+from muster.controllers.protection import FINALIZER, Protection
 from muster.engine.changes import BindFailed, Change, Failure, PodGone
 from muster.engine.decisions import (
     Bind,
@@ -40,7 +41,7 @@ from muster.gangs.model import Aspect
 from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.outbox import Errand, Outbox, Urgency
-from muster.kube.resources import CUSTOM_POD_GROUPS, NODES, PODS
+from muster.kube.resources import NODES, PODS
 from muster.kube.writes import Regarding
 
 _log = structlog.get_logger()
@@ -105,7 +106,11 @@ class Scheduler:
         self._clock = clock
         self._reporter = reporter
         self._instance = instance
-        self._protection = Protection(informers.groups.custom, in_use=self._in_use, write=self._write_finalizers)
+        self._protections = {
+            Origin.CUSTOM: self._protect(Origin.CUSTOM, wanted=lambda key: True),
+            # Kubernetes protects its own groups, but does not see that pods name them by label
+            Origin.NATIVE: self._protect(Origin.NATIVE, wanted=informers.named_by_label.__contains__),
+        }
         self._measure = measure
         self._unsaid = Unsaid()
         self._unwritten: dict[str, tuple[PodRef, str, PodCondition]] = {}
@@ -136,7 +141,9 @@ class Scheduler:
             self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
             await asyncio.sleep(0)
         if changes:
-            self._protection.look(self._informers.groups.take_touched())
+            named = self._informers.named_by_label.take_touched()
+            for origin, protection in self._protections.items():
+                protection.look(self._informers.groups.take_touched(origin) | named)
         began = time.perf_counter()
         # with nothing to spend no unit is decided, but answers to binds are still acted on
         decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)
@@ -366,7 +373,15 @@ class Scheduler:
     def _pod(self, pod: PodRef) -> Regarding:
         return writes.regarding(PODS, pod.pod, pod.uid)
 
-    # --- custom groups ---
+    # --- groups in use ---
+
+    def _protect(self, origin: Origin, *, wanted: Callable[[str], bool]) -> Protection:
+        return Protection(
+            partial(self._informers.groups.of, origin),
+            wanted=wanted,
+            in_use=self._in_use,
+            write=partial(self._write_finalizers, origin),
+        )
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""
@@ -374,6 +389,13 @@ class Scheduler:
         over = (Stage.SUCCEEDED, Stage.FAILED)
         return gang is not None and any(pod.stage not in over for pod in gang.members.values())
 
-    def _write_finalizers(self, group: PodGroup, finalizers: tuple[str, ...]) -> None:
-        send = partial(writes.write_finalizers, self._client, CUSTOM_POD_GROUPS[0], group, finalizers)
+    def _write_finalizers(self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...]) -> None:
+        send = partial(self._send_finalizers, origin, group, finalizers)
         self._outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))
+
+    async def _send_finalizers(self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...]) -> None:
+        resource = self._informers.resource(origin)
+        key = f"{group.metadata.namespace}/{group.metadata.name}"
+        # pods may have come or gone while the errand waited
+        if resource is not None and self._protections[origin].keeps(key) is (FINALIZER in finalizers):
+            await writes.write_finalizers(self._client, resource, group, finalizers)

@@ -161,7 +161,8 @@ def _gangs(view: View) -> RenderableType:
 
 def _state(gang: Gang) -> str:
     if not gang.pods:
-        return "evicted, none of its pods is left"
+        # a PodGroup comes before its pods
+        return "evicted, none of its pods is left" if gang.has_run else "has no pods yet"
     if gang.ended and not gang.bound:
         return f"done, {gang.ended} pods"
     if gang.bound:

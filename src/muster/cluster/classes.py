@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.api.requests import Requests, effective_requests
+from muster.api.requests import TOO_MUCH, Requests, effective_requests
 from muster.api.wire import Pod, PreferredNodes, Toleration
 from muster.base.selectors import NodeSelector
 from muster.cluster.resources import CPU, MEMORY, PODS, ResourceNames
@@ -60,7 +60,7 @@ class PodClass:
         self.rules = rules
         self.requests = requests
         self.ports = ports
-        amounts = {name: count for name, count in requests.amounts if name != "pods"}
+        amounts = {name: min(count, TOO_MUCH) for name, count in requests.amounts if name != "pods"}
         rows = {name: names.find(name) for name in amounts}
         self.unknown = tuple(name for name, row in rows.items() if row is None)
         """Resources it asks for that no node has had yet: it fits nowhere."""

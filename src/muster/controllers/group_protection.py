@@ -1,6 +1,7 @@
 """PodGroups of Kubernetes' own kind: one in use is not deleted before its pods have ended.
 
-The API server puts the finalizer on each new group; this takes it off.  `protection` does both for custom groups.
+The API server puts the finalizer on each new group; this takes it off.  `protection` does both for custom groups, and
+for pods that name a group by label, which nobody sees here.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Eviction:
         pods = [pod for pod in pods if pod.takes_room]
         if pods:
             unit.evicts(now)
-            self._evict(unit, pods, now, where=plan.places[0][1] if unit.pod else "cluster")
+            self._evict(unit, pods, now, where=f" on node {plan.places[0][1]}" if unit.pod else "")
         # else nobody went for these places, and whoever is first when they are free may have them
         if plan.victims or self._fences.makes_way(plan.places):
             fence = self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods), now=now)
@@ -73,7 +73,8 @@ class Eviction:
         message = f"{self._scheduler}: preempting to accommodate a higher priority {kind}"
         refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
         self._evictions.append(Evict(unit.name, refs, PREEMPTED, message))
-        note = f"Preempted by {kind} {unit.uid} on node {where}"
+        # upstream writes a UID here, and "node cluster" for a group; people look for a name
+        note = f"Preempted by {kind} {unit.name}{where}"
         self._evictions.append(Event(reason="Preempted", note=note, action="Preempting", pods=refs))
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:

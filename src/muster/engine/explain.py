@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from msgspec.structs import replace
 
+from muster.api.requests import MOST
 from muster.api.wire import Metadata, Node
 from muster.base.selectors import NodeSelector
 from muster.cluster.classes import NodeRules, PodClass
@@ -99,8 +100,9 @@ class Explainer:
         line = pod_class.line
         free = self._cluster.nodes.usage.free[line.need_rows]
         usable = view.rules.admitted if blocked is None else view.rules.admitted & ~blocked
-        total = np.maximum(free * usable, 0).sum(axis=1)
-        return bool((total >= line.need[:, 0, 0] * count).all())
+        room = np.maximum(free * usable, 0)
+        needs = line.need[:, 0, 0].tolist()
+        return all(_total(have) >= need * count for have, need in zip(room, needs, strict=True))
 
     def _refusals(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
@@ -189,7 +191,8 @@ class Explainer:
 
     def _made_to_measure(self, pod_class: PodClass, missing: int) -> Suggestion | None:
         labels = dict(pod_class.rules.selector) | _wanted_labels(pod_class.rules.required)
-        if not _lets_on(pod_class.rules, _as_new_node(labels)):
+        uncounted = any(amount > MOST for _, amount in pod_class.requests.amounts)
+        if uncounted or not _lets_on(pod_class.rules, _as_new_node(labels)):
             return None
         return Suggestion(
             nodes=missing,
@@ -197,6 +200,11 @@ class Explainer:
             labels=tuple(sorted(labels.items())),
             asked_labels=tuple(sorted(labels.items())),
         )
+
+
+def _total(amounts: Ints) -> int:
+    """The exact sum, by halves: a thousand nodes with petabytes each are more than 64 bits count."""
+    return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())
 
 
 def _outcome(needs: tuple[Need, ...], needed: int) -> Outcome:

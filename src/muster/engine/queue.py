@@ -69,13 +69,6 @@ class Unit(msgspec.Struct, gc=False, eq=False):
         return self.pod.key if self.pod else self.key
 
     @property
-    def uid(self) -> str:
-        if self.pod is not None:
-            return self.pod.uid
-        assert self.gang is not None
-        return self.gang.age[1]
-
-    @property
     def mends(self) -> bool:
         """It is part of a gang the rest of which runs."""
         gang = self.gang

@@ -30,6 +30,8 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 REQUEST_SECONDS = 30.0
+# an API server sends the headers of a watch as soon as it accepts it, long before there is anything to tell
+STREAM_BEGINS_SECONDS = 10.0
 _CONNECT_SECONDS = 10.0
 # a server that is gone without a word is noticed after about a minute, not after the system's two hours
 _KEEPALIVE = ((socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
@@ -162,15 +164,26 @@ class Client:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, *, query: Mapping[str, str], seconds: float
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        seconds: float,
+        begins_seconds: float = STREAM_BEGINS_SECONDS,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of an answer that takes long, in pieces; `seconds` bounds the wait for each."""
+        """The body of an answer that takes long, in pieces; `seconds` bounds the wait for each.
+
+        The answer must have begun, with its headers, within `begins_seconds`.
+        """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds)
-        async with self._answer(_Request("GET", path, query, streamed=True), timeout) as answer:
+        request = _Request("GET", path, query, streamed=True)
+        async with self._answer(request, timeout, begins_seconds=begins_seconds) as answer:
             yield answer.content.iter_any()
 
     @asynccontextmanager
-    async def _answer(self, request: _Request, timeout: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _answer(
+        self, request: _Request, timeout: aiohttp.ClientTimeout, *, begins_seconds: float | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         for last in (False, True):
             headers = await self.connection.credentials.headers()
             if request.body is not None:
@@ -178,7 +191,12 @@ class Client:
             _asked_first.set(None if request.method == "GET" else self._may_write)
             began, code = _now(), 0
             try:
-                async with self._send(request, headers, timeout) as answer:
+                # aiohttp has no bound of its own for the headers: sock_read would bound every later piece as well
+                async with (
+                    asyncio.timeout(begins_seconds) as beginning,
+                    self._send(request, headers, timeout) as answer,
+                ):
+                    beginning.reschedule(None)
                     code = answer.status
                     if code == 401 and not last:
                         self.connection.credentials.refused(headers)

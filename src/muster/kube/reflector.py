@@ -13,7 +13,7 @@ import structlog
 
 from muster.api.wire import Metadata, Wire
 from muster.base.backoff import backoff_seconds
-from muster.base.errors import ApiError, KubeError
+from muster.base.errors import ApiError, KubeError, Unreachable
 from muster.kube.client import Client, Status
 from muster.kube.resources import Resource
 
@@ -22,8 +22,10 @@ _log = structlog.get_logger()
 PAGE = 500
 # at random: watches that end together would all start again together
 _WATCH_SECONDS = (300, 600)
-# servers send a bookmark about every minute; a stream without anything for so long is taken for dead
+# kube-apiserver 1.37 sends the first bookmark of a quiet watch after two minutes, and then one a minute, give or take
+# a second; a stream without anything for so long is taken for dead
 _SILENCE_SECONDS = 180.0
+_SILENCE_AFTER_BOOKMARK_SECONDS = 90.0
 _FIRST_BACKOFF_SECONDS = 0.25
 _LAST_BACKOFF_SECONDS = 10.0
 _LONGEST_ASKED_SECONDS = 60.0
@@ -126,6 +128,8 @@ class Reflector(Generic[Kind]):
         """Of these, how many the server itself gave, without one of another kind in between."""
         self._short = 0
         """Watches in a row that ended too soon."""
+        self._bookmarked = False
+        """The watch that is open has sent a bookmark: the next is a minute away."""
         self._watching: asyncio.Task[None] | None = None
         self._refreshed: list[asyncio.Future[None]] = []
         """Who waits for a list that has not begun yet."""
@@ -287,15 +291,22 @@ class Reflector(Generic[Kind]):
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),
         }
-        began, said = _now(), False
-        try:
-            async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
-                async for lines in _lines(pieces):
-                    self._take_events(lines)
-                    said = True
-        finally:
-            if said or _now() - began > _HEALTHY_SECONDS:
-                self._failures = self._refusals = 0
+        async with self._client.stream(self.resource.path(), query=query, seconds=_SILENCE_SECONDS) as pieces:
+            # from here: a server that lets a watch wait for its answer is not well
+            began, said = _now(), False
+            self._bookmarked = False
+            try:
+                async with asyncio.timeout(None) as silence:
+                    async for lines in _lines(pieces):
+                        self._take_events(lines)
+                        said = True
+                        if self._bookmarked:
+                            silence.reschedule(_now() + _SILENCE_AFTER_BOOKMARK_SECONDS)
+            except TimeoutError as error:
+                raise Unreachable("a watch went silent, and its bookmark is overdue", kind=self.name) from error
+            finally:
+                if said or _now() - began > _HEALTHY_SECONDS:
+                    self._failures = self._refusals = 0
         self._short = self._short + 1 if _now() - began < _TOO_SHORT_SECONDS else 0
         if self._short and (not said or self._short > _MOST_SHORT):
             raise KubeError("a watch ended at once", kind=self.name)
@@ -318,6 +329,7 @@ class Reflector(Generic[Kind]):
                         self._version = meta.resource_version
                     case "BOOKMARK":
                         self._version = self._mark.decode(event.object).metadata.resource_version
+                        self._bookmarked = True
                     case "ERROR":
                         status = msgspec.json.decode(event.object, type=Status)
                         raise ApiError(status.message, code=status.code, reason=status.reason)

@@ -1,0 +1,66 @@
+"""What is asked before anything is done: may we work with this server?"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.app.preflight import TO_WRITE, Right, check_rights
+from muster.base.errors import KubeError
+from tests.kube_client.server import Api, Cut, Direct, Reply, refusal
+
+pytestmark = pytest.mark.looptime
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+RBAC = Path(__file__).parents[2] / "deploy/base/rbac.yaml"
+
+
+def allowing(*, all_but=()):
+    def answer(call):
+        asked = Right(**call.document["spec"]["resourceAttributes"])
+        return Reply({"kind": "SelfSubjectAccessReview", "status": {"allowed": asked not in all_but}}, 201)
+
+    return answer
+
+
+async def checked(*answers):
+    api = Api()
+    api.on("POST", REVIEWS, *answers)
+    await check_rights(Direct(api))
+    return api
+
+
+async def test_who_has_all_rights_may_begin():
+    api = await checked(allowing())
+    assert len(api.calls) == len(TO_WRITE)
+
+
+async def test_rights_that_are_missing_are_named():
+    """As after an upgrade of the image alone: protection of native groups came with a later version."""
+    missing = Right("patch", "scheduling.k8s.io", "podgroups"), Right("create", "", "pods", "binding")
+    with pytest.raises(KubeError) as caught:
+        await checked(allowing(all_but=missing))
+    assert str(caught.value) == (
+        "the API server refuses to let us create pods/binding, patch podgroups.scheduling.k8s.io; "
+        "Muster needs the rights in deploy/base/rbac.yaml; `muster install --apply` grants them"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer", [refusal(403), refusal(404), refusal(500), Cut(), Reply(b"<html>"), Reply({"kind": "Status"})]
+)
+async def test_a_server_that_does_not_say_is_taken_to_allow_it(answer):
+    await checked(answer)
+
+
+def test_what_is_asked_for_is_what_the_manifests_grant_beyond_reading():
+    (role,) = [one for one in yaml.safe_load_all(RBAC.read_text()) if one["kind"] == "ClusterRole"]
+    granted = {
+        Right(verb, group, *resource.split("/"))
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        if verb not in ("list", "watch")
+    }
+    assert set(TO_WRITE) == granted

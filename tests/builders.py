@@ -27,6 +27,7 @@ from muster.api.wire import (
     NodeStatus,
     OwnerReference,
     Pod,
+    PodAffinity,
     PodDisruptionBudget,
     PodGroup,
     PodGroupSpec,
@@ -35,11 +36,13 @@ from muster.api.wire import (
     PodStatus,
     PreferredNodes,
     Resources,
+    SchedulingConstraints,
     SchedulingGate,
     SchedulingGroup,
     SchedulingPolicy,
     Taint,
     Toleration,
+    Volume,
 )
 from muster.base.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, parse_selector
 from muster.engine.changes import (
@@ -119,10 +122,12 @@ def pod(
     started: float | None = None,
     owner: str = "",
     conditions: Sequence[Condition] = (),
+    volumes: Sequence[Volume] = (),
+    apart: PodAffinity | None = None,
 ) -> Pod:
     """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
 
-    `leaving` may say when its grace is over, `owner` the kind of who made it.
+    `leaving` may say when its grace is over, `owner` the kind of who made it, `apart` its podAntiAffinity.
     """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
@@ -145,13 +150,14 @@ def pod(
             containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
             node_name=on,
             node_selector=dict(selector or {}),
-            affinity=_affinity(required, preferred or {}),
+            affinity=_affinity(required, preferred or {}, apart),
             tolerations=tuple(tolerations),
             scheduler_name=scheduler,
             priority=priority,
             preemption_policy=preemption,
             scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
             scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
+            volumes=tuple(volumes),
         ),
         status=PodStatus(
             phase=phase,
@@ -174,6 +180,8 @@ def group(
     disruption: str | None = None,
     preemption: str | None = None,
     annotations: Mapping[str, str] | None = None,
+    constraints: SchedulingConstraints | None = None,
+    claims: int = 0,
 ) -> PodGroup:
     """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single"."""
     gang = None if minimum is None else GangPolicy(min_count=minimum)
@@ -191,6 +199,8 @@ def group(
             priority=priority,
             disruption_mode=None if disruption is None else DisruptionMode(**{disruption: Empty()}),
             preemption_policy=preemption,
+            scheduling_constraints=constraints,
+            resource_claims=(Empty(),) * claims,
         ),
         status=PodGroupStatus(conditions=(*((condition,) if condition else ()), *conditions)),
     )
@@ -223,12 +233,12 @@ def _port(port: int | ContainerPort) -> ContainerPort:
     return ContainerPort(host_port=port) if isinstance(port, int) else port
 
 
-def _affinity(required: str | None, preferred: Mapping[str, int]) -> Affinity | None:
+def _affinity(required: str | None, preferred: Mapping[str, int], apart: PodAffinity | None) -> Affinity | None:
     if required is None and not preferred:
-        return None
+        return None if apart is None else Affinity(pod_anti_affinity=apart)
     wishes = tuple(PreferredNodes(weight=weight, preference=_term(text)) for text, weight in preferred.items())
     must = None if required is None else NodeSelector((_term(required),))
-    return Affinity(node_affinity=NodeAffinity(required=must, preferred=wishes))
+    return Affinity(node_affinity=NodeAffinity(required=must, preferred=wishes), pod_anti_affinity=apart)
 
 
 def _term(text: str) -> NodeSelectorTerm:

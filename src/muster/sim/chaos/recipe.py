@@ -67,6 +67,9 @@ _LIKELY = {
     "long": 0.03,
 }
 
+# How many worlds have pods and groups that ask for what nobody honours
+_ASKS = 0.1
+
 # (kind of event, weight, the trouble it belongs to)
 _KINDS: tuple[tuple[str, int, str], ...] = (
     ("gang", 10, ""),
@@ -127,6 +130,9 @@ class Recipe(NamedTuple):
 def recipe(seed: int) -> Recipe:
     rng = Random(seed)
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    # drawn apart, so that worlds without it are what they were before there was such a trouble
+    if Random(f"{seed} asks").random() < _ASKS:
+        mood |= {"asks"}
     size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
     nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]

@@ -27,6 +27,7 @@ from muster.api.wire import (
     NodeStatus,
     OwnerReference,
     Pod,
+    PodAffinity,
     PodDisruptionBudget,
     PodGroup,
     PodGroupSpec,
@@ -35,11 +36,13 @@ from muster.api.wire import (
     PodStatus,
     PreferredNodes,
     Resources,
+    SchedulingConstraints,
     SchedulingGate,
     SchedulingGroup,
     SchedulingPolicy,
     Taint,
     Toleration,
+    Volume,
 )
 from muster.base.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, parse_selector
 from muster.engine.changes import (
@@ -122,10 +125,13 @@ def pod(
     conditions: Sequence[Condition] = (),
     controller: str = "",
     record: BoundFor | None = None,
+    volumes: Sequence[Volume] = (),
+    apart: PodAffinity | None = None,
 ) -> Pod:
     """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
 
-    `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID.
+    `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID, `apart` its
+    podAntiAffinity.
     """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
@@ -149,13 +155,14 @@ def pod(
             containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
             node_name=on,
             node_selector=dict(selector or {}),
-            affinity=_affinity(required, preferred or {}),
+            affinity=_affinity(required, preferred or {}, apart),
             tolerations=tuple(tolerations),
             scheduler_name=scheduler,
             priority=priority,
             preemption_policy=preemption,
             scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
             scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
+            volumes=tuple(volumes),
         ),
         status=PodStatus(
             phase=phase,
@@ -179,6 +186,8 @@ def group(
     preemption: str | None = None,
     annotations: Mapping[str, str] | None = None,
     uid: str | None = None,
+    constraints: SchedulingConstraints | None = None,
+    claims: int = 0,
 ) -> PodGroup:
     """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single"."""
     gang = None if minimum is None else GangPolicy(min_count=minimum)
@@ -196,6 +205,8 @@ def group(
             priority=priority,
             disruption_mode=None if disruption is None else DisruptionMode(**{disruption: Empty()}),
             preemption_policy=preemption,
+            scheduling_constraints=constraints,
+            resource_claims=(Empty(),) * claims,
         ),
         status=PodGroupStatus(conditions=(*((condition,) if condition else ()), *conditions)),
     )
@@ -239,12 +250,12 @@ def _port(port: int | ContainerPort) -> ContainerPort:
     return ContainerPort(host_port=port) if isinstance(port, int) else port
 
 
-def _affinity(required: str | None, preferred: Mapping[str, int]) -> Affinity | None:
+def _affinity(required: str | None, preferred: Mapping[str, int], apart: PodAffinity | None) -> Affinity | None:
     if required is None and not preferred:
-        return None
+        return None if apart is None else Affinity(pod_anti_affinity=apart)
     wishes = tuple(PreferredNodes(weight=weight, preference=_term(text)) for text, weight in preferred.items())
     must = None if required is None else NodeSelector((_term(required),))
-    return Affinity(node_affinity=NodeAffinity(required=must, preferred=wishes))
+    return Affinity(node_affinity=NodeAffinity(required=must, preferred=wishes), pod_anti_affinity=apart)
 
 
 def _term(text: str) -> NodeSelectorTerm:

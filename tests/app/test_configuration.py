@@ -13,7 +13,7 @@ from muster.base.errors import ConfigError
 from muster.engine.changes import Failure
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
-from muster.framework.profile import Backoff, Fairness, Preemption
+from muster.framework.profile import Backoff, Fairness, Preemption, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import PLUGINS, FitArgs
 from tests.builders import World, cluster, node, placements, pod
@@ -615,6 +615,10 @@ def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
             ".args.victimTimeoutSeconds: must be longer than 0, not 0",
         ),
         (
+            "name: GangScheduling, args: {unsupported: allow}",
+            ".args.unsupported: must be refuse or ignore, not 'allow'",
+        ),
+        (
             "name: GangScheduling, args: {passesPerMembers: 1}",
             ".args.passesPerMembers: unknown field; did you mean passesPerMember?",
         ),
@@ -688,6 +692,8 @@ def test_on_how_many_nodes_a_pod_looks_for_victims_is_read(args, preemption):
         ("{failingShare: 0}", Settings(fairness=Fairness(failing_share=0.0))),
         ("{evictionRounds: 0}", Settings(preemption=Preemption(rounds=0))),
         ("{victimTimeoutSeconds: 0.5}", Settings(preemption=Preemption(patience_seconds=0.5))),
+        ("{unsupported: ignore}", Settings(unsupported=Unsupported.IGNORE)),
+        ("{unsupported: refuse}", Settings()),
     ],
 )
 def test_how_gangs_treat_others_is_read(args, found):
@@ -708,10 +714,12 @@ def test_arguments_of_both_preemption_plugins_add_up():
 
 
 def test_what_arguments_set_is_the_profiles_and_the_journals():
-    found = configured("GangScheduling", "{passesPerMember: 5, evictionRounds: 9}")
+    found = configured("GangScheduling", "{passesPerMember: 5, evictionRounds: 9, unsupported: ignore}")
     assert found.make_profile().fairness == Fairness(passes_per_member=5.0)
     assert found.make_profile().preemption == Preemption(rounds=9)
+    assert found.make_profile().unsupported is Unsupported.IGNORE
     assert '"rounds":9' in to_journal(found)["profile"]
+    assert '"unsupported":"ignore"' in to_journal(found)["profile"]
 
 
 def test_a_plugin_is_configured_once():

@@ -16,8 +16,11 @@ from click.testing import CliRunner
 
 from controlplane import build
 from muster import __version__
+from muster.api.asks import asks_of
+from muster.api.wire import PodSpec, read
 from muster.app import configuration
 from muster.app.install import Plan, apply, carry_out, lacks_pod_groups, load, manifests, next_steps, to_yaml
+from muster.app.settings import Settings
 from muster.base.errors import ApiError, ConfigError, KubeError
 from muster.cli.install import install
 
@@ -104,6 +107,14 @@ def test_the_pods_run_without_any_privilege():
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
+
+
+def test_muster_asks_for_nothing_that_muster_refuses():
+    spec = the("Deployment", manifests(Plan(replace_default=True), crds=False))["spec"]["template"]["spec"]
+    asks = asks_of(read(PodSpec, spec))
+    # as the only scheduler it places its own replicas
+    assert [ask.plugin for ask in asks] == ["PodTopologySpread"]
+    assert Settings().make_profile().unhonoured(asks) == ()
 
 
 def test_the_image_has_the_version_of_this_package():

@@ -2,12 +2,14 @@
 
 import pytest
 
+from muster.api.asks import Ask
 from muster.base.errors import ConfigError
-from muster.framework.profile import Profile
+from muster.framework.profile import Profile, Unsupported
 from muster.plugins.defaults import default_plugins, default_profile
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_resources_fit import NodeResourcesFit
 from muster.plugins.priority_sort import PrioritySort
+from muster.plugins.registry import Part, make_plugins
 
 FIT = (NodeResourcesFit(), 1)
 
@@ -51,3 +53,36 @@ def test_a_weight_of_zero_takes_a_score_out_and_leaves_the_filter():
 def test_a_profile_needs_exactly_one_of_some_roles(plugins, role):
     with pytest.raises(ConfigError, match=f"exactly one {role} plugin"):
         Profile(plugins)
+
+
+# --- asks -------------------------------------------------------------------------------------------
+
+HARD, SOFT = Ask("spec.hard", "TaintToleration"), Ask("spec.soft", "TaintToleration", hard=False)
+
+
+def with_taints(**facts):
+    """A profile with TaintToleration so, or without it if nothing is said of it."""
+    kept = [entry for entry in default_plugins() if entry[0].name != "TaintToleration"]
+    return Profile([*kept, *(make_plugins([Part(name="TaintToleration", **facts)]) if facts else ())])
+
+
+@pytest.mark.parametrize(
+    ("facts", "unhonoured"),
+    [
+        ({}, {HARD, SOFT}),
+        ({"weight": 1}, set()),
+        ({"weight": 0}, {SOFT}),
+        ({"weight": 1, "filters": False}, {HARD}),
+    ],
+    ids=["not there", "filters and scores", "filters only", "scores only"],
+)
+def test_a_hard_ask_is_honoured_by_a_filter_and_a_preference_by_a_score(facts, unhonoured):
+    profile = with_taints(**facts)
+    asks = (HARD, SOFT)
+    assert {*profile.unhonoured(asks), *profile.unhonoured(asks, hard=False)} == unhonoured
+
+
+def test_nothing_is_unhonoured_where_asks_are_ignored():
+    profile = Profile(default_plugins(), unsupported=Unsupported.IGNORE)
+    asks = (Ask("spec.volumes", "VolumeBinding"), Ask("spec.affinity", "InterPodAffinity", hard=False))
+    assert profile.unhonoured(asks) == profile.unhonoured(asks, hard=False) == ()

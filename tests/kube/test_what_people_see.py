@@ -195,6 +195,30 @@ def test_a_pod_that_waits_has_an_event(space, nodes):
     assert event["note"] == "0/1 nodes are available: 1 Insufficient cpu."
 
 
+def test_a_pod_that_must_have_what_muster_does_not_honour_says_which_field(space, nodes):
+    nodes(space.plane, 1)
+    claim = {"name": "gpu", "resourceClaimTemplateName": "gpu"}
+    space.pod("picky", resourceClaims=[claim])
+    said = space.pod_says("picky")
+    assert said["reason"] == "Unsupported"
+    assert said["message"].startswith("no plugin of this scheduler honours spec.resourceClaims; remove it, or set ")
+    assert space.event("picky", "FailedScheduling")["note"] == said["message"]
+
+
+def test_a_pod_that_would_like_what_muster_does_not_honour_is_placed_and_told_once(space, nodes):
+    nodes(space.plane, 1)
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    rules = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}
+    space.pod("web", affinity={"podAntiAffinity": rules})
+    event = space.event("web", "Unsupported")
+    assert event["type"] == "Normal"
+    assert event["note"].endswith(
+        "honours spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+    )
+    assert event.get("series") is None
+    assert space.read_pod("web")["spec"]["nodeName"]
+
+
 def test_a_pod_whose_group_does_not_exist_has_an_event_that_says_so(space, nodes):
     nodes(space.plane, 1)
     space.pod("lost", gang="nowhere")

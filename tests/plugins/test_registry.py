@@ -6,7 +6,7 @@ import pytest
 
 from muster.base.errors import ConfigError, JournalError
 from muster.framework.contract import RuleFilter, RuleScore
-from muster.framework.profile import Backoff
+from muster.framework.profile import Backoff, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import (
     ABSENT,
@@ -34,6 +34,7 @@ def facts(profile):
         [(plugin.name, weight) for plugin, weight in profile.room_scores],
         [plugin.name for plugin in profile.gates],
         vars(profile.tie_break),
+        profile.unsupported,
     )
 
 
@@ -104,6 +105,7 @@ OTHER = ProfileParts(
         Part(name="GangScheduling"),
     ),
     backoff=Backoff(initial=0.5, maximum=30.0),
+    unsupported=Unsupported.IGNORE,
 )
 
 
@@ -112,6 +114,12 @@ def test_a_journals_header_makes_the_same_profile_again(parts):
     header = json.loads(json.dumps(to_journal(parts)))
     assert all(isinstance(value, str) for value in header.values())
     assert facts(from_journal(header)) == facts(make_profile(parts))
+
+
+def test_a_journal_from_before_asks_were_looked_at_is_read():
+    header = json.loads(to_journal(ProfileParts())["profile"])
+    del header["unsupported"]
+    assert facts(from_journal({"profile": json.dumps(header)})) == facts(make_profile(ProfileParts()))
 
 
 def test_profiles_that_differ_are_told_apart():

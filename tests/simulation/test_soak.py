@@ -42,9 +42,10 @@ def test_a_soak_ends_and_says_what_it_saw(soak):
 def test_a_soak_goes_on_after_a_failing_world_and_ends_with_status_1(soak, monkeypatch):
     plant("priority_does_not_count", monkeypatch.setattr)
     status, lines = soak("--first", "0", "--worlds", "30")
-    failed = [line for line in lines if " failed: order: " in line]
+    failed = [line for line in lines if " failed: " in line]
     assert status == 1
-    assert len(failed) > 1
+    # whoever is held back by what comes later breaks another rule
+    assert sum(" failed: order: " in line for line in failed) > 1
     assert all(re.search(r"^seed (\d+) .*; replay: .venv/bin/python -m muster.sim.chaos \1$", line) for line in failed)
     assert count(lines, "worlds with a violation") == len(failed)
     assert count(lines, "worlds") == 30 - len(failed)

@@ -94,8 +94,32 @@ class NodeAffinity(Wire, frozen=True):
     )
 
 
+class Empty(Wire, frozen=True):
+    """Something of which only matters that it is there: ``basic: {}``, or a rule that nobody here honours."""
+
+
+class PodAffinity(Wire, frozen=True):
+    """Of podAffinity and podAntiAffinity alike, how many terms there are."""
+
+    required: tuple[Empty, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: tuple[Empty, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
+
+
 class Affinity(Wire, frozen=True):
     node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpread(Wire, frozen=True):
+    when_unsatisfiable: str = "DoNotSchedule"
+
+
+class Volume(Wire, frozen=True):
+    """The sources that bind a pod to nodes; of all others nothing is kept."""
+
+    persistent_volume_claim: Empty | None = None
+    ephemeral: Empty | None = None
 
 
 class SchedulingGate(Wire, frozen=True):
@@ -122,6 +146,9 @@ class PodSpec(Wire, frozen=True):
     termination_grace_period_seconds: int | None = None
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
+    topology_spread_constraints: tuple[TopologySpread, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[Empty, ...] = ()
 
 
 class PodStatus(Wire, frozen=True):
@@ -169,10 +196,6 @@ class GangPolicy(Wire, frozen=True):
     min_count: int
 
 
-class Empty(Wire, frozen=True):
-    """A union member without fields: ``basic: {}``."""
-
-
 class SchedulingPolicy(Wire, frozen=True):
     basic: Empty | None = None
     gang: GangPolicy | None = None
@@ -183,8 +206,14 @@ class DisruptionMode(Wire, frozen=True):
     all: Empty | None = None
 
 
+class SchedulingConstraints(Wire, frozen=True):
+    topology: tuple[Empty, ...] = ()
+
+
 class PodGroupSpec(Wire, frozen=True):
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    scheduling_constraints: SchedulingConstraints | None = None
+    resource_claims: tuple[Empty, ...] = ()
     disruption_mode: DisruptionMode | None = None
     priority: int | None = None
     priority_class_name: str = ""

@@ -154,6 +154,7 @@ def _profiles(settings: Settings, value: Value, notes: _Notes) -> Settings:
             plugins=parts.plugins,
             preemption=parts.preemption,
             fairness=parts.fairness,
+            unsupported=parts.unsupported,
         )
         try:
             settings.make_profile()

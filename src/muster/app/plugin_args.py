@@ -6,6 +6,7 @@ What upstream's arguments ask for is done, or refused by name.  GangSchedulingAr
     failingShare           of the decision time, for units that keep failing while others are ready           0.2
     evictionRounds         so many times a unit evicts others without starting                                  3
     victimTimeoutSeconds   how long a unit waits for its victims to leave                                     600
+    unsupported            refuse or ignore what pods and groups ask for and no plugin honours             refuse
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable
 import msgspec
 
 from muster.app.document import Value, advice
-from muster.framework.profile import Fairness, Preemption
+from muster.framework.profile import Fairness, Preemption, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import ABSENT, PLUGINS, FitArgs
 
@@ -35,6 +36,7 @@ class Args(msgspec.Struct, frozen=True):
     """None for the defaults."""
     preemption: Preemption = Preemption()
     fairness: Fairness = Fairness()
+    unsupported: Unsupported = Unsupported.REFUSE
 
 
 def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ()) -> str:
@@ -117,7 +119,9 @@ def _preemption_args(args: Value, preemption: Preemption) -> Preemption:
 
 def _gang_args(args: Value, found: Args) -> Args:
     fields = _args(
-        args, "GangScheduling", ("passesPerMember", "failingShare", "evictionRounds", "victimTimeoutSeconds")
+        args,
+        "GangScheduling",
+        ("passesPerMember", "failingShare", "evictionRounds", "victimTimeoutSeconds", "unsupported"),
     )
     fairness: dict[str, float | None] = {}
     preemption: dict[str, float] = {}
@@ -137,7 +141,16 @@ def _gang_args(args: Value, found: Args) -> Args:
         found,
         preemption=msgspec.structs.replace(found.preemption, **preemption),
         fairness=msgspec.structs.replace(found.fairness, **fairness),
+        unsupported=_unsupported(fields["unsupported"]) if "unsupported" in fields else found.unsupported,
     )
+
+
+def _unsupported(value: Value) -> Unsupported:
+    text = value.text()
+    try:
+        return Unsupported(text)
+    except ValueError:
+        raise value.error(f"must be {' or '.join(Unsupported)}, not '{text}'") from None
 
 
 # --- nodes ---

@@ -83,7 +83,7 @@ def read_plugins(plugins: Value | None, config: Value | None, *, profile: Value)
         )
         for name in _in_order(names, filters)
     )
-    return ProfileParts(plugins=parts, preemption=args.preemption, fairness=args.fairness)
+    return ProfileParts(plugins=parts, preemption=args.preemption, fairness=args.fairness, unsupported=args.unsupported)
 
 
 def _in_order(names: set[str], filters: list[str]) -> list[str]:

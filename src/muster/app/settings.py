@@ -12,7 +12,7 @@ import msgspec
 
 from muster.base.errors import ConfigError
 from muster.engine.engine import Engine
-from muster.framework.profile import Backoff, Fairness, Preemption, Profile
+from muster.framework.profile import Backoff, Fairness, Preemption, Profile, Unsupported
 from muster.plugins import registry
 from muster.plugins.registry import Part, ProfileParts, default_parts
 
@@ -77,6 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     backoff: Backoff = Backoff()
     preemption: Preemption = Preemption()
     fairness: Fairness = Fairness()
+    unsupported: Unsupported = Unsupported.REFUSE
 
     leader_election: LeaderElection = LeaderElection()
     qps: float | None = None
@@ -103,6 +104,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             backoff=self.backoff,
             preemption=self.preemption,
             fairness=self.fairness,
+            unsupported=self.unsupported,
         )
 
     def make_profile(self) -> Profile:

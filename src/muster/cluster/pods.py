@@ -6,6 +6,7 @@ from enum import IntEnum
 
 import msgspec
 
+from muster.api.asks import Ask
 from muster.cluster.classes import PodClass
 from muster.gangs.record import BoundFor
 
@@ -44,12 +45,16 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
     gates: tuple[str, ...]
     held: str | None
-    """Why it may not be decided yet, as the profile's gates say."""
+    """Why it may not be decided yet, as the profile and its gates say."""
     leaving: bool
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
     stage: Stage
     node: str
     """Where it takes room; "" while pending or ended."""
+    asks: tuple[Ask, ...] = ()
+    """What the pod asks for beside room on a node that it admits."""
+    held_as: str = ""
+    """The reason under which the pod itself says why it is held; "" where the API server says so."""
     level: int = 0
     """The priority at which it can be evicted, as of when it came to its node: its gang's, or its own."""
     stranded: bool = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, ValuesView
 
+from muster.api.asks import Ask
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
@@ -171,6 +172,8 @@ class Engine:
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
+        if pod.asks and (passed_over := self._profile.unhonoured(pod.asks, hard=False)):
+            self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
         if gang is None or unit is None or not (unit.failures or gang.rounds or gang.refusals):
@@ -230,6 +233,7 @@ class Engine:
                 self._keep_again(unit, [pod])
         if pod.held is not None:
             self._hold(unit)
+            self._status.pods_held([pod])
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
             self._line.enqueue(unit)
         elif unit.where is Where.WAITING:
@@ -256,7 +260,8 @@ class Engine:
             unit.failures = 0
         elif gang.denied:
             self._look_at_denied(unit, gang)
-        if self._profile.gang_rule.waits_for(gang) or (gang.gated and not gang.started):
+        gated = gang.gated and not gang.started
+        if self._profile.gang_rule.waits_for(gang) or gated or self._unhonoured(gang):
             self._hold(unit)
             self._tell_when_quiet(unit)
         elif not gang.classes:
@@ -265,6 +270,12 @@ class Engine:
             self._line.move(unit, Where.NOWHERE)
         else:
             self._reconsider(unit, gang)
+
+    def _unhonoured(self, gang: GangState) -> tuple[Ask, ...]:
+        """What the gang's object asks for in vain; of no matter while the gang has nobody to place."""
+        if gang.declared is None or not gang.candidates:
+            return ()
+        return self._profile.unhonoured(gang.declared.asks)
 
     def _tell_when_quiet(self, unit: Unit) -> None:
         """One timer is set however often the unit changes; it is set again if it rings too early."""
@@ -302,6 +313,7 @@ class Engine:
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
         members, noted.members = noted.members, []
+        self._status.pods_held(pod for pod in members if pod.candidate)
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
@@ -399,7 +411,8 @@ class Engine:
             unit.to_be_told = True
             self._timers.set(unit.changed_at + _QUIET_SECONDS, _TELL, key=unit.key)
         else:
-            self._status.gang_held(unit.gang, self._profile.gang_rule.waits_for(unit.gang))
+            why = self._profile.gang_rule.waits_for(unit.gang)
+            self._status.gang_held(unit.gang, why, self._unhonoured(unit.gang))
 
     def _deadline(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)

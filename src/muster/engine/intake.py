@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 
+from muster.api.asks import asks_of
 from muster.api.times import seconds
 from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
@@ -28,6 +29,7 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
+from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
 from muster.gangs.model import Membership
@@ -37,6 +39,8 @@ POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
 PREEMPTED = "PreemptionByScheduler"
 """Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
+UNSUPPORTED = "Unsupported"
+"""Why a pod or a gang is held that asks for what no plugin honours; autoscalers look for Unschedulable alone."""
 MEMBERS_LOST = "MembersLost"
 """Why a gang is below its minimum that still runs in part."""
 
@@ -67,6 +71,7 @@ class Intake:
         self._cluster = cluster
         self._names = profile.scheduler_names
         self._gates = profile.gates
+        self._profile = profile
         self.noted = Noted()
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
@@ -209,6 +214,8 @@ class Intake:
             record=record,
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             held=None,
+            # the API server lets nobody change these: they are read once
+            asks=asks_of(spec),
             leaving=meta.deletion_timestamp is not None,
             stage=stage,
             node="",
@@ -222,7 +229,7 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
-        state.held = self._held(state)
+        self._hold_or_not(state)
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
@@ -277,7 +284,7 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        state.held = self._held(state)
+        self._hold_or_not(state)
         self._note(state, gang)
         if gang is not None:
             gang.count(state)
@@ -298,6 +305,13 @@ class Intake:
         member, _ = self._belongs(pod)
         named = (member.gang, member.subset) if member else (None, "")
         return named != (state.gang, state.subset)
+
+    def _hold_or_not(self, state: PodState) -> None:
+        state.held, state.held_as = self._held(state), ""
+        if state.asks and state.held is None and state.candidate:
+            unhonoured = self._profile.unhonoured(state.asks)
+            if unhonoured:
+                state.held, state.held_as = unsupported(unhonoured), UNSUPPORTED
 
     def _held(self, state: PodState) -> str | None:
         for gate in self._gates:

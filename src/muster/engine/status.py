@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from muster.api.asks import Ask
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.intake import MEMBERS_LOST
-from muster.engine.verdicts import Verdict, fit_error, left_of, members_held, members_missing, summary
+from muster.engine.intake import MEMBERS_LOST, UNSUPPORTED
+from muster.engine.verdicts import (
+    Verdict,
+    fit_error,
+    left_of,
+    members_held,
+    members_missing,
+    passed_over,
+    summary,
+    unsupported,
+)
 from muster.gangs.model import Aspect
 
 UNSCHEDULABLE = "Unschedulable"
@@ -38,6 +48,20 @@ class Status:
     def bound(self, pod: PodState, node: str) -> None:
         note = f"Successfully assigned {pod.key} to {node}"
         self._decisions.append(Event(reason="Scheduled", note=note, action="Binding", pods=(PodRef(pod.uid, pod.key),)))
+
+    def asks_passed_over(self, pod: PodState, asks: tuple[Ask, ...]) -> None:
+        """The pod is bound and had preferences that nobody looked at.  A pod is bound once: so often it is told."""
+        refs = (PodRef(pod.uid, pod.key),)
+        self._decisions.append(Event(reason=UNSUPPORTED, note=passed_over(asks), action="Binding", pods=refs))
+
+    def pods_held(self, pods: Iterable[PodState]) -> None:
+        """Pods that are held say why, unless the API server has said it."""
+        alike: dict[tuple[str, str], dict[str, PodState]] = {}
+        for pod in pods:
+            if pod.held_as and pod.held is not None:
+                alike.setdefault((pod.held_as, pod.held), {})[pod.uid] = pod
+        for (reason, message), held in alike.items():
+            self.pods_wait(held.values(), message, reason=reason)
 
     def binds_refused(self, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
         """Pods that may not be where they were to go; a unit that `waits` before it tries again says so."""
@@ -151,7 +175,9 @@ class Status:
         """The scheduler itself failed with a unit."""
         if gang is not None:
             self.gang_says(gang, SCHEDULER_ERROR, message)
-            pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
+            # those that are held were not tried, and say why
+            tried = (pod for pod in gang.candidates.values() if pod.held is None)
+            pods = sorted(tried, key=lambda pod: pod.key)
         self.pods_wait(pods, message, reason=SCHEDULER_ERROR)
 
     def joined_waiting(self, gang: GangState, pods: list[PodState]) -> None:
@@ -160,10 +186,15 @@ class Status:
         if said is not None:
             self.pods_wait(pods, f"pod group is unschedulable, {said[2]}")
 
-    def gang_held(self, gang: GangState, why: str | None) -> None:
-        """Why a gang is not even tried; `why` is what its rule says."""
+    def gang_held(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
+        """Why a gang is not even tried; `why` is what its rule says, `unhonoured` what its object asks for in vain."""
         if gang.declared is None:
             self._undeclared(gang, why or "")
+        elif unhonoured:
+            asked = unsupported(unhonoured)
+            self.gang_says(gang, UNSUPPORTED, asked)
+            pods = sorted((pod for pod in gang.candidates.values() if pod.held is None), key=lambda pod: pod.key)
+            self.pods_wait(pods, f"waiting for its pod group: {asked}", reason=NOT_READY)
         elif gang.missing:
             missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet
@@ -173,8 +204,8 @@ class Status:
             self._not_ready(gang, missing)
         elif gang.gated:
             first = min((pod for pod in gang.candidates.values() if pod.held), key=lambda pod: pod.key)
-            held = members_held(gang.gated, gang.present, first.held or "")
-            self.gang_says(gang, GATED, held)
+            held = members_held(gang.gated, gang.present, _why_held(first))
+            self.gang_says(gang, first.held_as or GATED, held)
             self._not_ready(gang, held)
         elif why is not None:
             self.gang_says(gang, UNSCHEDULABLE, why)
@@ -193,6 +224,11 @@ class Status:
             pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
             self._warn(why, action="Scheduling", pods=pods)
         self._not_ready(gang, why)
+
+
+def _why_held(pod: PodState) -> str:
+    """Gates are all alike; what a pod asks for is its own."""
+    return f"{pod.key.partition('/')[2]}: {pod.held}" if pod.held_as else pod.held or ""
 
 
 _UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED, FELL)

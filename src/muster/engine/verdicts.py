@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from muster.api.asks import Ask
 from muster.base.quantity import show
 
 
@@ -150,6 +151,21 @@ def members_missing(there: int, missing: int, strangers: int = 0) -> str:
 def members_held(held: int, there: int, why: str) -> str:
     """Why a gang is not even tried: some of its pods may not be decided yet."""
     return f"{held} of {there} members may not be placed yet ({why})"
+
+
+def unsupported(asks: tuple[Ask, ...]) -> str:
+    """Why what asks for this may not be placed, and what there is to do about it."""
+    them = "it" if len(asks) == 1 else "them"
+    return f"{_not_honoured(asks)}; remove {them}, or set GangScheduling's argument `unsupported: ignore`"
+
+
+def passed_over(asks: tuple[Ask, ...]) -> str:
+    """What a pod would have liked and was placed without."""
+    return f"placed as if it had not asked: {_not_honoured(asks)}"
+
+
+def _not_honoured(asks: tuple[Ask, ...]) -> str:
+    return f"no plugin of this scheduler honours {_and([ask.field for ask in asks])}"
 
 
 def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TypeVar
 
 import msgspec
 
+from muster.api.asks import Ask
 from muster.base.errors import ConfigError
 from muster.framework.contract import (
     GangRule,
@@ -24,6 +26,7 @@ from muster.framework.contract import (
 _Role = TypeVar("_Role")
 # ratings of all copies on all nodes must fit into 63 bits
 _MOST_WEIGHT = 80
+_FILTERS = RuleFilter | RoomFilter
 Plugin = (
     RuleFilter
     | RoomFilter
@@ -75,6 +78,15 @@ class Fairness(msgspec.Struct, frozen=True, kw_only=True):
     """Units that keep failing take at most this share of the decision time while others are ready."""
 
 
+class Unsupported(StrEnum):
+    """What becomes of pods and groups that ask for what no plugin of the profile honours."""
+
+    REFUSE = "refuse"
+    """They wait, and say for what; mere preferences are passed over, and an event says so."""
+    IGNORE = "ignore"
+    """They are placed as if they had not asked."""
+
+
 class Profile:
     """Plugins by the roles they play; the first filter in order that refuses a node names the reason."""
 
@@ -86,12 +98,14 @@ class Profile:
         backoff: Backoff | None = None,
         preemption: Preemption | None = None,
         fairness: Fairness | None = None,
+        unsupported: Unsupported = Unsupported.REFUSE,
     ) -> None:
         listed = [plugin for plugin, _ in plugins]
         self.scheduler_names = frozenset(scheduler_names)
         self.backoff = backoff or Backoff()
         self.preemption = preemption or Preemption()
         self.fairness = fairness or Fairness()
+        self.unsupported = unsupported
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
@@ -104,6 +118,18 @@ class Profile:
         self.gang_rule = _only("GangRule", [p for p in listed if isinstance(p, GangRule)])
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.victims = [p for p in listed if isinstance(p, VictimRule)]
+        self._scoring = frozenset(plugin.name for plugin, weight in plugins if weight)
+        # one that is listed for its score alone filters nothing
+        self._filtering = frozenset(
+            p.name for p in listed if isinstance(p, _FILTERS) or not isinstance(p, RuleScore | RoomScore)
+        )
+
+    def unhonoured(self, asks: tuple[Ask, ...], *, hard: bool = True) -> tuple[Ask, ...]:
+        """Those of the hard asks, or of the preferences, that no plugin honours; none if they are to be ignored."""
+        if not asks or self.unsupported is Unsupported.IGNORE:
+            return ()
+        honoured = self._filtering if hard else self._scoring
+        return tuple(ask for ask in asks if ask.hard is hard and ask.plugin not in honoured)
 
 
 def _only(role: str, found: list[_Role]) -> _Role:

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from muster.api.asks import Ask
+
 DEFAULT_TIMEOUT_SECONDS = 300.0
 DEFAULT_GRACE_SECONDS = 60.0
 
@@ -76,6 +78,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     fitting_reason: str = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
     parent: str | None = None
+    asks: tuple[Ask, ...] = ()
+    """What its object asks for beside room for the members."""
     started: bool = False
     """The declaring object says that the minimum was bound once."""
     started_at: float | None = None

@@ -15,7 +15,7 @@ from muster.cluster.classes import NodeRules
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints
 from muster.framework.contract import RuleScore
-from muster.framework.profile import Backoff, Fairness, Plugin, Preemption, Profile
+from muster.framework.profile import Backoff, Fairness, Plugin, Preemption, Profile, Unsupported
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_affinity import NodeAffinity
@@ -131,6 +131,7 @@ class ProfileParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     backoff: Backoff = Backoff()
     preemption: Preemption = Preemption()
     fairness: Fairness = Fairness()
+    unsupported: Unsupported = Unsupported.REFUSE
 
 
 def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
@@ -146,6 +147,7 @@ def make_profile(parts: ProfileParts) -> Profile:
         backoff=parts.backoff,
         preemption=parts.preemption,
         fairness=parts.fairness,
+        unsupported=parts.unsupported,
     )
 
 

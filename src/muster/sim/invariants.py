@@ -28,7 +28,19 @@ from muster.framework.profile import Fairness, Preemption
 from muster.gangs.model import Aspect
 from muster.gangs.record import bound_for
 from muster.sim.open_binds import OpenBinds
-from muster.sim.plain import ENDED, Place, Port, admits, collide, fits, key_of, take, unit_of
+from muster.sim.plain import (
+    ENDED,
+    Place,
+    Port,
+    admits,
+    asks_in_vain,
+    collide,
+    fits,
+    group_asks_in_vain,
+    key_of,
+    take,
+    unit_of,
+)
 from muster.sim.reading import OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.evictions import Evictions
@@ -209,6 +221,7 @@ class Invariants:
             self._words.check_says(gang)
             self._life.at_rest(gang)
         self._words.check_nominations()
+        self._words.check_asks()
         self._evictions.at_rest()
 
     def _scene(self) -> Scene:
@@ -305,6 +318,8 @@ class Invariants:
             raise BrokenRuleError("bound once", f"{placement.pod} is not for {unit} to bind")
         if pod.spec.scheduling_gates:
             raise BrokenRuleError("gates", f"{placement.pod} is bound with gates")
+        if asks_in_vain(pod):
+            raise BrokenRuleError("asks", f"{placement.pod} is bound without what it asks for")
         if pod.metadata.deletion_timestamp is not None:
             raise BrokenRuleError("leaving", f"{placement.pod} is bound while it is being deleted")
         return pod
@@ -337,6 +352,10 @@ class Invariants:
         gang = scene.gangs[decision.unit]
         if gang.group is None:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
+        if group_asks_in_vain(gang.group) and not all(
+            self._binds.tried_there(placement) for placement in decision.pods
+        ):
+            raise BrokenRuleError("asks", f"{gang.key} is bound without what its group asks for")
         if gang.has_started or (gang.group.metadata.uid in self._started and not gang.fallen):
             self._check_join(decision, gang, scene)
             return

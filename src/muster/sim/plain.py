@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.api.wire import Amount, Container, Node, Pod, Taint, Toleration
+from muster.api.wire import Amount, Container, Node, Pod, PodGroup, Taint, Toleration
 from muster.base.quantity import amount
 
 Room = dict[str, int]
@@ -51,8 +51,29 @@ def needs_of(pod: Pod) -> Needs:
     for name, text in spec.overhead.items():
         total[name] = total.get(name, 0) + amount(name, text)
     tolerations = sorted({msgspec.json.encode(toleration) for toleration in spec.tolerations})
-    rules = msgspec.json.encode((sorted(spec.node_selector.items()), spec.affinity, b"".join(tolerations)))
+    nodes = spec.affinity.node_affinity if spec.affinity else None
+    rules = msgspec.json.encode((sorted(spec.node_selector.items()), nodes, b"".join(tolerations)))
     return Needs(tuple(sorted(item for item in total.items() if item[1])), ports_of(pod), rules)
+
+
+def asks_in_vain(pod: Pod) -> bool:
+    """Whether the pod must have what no plugin of the default profile honours."""
+    spec = pod.spec
+    volumes = any(volume.persistent_volume_claim or volume.ephemeral for volume in spec.volumes)
+    spread = any(each.when_unsatisfiable != "ScheduleAnyway" for each in spec.topology_spread_constraints)
+    between = (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity) if spec.affinity else ()
+    return volumes or spread or bool(spec.resource_claims) or any(each.required for each in between if each)
+
+
+def group_asks_in_vain(group: PodGroup) -> bool:
+    """The same of a group."""
+    constraints = group.spec.scheduling_constraints
+    return bool(group.spec.resource_claims or (constraints and constraints.topology))
+
+
+def held(pod: Pod) -> bool:
+    """Whether the pod may not be placed, wherever there is room."""
+    return bool(pod.spec.scheduling_gates) or asks_in_vain(pod)
 
 
 def _container(container: Container) -> Room:

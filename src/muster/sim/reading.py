@@ -20,7 +20,21 @@ from muster.gangs.dialects.v1beta1 import (
 from muster.gangs.model import DEFAULT_GRACE_SECONDS, DEFAULT_TIMEOUT_SECONDS
 from muster.gangs.record import LONE, BoundFor, bound_for
 from muster.sim.oracle import most_placed
-from muster.sim.plain import ENDED, Needs, Place, Room, admits, fits, key_of, needs_of, room_of, take, unit_of
+from muster.sim.plain import (
+    ENDED,
+    Needs,
+    Place,
+    Room,
+    admits,
+    fits,
+    group_asks_in_vain,
+    held,
+    key_of,
+    needs_of,
+    room_of,
+    take,
+    unit_of,
+)
 from muster.sim.world import World
 
 OURS = "muster"
@@ -52,6 +66,7 @@ class Gang:
         self.candidates: list[Pod] = []
         """Pending, ours, not on their way."""
         self.gated = 0
+        """Candidates with gates, and those that ask for something in vain."""
         self.binding = 0
         self.doubtful = 0
         """Candidates whose bind may still be open, as far as the engine is concerned."""
@@ -241,8 +256,8 @@ class Gang:
 
     @property
     def ready(self) -> bool:
-        """May be decided: declared, complete, ungated, and something is left to place."""
-        if self.group is None or len(self.candidates) == self.gated:
+        """May be decided: declared, complete, ungated, asking for nothing in vain, and something is left to place."""
+        if self.group is None or len(self.candidates) == self.gated or group_asks_in_vain(self.group):
             return False
         return self.started or (not self.gated and (self.basic or self.present >= self.minimum))
 
@@ -346,20 +361,20 @@ class Reading:
             gang.in_flight.append((self._world.in_flight.get(uid) or self._held[uid]).bound_for)
         else:
             gang.candidates.append(pod)
-            gang.gated += bool(pod.spec.scheduling_gates)
+            gang.gated += held(pod)
             gang.doubtful += pod.metadata.uid in self._doubtful
 
     def waiting(self, gangs: dict[str, Gang]) -> Iterator[Waiting]:
         """Every unit that may be decided now."""
         for pod in self._world.pods.values():
             lone = pod.spec.scheduling_group is None
-            if lone and not pod.spec.scheduling_gates and self.waits(pod):
+            if lone and not held(pod) and self.waits(pod):
                 created, priority = seconds(pod.metadata.creation_timestamp), pod.spec.priority or 0
                 order = (1, -priority, created, pod.metadata.uid)
                 yield Waiting(key_of(pod), order, priority, 1, [pod], None)
         for gang in gangs.values():
             if gang.ready:
-                pods = [pod for pod in gang.candidates if not pod.spec.scheduling_gates]
+                pods = [pod for pod in gang.candidates if not held(pod)]
                 if len(pods) >= gang.need:
                     yield Waiting(gang.key, gang.order, gang.priority, gang.need, pods, gang)
 

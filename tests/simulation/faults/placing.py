@@ -148,6 +148,21 @@ def gates_are_not_looked_at(patch):
     patch(SchedulingGates, "holds", lambda self, pod: None)
 
 
+@fault("asks", "asks")
+def asks_of_pods_are_not_looked_at(patch):
+    patch(intake, "asks_of", lambda spec: ())
+
+
+@fault("asks", "asks")
+def asks_of_groups_are_not_looked_at(patch):
+    patch(Engine, "_unhonoured", lambda self, gang: ())
+
+
+@fault("told", "asks")
+def members_do_not_say_what_they_ask_for(patch):
+    patch(Status, "pods_held", lambda self, pods: None)
+
+
 @fault("gates", "gates")
 def a_gang_is_bound_although_a_member_has_gates(patch):
     consider = Engine._consider_gang

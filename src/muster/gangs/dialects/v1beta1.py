@@ -6,8 +6,9 @@ muster.dev/v1beta1 has PodGroups of the same shape.
 
 from __future__ import annotations
 
+from muster.api.asks import Ask
 from muster.api.times import seconds
-from muster.api.wire import Condition, Pod, PodGroup, condition
+from muster.api.wire import Condition, Pod, PodGroup, PodGroupSpec, condition
 from muster.gangs.model import (
     DEFAULT_GRACE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -27,6 +28,9 @@ TIMEOUT_ANNOTATION = "muster.dev/schedule-timeout-seconds"
 ON_PARTIAL_ANNOTATION = "muster.dev/on-partial"
 BELOW_MINIMUM_ANNOTATION = "muster.dev/below-minimum"
 GRACE_ANNOTATION = "muster.dev/below-minimum-grace-seconds"
+
+_TOPOLOGY = Ask("spec.schedulingConstraints.topology", "TopologyPlacementGenerator")
+_DEVICES = Ask("spec.resourceClaims", "DynamicResources")
 
 _TYPES = {Aspect.STARTED: INITIALLY_SCHEDULED, Aspect.BELOW_MINIMUM: BELOW_MINIMUM}
 
@@ -62,6 +66,7 @@ class V1Beta1:
             holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
             below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
             grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
+            asks=_asks(spec),
             # whoever is below its minimum has had it: the first condition may have got lost
             started=any(found is not None and found.status == "True" for found in (now, below)),
             started_at=_since(now),
@@ -77,6 +82,12 @@ class V1Beta1:
             reason=reason,
             message=message,
         )
+
+
+def _asks(spec: PodGroupSpec) -> tuple[Ask, ...]:
+    constraints = spec.scheduling_constraints
+    topology = (_TOPOLOGY,) if constraints is not None and constraints.topology else ()
+    return (*topology, _DEVICES) if spec.resource_claims else topology
 
 
 def _seconds(text: str | None, default: float) -> float:

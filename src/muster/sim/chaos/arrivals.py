@@ -8,18 +8,23 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from muster.api.wire import (
+    Affinity,
     DisruptionMode,
     Empty,
     GangPolicy,
     Metadata,
     OwnerReference,
     Pod,
+    PodAffinity,
     PodGroup,
     PodGroupSpec,
     PodSpec,
+    SchedulingConstraints,
     SchedulingGate,
     SchedulingGroup,
     SchedulingPolicy,
+    TopologySpread,
+    Volume,
 )
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
@@ -86,6 +91,7 @@ class Arrivals(Hand):
         annotations |= self.wishes(rng)
         whole = "modes" in self.mood and rng.random() < 0.5
         never = "never" in self.mood and rng.random() < 0.3
+        asks = "asks" in self.mood and rng.random() < 0.2
         return PodGroup(
             metadata=Metadata(name=name, namespace=NAMESPACE, uid=new_uid(rng), annotations=annotations),
             spec=PodGroupSpec(
@@ -93,6 +99,7 @@ class Arrivals(Hand):
                 priority=self.priority(rng) if priority is None else priority,
                 disruption_mode=DisruptionMode(all=Empty()) if whole else None,
                 preemption_policy="Never" if never else None,
+                scheduling_constraints=SchedulingConstraints(topology=(Empty(),)) if asks else None,
             ),
         )
 
@@ -131,6 +138,8 @@ class Arrivals(Hand):
         gated = "gates" in self.mood and rng.random() < 0.25
         never = "never" in self.mood and rng.random() < 0.2
         labels = {"app": rng.choice("ab")} if "budgets" in self.mood else {}
+        if "asks" in self.mood and rng.random() < 0.2:
+            shape = _asking(shape, rng)
         return Pod(
             metadata=Metadata(
                 name=name,
@@ -233,3 +242,19 @@ class Arrivals(Hand):
         meta = replace(pod.metadata, annotations={}, owner_references=(OwnerReference(kind="DaemonSet"),))
         self.world.create_pod(Pod(metadata=meta, spec=replace(pod.spec, node_name=node, scheduling_gates=())))
         return f"daemon {pod.metadata.name} on {node}"
+
+
+def _asking(shape: PodSpec, rng: Random) -> PodSpec:
+    """The same with something that nobody honours: a must, or a mere preference."""
+    match rng.randrange(5):
+        case 0:
+            return replace(shape, volumes=(Volume(), Volume(persistent_volume_claim=Empty())))
+        case 1:
+            return replace(shape, resource_claims=(Empty(),))
+        case 2:
+            apart = PodAffinity(required=(Empty(),))
+            return replace(shape, affinity=replace(shape.affinity or Affinity(), pod_anti_affinity=apart))
+        case 3:
+            together = PodAffinity(preferred=(Empty(),))
+            return replace(shape, affinity=replace(shape.affinity or Affinity(), pod_affinity=together))
+    return replace(shape, topology_spread_constraints=(TopologySpread(when_unsatisfiable="ScheduleAnyway"),))

@@ -69,11 +69,13 @@ _LIKELY = {
 
 # Troubles that came later are drawn apart, so that worlds without them stay what they were.  In "reused" worlds groups
 # serve one job after another, in "remade" ones a group is deleted and made anew while its members run, in "grown" ones
-# the minimum of gangs that run is raised and members come to meet it.
+# the minimum of gangs that run is raised and members come to meet it; with "asks" pods and groups ask for what nobody
+# honours.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
     "grown": 0.2,
+    "asks": 0.1,
 }
 
 # (kind of event, weight, the trouble it belongs to)

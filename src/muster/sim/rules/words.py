@@ -7,7 +7,7 @@ import re
 from muster.api.wire import Pod, condition
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
-from muster.sim.plain import key_of
+from muster.sim.plain import asks_in_vain, group_asks_in_vain, key_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Scene
@@ -16,6 +16,7 @@ from muster.sim.world import World
 UNSCHEDULABLE = "Unschedulable"
 NOT_READY = "PodGroupNotReady"
 ERROR = "SchedulerError"
+UNSUPPORTED = "Unsupported"
 
 _TEXTS = {
     UNSCHEDULABLE: re.compile(
@@ -24,6 +25,7 @@ _TEXTS = {
     ),
     NOT_READY: re.compile(r"waiting for its pod group: .+"),
     ERROR: re.compile(r"binding to \S+ was refused: .+"),
+    UNSUPPORTED: re.compile(r"no plugin of this scheduler honours spec\..+; remove (it|them), or set .+"),
 }
 
 
@@ -86,17 +88,27 @@ class Words:
         if gang.bound >= gang.minimum and not gang.says_started:
             raise BrokenRuleError("gang condition", f"{gang.key} has its minimum bound but does not say so")
         lacks = not gang.basic and gang.present < gang.minimum
-        if gang.started or not (lacks or gang.gated):
+        asks = bool(gang.candidates) and group_asks_in_vain(gang.group)
+        if gang.started or not (lacks or gang.gated or asks):
             return
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
-        self._check_asks_for_none(gang, "it waits for members" if lacks else "members have gates")
+        self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
 
     def _check_asks_for_none(self, gang: Gang, why: str) -> None:
         for pod in gang.candidates:
             said = condition(pod.status.conditions, "PodScheduled")
             if said is not None and said.reason == UNSCHEDULABLE:
                 raise BrokenRuleError("asks for nodes", f"{key_of(pod)} says {said.message!r}, but {why}")
+
+    def check_asks(self) -> None:
+        """Whoever waits because of what it asks for says so itself."""
+        for pod in self._world.pods.values():
+            if not asks_in_vain(pod) or pod.spec.scheduling_gates or not self._reading.waits(pod):
+                continue
+            said = condition(pod.status.conditions, "PodScheduled")
+            if said is None or said.reason != UNSUPPORTED:
+                raise BrokenRuleError("told", f"{key_of(pod)} asks for something in vain and does not say so")
 
     def check_nominations(self) -> None:
         """When nobody is leaving, nothing is kept."""

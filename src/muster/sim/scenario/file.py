@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.base.errors import ScenarioError
-from muster.framework.profile import Fairness, Preemption
+from muster.framework.profile import Fairness, Preemption, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import ProfileParts, default_parts
 from muster.sim.scenario import manifests
@@ -160,9 +160,16 @@ def _priority_class(name: str, place: Place) -> Manifest:
 
 
 def _parts(fields: dict[str, Place]) -> ProfileParts:
-    strategy = _strategy(fields["scheduler"]) if "scheduler" in fields else Strategy.LEAST_ALLOCATED
+    strategy, unsupported = Strategy.LEAST_ALLOCATED, Unsupported.REFUSE
+    if "scheduler" in fields:
+        scheduler = fields["scheduler"].fields(("strategy", "unsupported"))
+        if "strategy" in scheduler:
+            strategy = Strategy(scheduler["strategy"].word(list(Strategy)))
+        if "unsupported" in scheduler:
+            unsupported = Unsupported(scheduler["unsupported"].word(list(Unsupported)))
     return ProfileParts(
         plugins=default_parts(strategy),
+        unsupported=unsupported,
         preemption=_preemption(fields["preemption"]) if "preemption" in fields else Preemption(),
         fairness=_fairness(fields["fairness"]) if "fairness" in fields else Fairness(),
     )
@@ -202,13 +209,6 @@ def _beside(place: Place) -> str:
     if name == manifests.SCHEDULER:
         raise place.error(f"{name} is the first scheduler's name", "give the other one another name")
     return name
-
-
-def _strategy(place: Place) -> Strategy:
-    fields = place.fields(("strategy",))
-    if "strategy" not in fields:
-        return Strategy.LEAST_ALLOCATED
-    return Strategy(fields["strategy"].word([strategy.value for strategy in Strategy]))
 
 
 def _until(place: Place, steps: list[Step]) -> float:

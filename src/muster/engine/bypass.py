@@ -395,9 +395,9 @@ class Bypass:
             gang = cluster.gangs.get(name)
             if gang is not None:
                 created, uid = gang.age
-                order = (1, *key(priority=gang.priority, created=created, uid=uid))
+                order = key(priority=gang.priority, created=created, uid=uid)
             else:
-                order = (1, *key(priority=pods[0].priority, created=pods[0].created, uid=pods[0].uid))
+                order = key(priority=pods[0].priority, created=pods[0].created, uid=pods[0].uid)
             at = min((pod.bound_at for pod in pods if pod.bound_at is not None), default=0.0)
             yield order, at, [cluster.nodes.rows[pod.node] for pod in pods]
 

@@ -227,7 +227,7 @@ class Engine:
         if unit is None:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
-            unit = Unit(pod.uid, None, pod, (1, *order), failures=failures, tried_at=self._now)
+            unit = Unit(pod.uid, None, pod, order, failures=failures, tried_at=self._now)
             self._units[pod.uid] = unit
             if self._new:
                 self._keep_again(unit, [pod])
@@ -329,12 +329,13 @@ class Engine:
                 self._status.joined_waiting(gang, pods)
 
     def _order(self, gang: GangState) -> Order:
+        """Among equals what is half bound is completed first, then, by right of return, what was lost of what runs."""
         created, uid = gang.age
-        if gang.below_minimum:
-            # right of return: among equals, what was lost of a gang that runs goes ahead of what never ran
+        if gang.partial:
+            created -= 2 * _ALWAYS
+        elif gang.below_minimum:
             created -= _ALWAYS
-        key = self._profile.order.key(priority=gang.priority, created=created, uid=uid)
-        return (0 if gang.partial else 1, *key)
+        return self._profile.order.key(priority=gang.priority, created=created, uid=uid)
 
     # --- moving units ---
 

@@ -11,8 +11,8 @@ import msgspec
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 
-Order = tuple[int, int, float, str]
-"""Half-bound gangs first, then what the profile's QueueOrder says."""
+Order = tuple[int, float, str]
+"""What the profile's QueueOrder says."""
 
 
 class Where(IntEnum):

@@ -167,8 +167,10 @@ class Invariants:
         scene = self._scene()
         evicted = evicted_by(decisions)
         stood = {d.unit for d in decisions if isinstance(d, Evict) and self._stands(d.unit, scene)}
+        bound: set[str] = set()
         for decision in decisions:
             if isinstance(decision, Bind):
+                bound |= {placement.uid for placement in decision.pods}
                 self._check_bind(decision, scene)
                 stood = {unit for unit in stood if unit != decision.unit and self._stands(unit, scene)}
             elif isinstance(decision, Release):
@@ -181,6 +183,8 @@ class Invariants:
             elif isinstance(decision, GangCondition):
                 self._check_gang_condition(decision, scene, evicted=evicted)
             elif isinstance(decision, Evict):
+                if not bound.isdisjoint(ref.uid for ref in decision.pods):
+                    raise BrokenRuleError("order", f"pods are bound, and evicted for {decision.unit} in the same turn")
                 self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
             elif isinstance(decision, Lost):
                 if decision.why in _SEEN_BY_ALL and self._all_stands(decision.unit, scene):
@@ -385,8 +389,6 @@ class Invariants:
 
     def _check_order(self, mine: Waiting, scene: Scene) -> None:
         """Nobody goes first while a better one that may be decided fits."""
-        if mine.gang is not None and mine.gang.bound and not mine.gang.started:
-            return  # half-bound gangs go first
         for unit in scene.waiting:
             if unit.order >= mine.order:
                 return

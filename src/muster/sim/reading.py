@@ -42,9 +42,10 @@ OURS = "muster"
 MEMBERS_LOST = "MembersLost"
 """What a gang says that is below its minimum and may run on; with any other reason it must start whole again."""
 
-Order = tuple[int, int, float, str]
+Order = tuple[int, float, str]
 
-# right of return: what was lost of a gang that runs goes ahead of everything of its priority
+# what is half bound goes ahead of everything of its priority, and after it, by right of return, what was lost of a gang
+# that runs
 _LONG_AGO = 4e9
 
 
@@ -231,8 +232,8 @@ class Gang:
     def order(self) -> Order:
         assert self.group is not None
         meta = self.group.metadata
-        created = seconds(meta.creation_timestamp) - (_LONG_AGO if self.below_minimum else 0)
-        return (0 if self.partial else 1, -self.priority, created, meta.uid)
+        ahead = 2 if self.partial else 1 if self.below_minimum else 0
+        return (-self.priority, seconds(meta.creation_timestamp) - ahead * _LONG_AGO, meta.uid)
 
     @property
     def partial(self) -> bool:
@@ -370,7 +371,7 @@ class Reading:
             lone = pod.spec.scheduling_group is None
             if lone and not held(pod) and self.waits(pod):
                 created, priority = seconds(pod.metadata.creation_timestamp), pod.spec.priority or 0
-                order = (1, -priority, created, pod.metadata.uid)
+                order = (-priority, created, pod.metadata.uid)
                 yield Waiting(key_of(pod), order, priority, 1, [pod], None)
         for gang in gangs.values():
             if gang.ready:

@@ -2,6 +2,7 @@
 
 from muster.cluster.gangs import GangState
 from muster.cluster.roll import Roll
+from muster.engine.engine import Engine
 from muster.engine.intake import Intake
 from muster.plugins.gang_scheduling import GangScheduling
 from tests.simulation.faults.registry import fault
@@ -44,3 +45,11 @@ def a_record_is_forgotten_when_the_pod_is_seen(patch):
         state.record = None
 
     patch(Intake, "_pod_changed", forgetful)
+
+
+@fault("order", "rejected", "priorities")
+def what_is_half_bound_goes_before_what_is_urgent(patch):
+    order = Engine._order
+    patch(
+        Engine, "_order", lambda self, gang: (-(10**9), *order(self, gang)[1:]) if gang.partial else order(self, gang)
+    )

@@ -216,7 +216,7 @@ class Passes:
                 meta, priority = gang.group.metadata, gang.priority
             else:
                 meta, priority = pods[0].metadata, pods[0].spec.priority or 0
-            order = (1, -priority, seconds(meta.creation_timestamp), meta.uid)
+            order = (-priority, seconds(meta.creation_timestamp), meta.uid)
             yield _Runner(order, min(map(_bound_at, pods)), {pod.spec.node_name for pod in pods})
 
 

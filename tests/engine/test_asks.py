@@ -128,7 +128,7 @@ def test_a_gang_waits_for_a_member_with_a_hard_ask_and_names_member_and_field():
     world = cluster(1).group("g", 2).members("g", 0, cpu=1).members("g", 1, cpu=1, volumes=CLAIM)
     decisions = settle(world)
     assert placements(decisions) == {}
-    assert reasons(decisions) == {"g": "Unsupported", "g-1": "Unsupported"}
+    assert reasons(decisions) == {"g": "Unsupported", "g-0": "PodGroupNotReady", "g-1": "Unsupported"}
     assert told(decisions)["g"] == f"1 of 2 members may not be placed yet (g-1: {WHY})"
     assert told(decisions)["g-1"] == WHY
 

@@ -202,7 +202,11 @@ def test_people_hear_of_missing_members_once_it_has_been_quiet_for_two_seconds()
     assert world.decide() == []
     assert world.members("g", 1).decide(after=1.9) == []
     assert world.decide(after=1.9) == []
-    assert told(world.decide(after=0.1)) == {"g": "2 of 3 members exist, 1 more must be created"}
+    assert told(world.decide(after=0.1)) == {
+        "g": "2 of 3 members exist, 1 more must be created",
+        "g-0": "waiting for its pod group: not all of its members exist",
+        "g-1": "waiting for its pod group: not all of its members exist",
+    }
 
 
 def test_people_hear_nothing_of_missing_members_that_came_in_time():

@@ -39,10 +39,22 @@ def test_a_group_without_priority_has_the_lowest_of_its_members():
     assert order(world) == ["p", "g"]
 
 
-def test_a_half_bound_gang_comes_before_all_others():
-    world = cluster(1, cpu=3).pod("p", cpu=1, priority=100)
+def test_a_half_bound_gang_comes_before_others_of_its_priority():
+    world = cluster(1, cpu=3).pod("p", cpu=1, created=-1.0)
     world.group("g", 2).members("g", 0, cpu=1, on="n0", bound_at=1.0).members("g", 1, cpu=1)
     assert order(world) == ["g", "p"]
+
+
+def test_a_half_bound_gang_comes_before_one_that_lost_members():
+    world = cluster(3, cpu=2).group("g", 2, created=5.0).members("g", 0, cpu=1, on="n0", bound_at=1.0)
+    world.runs("h", "n0", minimum=2, cpu=1).members("g", 1, cpu=1).members("h", 7, cpu=1)
+    assert order(world) == ["g", "h"]
+
+
+def test_what_is_more_important_comes_before_a_half_bound_gang():
+    world = cluster(1, cpu=3).pod("p", cpu=1, priority=100)
+    world.group("g", 2).members("g", 0, cpu=1, on="n0", bound_at=1.0).members("g", 1, cpu=1)
+    assert order(world) == ["p", "g"]
 
 
 def test_a_unit_whose_priority_rises_moves_ahead():

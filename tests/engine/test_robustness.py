@@ -151,7 +151,7 @@ def test_members_of_a_group_that_does_not_exist_are_told_so_once():
     world = cluster(1).members("typo", 0, 1, cpu=1)
     world.decide()
     told = [d for after in (3.0, 300.0) for d in world.decide(after=after) if isinstance(d, Event)]
-    assert [d.note for d in told] == ['waiting for pods\'s pod group "typo" to appear in scheduling queue']
+    assert [d.note for d in told] == ["waiting for its pod group: typo does not exist"]
     assert len(told[0].pods) == 2
 
 

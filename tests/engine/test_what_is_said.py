@@ -2,10 +2,12 @@
 
 from msgspec.structs import replace
 
+from muster.api.times import stamp
+from muster.cluster.pods import Stage
 from muster.engine.changes import Failure
-from muster.engine.decisions import GangCondition, PodCondition
+from muster.engine.decisions import Event, GangCondition, PodCondition, Release
 from muster.gangs.model import Aspect
-from tests.builders import STARTED, cluster, evicted, only, placements, told
+from tests.builders import STARTED, cluster, evicted, group, only, placements, told
 
 
 def reasons(decisions):
@@ -51,9 +53,79 @@ def test_a_dialect_may_have_another_reason_for_pods_that_would_fit():
 # --- what no node can cure ------------------------------------------------------------------------
 
 
-def test_pods_of_a_gang_that_waits_for_members_say_nothing_that_asks_for_nodes():
+def test_pods_of_a_gang_that_waits_for_members_say_so_and_ask_for_no_nodes():
     world = cluster(1, cpu=4).group("g", 3).members("g", 0, 1, cpu=8)
-    assert reasons(world.decide() + world.decide(after=3.0)) == {}
+    assert reasons(world.decide()) == {}
+    assert reasons(world.decide(after=3.0)) == {"g-0": "PodGroupNotReady", "g-1": "PodGroupNotReady"}
+
+
+def test_a_member_that_joins_an_incomplete_gang_says_so_and_the_others_say_nothing_new():
+    world = cluster(1, cpu=4).group("g", 4).members("g", 0, 1)
+    world.decide()
+    world.decide(after=3.0)
+    world.members("g", 2).decide()
+    assert reasons(world.decide(after=3.0)) == {"g-2": "PodGroupNotReady"}
+
+
+def test_members_of_a_group_that_does_not_exist_have_a_condition_and_an_event():
+    world = cluster(1).members("g", 0)
+    world.decide()
+    decisions = world.decide(after=3.0)
+    assert told(decisions) == {"g-0": "waiting for its pod group: g does not exist"}
+    assert [event.note for event in only(Event, decisions)] == ["waiting for its pod group: g does not exist"]
+
+
+def test_members_without_a_place_in_a_mixed_gang_say_that_nothing_is_proven():
+    world = cluster(2, cpu=4).pod("r", cpu=2, on="n0").group("g", 3)
+    said = told(world.members("g", 0, cpu=4).members("g", 1, 2, cpu=2).decide())
+    unproven = "No place was found for it beside the other members, which is no proof that there is none."
+    assert [name for name in said if said[name].endswith(unproven)] == ["g-2"]
+
+
+def test_a_denied_bind_is_spoken_of_before_it_is_final():
+    world = cluster(1).gang("g", members=2)
+    world.decide()
+    world.bound("g-0")
+    decisions = []
+    for _ in range(12):
+        if world.engine.cluster.pods["uid-g-1"].stage is Stage.BINDING:
+            world.bind_failed("g-1", Failure.DENIED)
+        decisions += world.decide(after=0.4)
+    assert told(decisions)["g"] == "team/g-1 is not bound yet: denied"
+    assert told(decisions)["g-1"] == "binding to n0 was refused: denied"
+
+
+def test_a_bind_without_an_answer_is_spoken_of_after_some_tries():
+    world = cluster(1).pod("p")
+    world.decide()
+    decisions = []
+    for _ in range(7):
+        world.bind_failed("p", Failure.TRANSIENT)
+        decisions += world.decide()
+        decisions += world.decide(after=5.0)
+    assert told(decisions)["p"] == "binding to n0 was refused: transient"
+
+
+def test_pods_that_are_half_bound_when_their_group_goes_are_told_and_stay():
+    world = cluster(2, cpu=1).group("g", 2, timeout=10).members("g", 0, cpu=1, on="n0", bound_at=0.0)
+    world.decide()
+    world.group_gone("g").decide()
+    decisions = world.decide(after=3.0) + world.decide(after=1000.0)
+    (event,) = only(Event, decisions)
+    assert [ref.pod for ref in event.pods] == ["team/g-0"]
+    assert event.note == (
+        "pod group g does not exist: 1 pod is bound below the minimum, and will be neither completed nor released"
+    )
+    assert only(Release, decisions) == []
+
+
+def test_a_group_that_is_being_deleted_still_declares_its_gang():
+    found = group("g", 2, timeout=10)
+    deleted = replace(found, metadata=replace(found.metadata, deletion_timestamp=stamp(1.0)))
+    world = cluster(2, cpu=1).group("g", 2, timeout=10).members("g", 0, cpu=1, on="n0", bound_at=0.0)
+    world.decide()
+    world.see(deleted).decide()
+    assert [ref.pod for release in only(Release, world.decide(after=11.0)) for ref in release.pods] == ["team/g-0"]
 
 
 def test_pods_take_back_that_they_ask_for_nodes_when_their_gang_waits_for_members():
@@ -62,7 +134,7 @@ def test_pods_take_back_that_they_ask_for_nodes_when_their_gang_waits_for_member
     world.pod_gone("g-2").decide()
     decisions = world.decide(after=3.0)
     assert reasons(decisions) == dict.fromkeys(["g-0", "g-1"], "PodGroupNotReady")
-    assert told(decisions)["g-0"] == "waiting for its pod group: 2 of 3 members exist, 1 more must be created"
+    assert told(decisions)["g-0"] == "waiting for its pod group: not all of its members exist"
 
 
 def test_pods_take_back_that_they_ask_for_nodes_when_a_member_is_gated():

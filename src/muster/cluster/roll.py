@@ -278,6 +278,15 @@ class Roll:
         """What members of the subset that run were bound for, each once."""
         return self._counts.get(subset, _NOBODY).running.keys()
 
+    def left_in_part(self) -> list[PodState]:
+        """Members that run, if they are fewer than they were bound for; for a gang whose object is gone."""
+        left: list[PodState] = []
+        for subset, counts in self._counts.items():
+            promised = max((record.minimum for record in counts.running if record is not None), default=0)
+            if self.of(subset).bound < promised:
+                left += [pod for pod in self.members.values() if pod.subset == subset and _runs(pod) and pod.record]
+        return left
+
     def has_part(self) -> bool:
         """Whether a member runs that was bound for the present object."""
         declared = self.declared

@@ -36,6 +36,8 @@ _STARTING_SECONDS = 30.0
 _QUIET_SECONDS = 2.0
 
 _RETRIES = 10
+# these take a second or two, and nobody need be told
+_QUIET_RETRIES = 4
 _FIRST_RETRY_SECONDS = 0.1
 _LAST_RETRY_SECONDS = 5.0
 DENIED_SECONDS = 5.0
@@ -47,7 +49,10 @@ _LAST_DENIAL_SECONDS = 2.0
 class Binding:
     """Handles what became of binds."""
 
-    def __init__(self, intake: Intake, *, timers: Timers, status: Status, decisions: list[Decision]) -> None:
+    def __init__(
+        self, cluster: Cluster, intake: Intake, *, timers: Timers, status: Status, decisions: list[Decision]
+    ) -> None:
+        self._cluster = cluster
         self._intake = intake
         self._timers = timers
         self._status = status
@@ -71,8 +76,12 @@ class Binding:
         if change.failure is Failure.TRANSIENT and pod.retries <= _RETRIES:
             delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._retry_in(delay, pod, now)
+            if pod.retries > _QUIET_RETRIES:
+                self._status.binds_refused(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
+            if pod.denied_at is not None and now - pod.denied_at >= _QUIET_SECONDS:
+                self._status.binds_refused(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         self._intake.move(pod, Stage.PENDING)
         return True
@@ -98,14 +107,17 @@ class Binding:
         pod.retries_later = True
         self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
 
-    def retry(self, pod: PodState, cluster: Cluster) -> None:
+    def _gang_of(self, pod: PodState) -> GangState | None:
+        return self._cluster.gangs.get(pod.gang) if pod.gang else None
+
+    def retry(self, pod: PodState) -> None:
         """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
         pod.answered = pod.retries_later = False
         if pod.leaving:
             # the failed bind may have landed after all: its room stays taken until the pod is gone
             return
-        gang = cluster.gangs.get(pod.gang) if pod.gang else None
-        if not _still_fits(pod, cluster) or (gang is not None and _fell_apart(gang)):
+        gang = self._gang_of(pod)
+        if not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
             again = Placement(pod.uid, pod.key, pod.node, pod.record or LONE)

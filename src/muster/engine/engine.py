@@ -70,7 +70,9 @@ class Engine:
             decisions=self._decisions,
         )
         self._line.ask_about_holds(self._decider.held_for_others, self._decider.bypass.is_held)
-        self._binding = Binding(self._intake, timers=self._timers, status=self._status, decisions=self._decisions)
+        self._binding = Binding(
+            self.cluster, self._intake, timers=self._timers, status=self._status, decisions=self._decisions
+        )
         self._now = 0.0
         self._unbooked = 0
         self._settled = True
@@ -203,7 +205,7 @@ class Engine:
             unit = self._units.get(key)
             # tried again at once for the first time, however many of a unit's binds were refused
             failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
-            self._status.binds_refused(refused, waits=failures > 1)
+            self._status.binds_refused(unit.gang if unit else None, refused, waits=failures > 1)
             # a node that is gone says nothing about the unit
             by_somebody = [pod for pod, node in refused if node in self.cluster.nodes.rows]
             if unit is None:
@@ -318,13 +320,15 @@ class Engine:
         for pod in members:
             unit = self._units.get(pod.gang or "")
             news = pod.said is None or (pod.nominated and not pod.kept)
-            if unit is not None and unit.where is Where.WAITING and pod.candidate and news:
+            if unit is not None and unit.where in (Where.WAITING, Where.BACKOFF) and pod.candidate and news:
                 by_gang.setdefault(unit.key, []).append(pod)
         for key, pods in by_gang.items():
-            gang = self.cluster.gangs[key]
-            if gang.has_started or gang.said is None:
+            gang, unit = self.cluster.gangs[key], self._units[key]
+            if unit.where is Where.BACKOFF:
+                self._status.joined_in_backoff(pods, unit.bind_error)
+            elif gang.has_started or gang.said is None:
                 # what the group says, if anything, is no reason for them: they get one of their own
-                self._line.enqueue(self._units[key])
+                self._line.enqueue(unit)
             else:
                 self._status.joined_waiting(gang, pods)
 
@@ -395,7 +399,7 @@ class Engine:
                 and pod.retries_later
                 and pod.bind_failures == timer.ticket
             ):
-                self._binding.retry(pod, self.cluster)
+                self._binding.retry(pod)
         elif timer.purpose == DEADLINE:
             self._deadline(timer.key)
         elif timer.purpose == DENIAL:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState, Stage
-from muster.engine.decisions import Decision, Event, Evict, Loss, Lost, PodRef
+from muster.engine.decisions import Bind, Decision, Event, Evict, Loss, Lost, PodRef
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
 from muster.engine.planning import Plan
@@ -43,7 +43,8 @@ class Eviction:
                 self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         pods = sorted(plan.pods, key=lambda pod: pod.key)
         for pod in pods:
-            if pod.stage is Stage.BINDING and (pod.answered or (pod.stranded and pod.retries_later)):
+            not_sent = pod.stage is Stage.BINDING and self._take_back(pod)
+            if pod.stage is Stage.BINDING and (pod.answered or not_sent or (pod.stranded and pod.retries_later)):
                 # not bound, or to no node: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
@@ -57,6 +58,17 @@ class Eviction:
             if not fence.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room
                 self._cluster.stirred[unit.key] = None
+
+    def _take_back(self, pod: PodState) -> bool:
+        """Whether a bind of the pod that was decided in this turn, and is surely the only one, need not be sent."""
+        if pod.unanswered_by:
+            return False
+        for number, decision in enumerate(self._decisions):
+            if isinstance(decision, Bind) and any(placement.uid == pod.uid for placement in decision.pods):
+                left = tuple(placement for placement in decision.pods if placement.uid != pod.uid)
+                self._decisions[number : number + 1] = [Bind(decision.unit, left)] if left else []
+                return True
+        return False
 
     def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
         kind = "pod" if unit.pod else "podgroup"

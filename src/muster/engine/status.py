@@ -12,8 +12,13 @@ from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
 from muster.engine.intake import MEMBERS_LOST, UNSUPPORTED
 from muster.engine.verdicts import (
+    MEMBERS_HELD,
+    MEMBERS_MISSING,
+    UNPROVEN,
+    Outcome,
     Verdict,
     fit_error,
+    left_bound,
     left_of,
     members_held,
     members_missing,
@@ -63,14 +68,21 @@ class Status:
         for (reason, message), held in alike.items():
             self.pods_wait(held.values(), message, reason=reason)
 
-    def binds_refused(self, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
-        """Pods that may not be where they were to go; a unit that `waits` before it tries again says so."""
+    def binds_refused(self, gang: GangState | None, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
+        """Pods that may not be where they were to go; a unit that `waits` before it tries again says so.
+
+        A group says it of one member, whichever was the first.
+        """
         for pod, node in refused:
             message = f"binding to {node} was refused: {pod.bind_error}"
             if waits:
                 self.pods_wait([pod], message, reason=SCHEDULER_ERROR)
             else:
                 self._warn(message, action="Binding", pods=[pod])
+        said = None if gang is None else gang.below_said if gang.fallen else gang.said
+        if waits and gang is not None and not gang.started and (said is None or said[1] != SCHEDULER_ERROR):
+            first = min((pod for pod, _ in refused), key=lambda pod: pod.key)
+            self.gang_says(gang, SCHEDULER_ERROR, f"{first.key} is not bound yet: {first.bind_error}")
 
     def unreadable(self, changes: Iterable[tuple[Change, str]]) -> None:
         """Objects that cannot be read; what was known of them before stands."""
@@ -163,13 +175,14 @@ class Status:
             pod_class: fit_error(verdict.nodes, need.refusals)
             for pod_class, need in zip(trial.wants(), verdict.needs, strict=True)
         }
+        unproven = UNPROVEN if verdict.outcome is Outcome.NOT_FOUND else ""
         reason = gang.declared.fitting_reason if gang.declared else UNSCHEDULABLE
         for batch in trial.batches:
             # room is kept for those that must have it: beside them others may fit that need not
             fitting = batch.placed + [pod for pod in batch.unplaced if pod.kept]
             others = [pod for pod in batch.unplaced if not pod.kept]
             self.pods_wait(fitting, f"pod group is unschedulable, {message}", reason=reason)
-            self.pods_wait(others, refusals[batch.pod_class])
+            self.pods_wait(others, refusals[batch.pod_class] + unproven)
 
     def failed(self, gang: GangState | None, pods: list[PodState], message: str) -> None:
         """The scheduler itself failed with a unit."""
@@ -186,44 +199,51 @@ class Status:
         if said is not None:
             self.pods_wait(pods, f"pod group is unschedulable, {said[2]}")
 
+    def joined_in_backoff(self, pods: list[PodState], error: str) -> None:
+        """Pods that joined a gang that is tried again only when its backoff is over."""
+        why = f"a bind was refused ({error}) and " if error else ""
+        pods = [pod for pod in pods if pod.held is None]
+        self.pods_wait(pods, f"waiting for its pod group: {why}it is tried again later", reason=NOT_READY)
+
     def gang_held(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
         """Why a gang is not even tried; `why` is what its rule says, `unhonoured` what its object asks for in vain."""
         if gang.declared is None:
-            self._undeclared(gang, why or "")
+            self._undeclared(gang)
         elif unhonoured:
             asked = unsupported(unhonoured)
             self.gang_says(gang, UNSUPPORTED, asked)
-            pods = sorted((pod for pod in gang.candidates.values() if pod.held is None), key=lambda pod: pod.key)
-            self.pods_wait(pods, f"waiting for its pod group: {asked}", reason=NOT_READY)
+            self._not_ready(gang, asked)
         elif gang.missing:
             missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet
             said = gang.below_said if gang.fallen else gang.said
             if said is None or said[1] not in _UNDONE:
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
-            self._not_ready(gang, missing)
+            self._not_ready(gang, MEMBERS_MISSING)
         elif gang.gated:
             first = min((pod for pod in gang.candidates.values() if pod.held), key=lambda pod: pod.key)
-            held = members_held(gang.gated, gang.present, _why_held(first))
-            self.gang_says(gang, first.held_as or GATED, held)
-            self._not_ready(gang, held)
+            why = _why_held(first)
+            self.gang_says(gang, first.held_as or GATED, members_held(gang.gated, gang.present, why))
+            self._not_ready(gang, f"{MEMBERS_HELD} ({why})")
         elif why is not None:
             self.gang_says(gang, UNSCHEDULABLE, why)
             self._not_ready(gang, why)
 
     def _not_ready(self, gang: GangState, why: str) -> None:
-        """No node would help: pods that asked for one take that back."""
-        asking = [pod for pod in gang.candidates.values() if pod.said is not None and pod.said[0] == UNSCHEDULABLE]
-        asking.sort(key=lambda pod: pod.key)
-        self.pods_wait(asking, f"waiting for its pod group: {why}", reason=NOT_READY)
+        """No node would help, and the pods say so; `why` has no counts, which every arrival would change."""
+        # those that are held themselves say why
+        pods = sorted((pod for pod in gang.candidates.values() if pod.held is None), key=lambda pod: pod.key)
+        self.pods_wait(pods, f"waiting for its pod group: {why}", reason=NOT_READY)
 
-    def _undeclared(self, gang: GangState, why: str) -> None:
-        """No object to write on, and no node could help: an event on the pods says it, once."""
+    def _undeclared(self, gang: GangState) -> None:
+        """There is no object to write on: the pods say it, and those left bound below their minimum are told."""
+        why = f"{gang.key.partition('/')[2]} does not exist"
+        self._not_ready(gang, why)
         if gang.said != (False, "", why):
             gang.said = (False, "", why)
-            pods = sorted(gang.candidates.values(), key=lambda pod: pod.key)
-            self._warn(why, action="Scheduling", pods=pods)
-        self._not_ready(gang, why)
+            if left := gang.left_in_part():
+                left.sort(key=lambda pod: pod.key)
+                self._warn(left_bound(why, len(left)), action="Binding", pods=left)
 
 
 def _why_held(pod: PodState) -> str:

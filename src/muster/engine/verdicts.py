@@ -148,6 +148,17 @@ def members_missing(there: int, missing: int, strangers: int = 0) -> str:
     )
 
 
+MEMBERS_MISSING = "not all of its members exist"
+MEMBERS_HELD = "members may not be placed yet"
+UNPROVEN = " No place was found for it beside the other members, which is no proof that there is none."
+
+
+def left_bound(why: str, bound: int) -> str:
+    """What becomes of pods that are bound below their minimum when their group is gone."""
+    they = "pod is" if bound == 1 else "pods are"
+    return f"pod group {why}: {bound} {they} bound below the minimum, and will be neither completed nor released"
+
+
 def members_held(held: int, there: int, why: str) -> str:
     """Why a gang is not even tried: some of its pods may not be decided yet."""
     return f"{held} of {there} members may not be placed yet ({why})"

@@ -61,6 +61,9 @@ _WAITED_SECONDS = 5.0
 # a denial is final after 5 s; the try that is under way then may take long
 _DENIED_SECONDS = 16.0
 
+# what a group says when members are denied for good, not only so far
+_GIVEN_UP = " may not be bound: "
+
 _SEEN_BY_ALL = (Loss.NODE, Loss.FOREIGN, Loss.VICTIMS)
 Gangs = dict[str, Gang]
 
@@ -139,6 +142,7 @@ class Invariants:
         self._binds.told(change)
         self._life.told(change)
         self._starts.told(change)
+        self._words.told(change)
         self._evictions.told(change)
         self._passes.untidy |= isinstance(change, BindFailed)
         if isinstance(change, NodeSeen):
@@ -150,6 +154,7 @@ class Invariants:
         self._binds.restarted()
         self._life.restarted()
         self._starts.restarted()
+        self._words.restarted()
         self._fences.restarted()
         self._evictions.restarted()
         self._passes.restarted(self._reading.gangs())
@@ -170,7 +175,8 @@ class Invariants:
         bound: set[str] = set()
         for decision in decisions:
             if isinstance(decision, Bind):
-                bound |= {placement.uid for placement in decision.pods}
+                # one whose answer got lost may be bound already: it is asked for once more whoever is evicted
+                bound |= {placement.uid for placement in decision.pods} - self._binds.held.keys()
                 self._check_bind(decision, scene)
                 stood = {unit for unit in stood if unit != decision.unit and self._stands(unit, scene)}
             elif isinstance(decision, Release):
@@ -202,6 +208,7 @@ class Invariants:
         self._passes.review(scene)
         self._evictions.review(self._candidates(scene), scene.gangs)
         self._check_room(scene)
+        self._words.review(scene.gangs)
         for gang in scene.gangs.values():
             if self._undone_without_a_word(gang):
                 self._binds.undone(gang)
@@ -469,7 +476,7 @@ class Invariants:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
         reached = gang.group.metadata.uid in self._started or gang.once_started or gang.bound >= gang.minimum
         self._words.check_gang(decision, gang, scene, reached=reached)
-        if decision.reason == ERROR:
+        if decision.reason == ERROR and _GIVEN_UP in decision.message:
             self._binds.undone(gang)
         if decision.aspect is Aspect.BELOW_MINIMUM:
             self._life.check_condition(decision, gang, evicted=evicted)
@@ -489,7 +496,7 @@ class Invariants:
 
     def _undone_without_a_word(self, gang: Gang) -> bool:
         """Denied for good once more: nothing of it is to be released, and what there is to say it says already."""
-        told = any(said is not None and said.reason == ERROR for said in (gang.said, gang.below))
+        told = any(said is not None and _GIVEN_UP in said.message for said in (gang.said, gang.below))
         if not told or gang.started or (gang.running and not gang.holds_partial):
             return False
         return self._binds.denied_for_good(gang) and not self._binds.unanswered(gang)

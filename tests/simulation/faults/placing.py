@@ -126,7 +126,7 @@ def a_bind_in_flight_is_forgotten_when_the_pod_is_seen(patch):
 
 @fault("no pod lost", "transient", "node loss")
 def a_bind_is_tried_again_on_a_node_that_is_gone(patch):
-    def retry(self, pod, cluster):
+    def retry(self, pod):
         if not pod.leaving:
             self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
 

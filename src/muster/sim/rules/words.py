@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from muster.api.wire import Pod, condition
+from muster.engine.changes import BindFailed, Change, GroupGone, GroupSeen, PodGone, PodSeen
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
-from muster.sim.plain import asks_in_vain, group_asks_in_vain, key_of
+from muster.sim.plain import asks_in_vain, group_asks_in_vain, key_of, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Scene
@@ -29,10 +30,44 @@ _TEXTS = {
 }
 
 
+# so long after the last change somebody must say why a pod waits
+_TELLING_SECONDS = 5.0
+
+
 class Words:
     def __init__(self, world: World, reading: Reading) -> None:
         self._world = world
         self._reading = reading
+        self._changed: dict[str, float] = {}
+        """By unit: when anything of it last changed."""
+
+    def told(self, change: Change) -> None:
+        match change:
+            case PodSeen(pod):
+                self._changed[unit_of(pod)] = self._world.now
+            case GroupSeen(group):
+                self._changed[f"{group.metadata.namespace}/{group.metadata.name}"] = self._world.now
+            case GroupGone(key):
+                self._changed[key] = self._world.now
+            case BindFailed(uid):
+                if uid in self._world.pods:
+                    self._changed[unit_of(self._world.pods[uid])] = self._world.now
+            case PodGone():
+                # whose it was nobody knows any more: a gang that lost a member says something new
+                self._changed.update(dict.fromkeys(self._changed, self._world.now))
+
+    def restarted(self) -> None:
+        self._changed.clear()
+
+    def review(self, gangs: dict[str, Gang]) -> None:
+        """Every pod that waits says why before long."""
+        for pod in self._world.pods.values():
+            if not self._reading.waits(pod) or condition(pod.status.conditions, "PodScheduled") is not None:
+                continue
+            gang = gangs.get(unit_of(pod))
+            silent = self._world.now - self._changed.setdefault(unit_of(pod), self._world.now)
+            if silent > _TELLING_SECONDS and (gang is None or not gang.foreign):
+                raise BrokenRuleError("told", f"{key_of(pod)} has waited {silent:g} s and nobody says why")
 
     def check_pods(self, decision: PodCondition, scene: Scene) -> None:
         text = _TEXTS.get(decision.reason)

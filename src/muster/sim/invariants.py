@@ -109,7 +109,7 @@ class Invariants:
         self._patience = preemption.patience_seconds
         self._binds = OpenBinds(world, scheduler=scheduler)
         self._life = Life(world)
-        self._starts = Starts(world)
+        self._starts = Starts(world, scheduler=scheduler)
         self._reading = Reading(
             world,
             scheduler=scheduler,

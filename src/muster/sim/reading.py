@@ -55,8 +55,9 @@ class Gang:
     Members count nowhere that are being deleted, failed, on a node that is not there, or wait for another scheduler.
     """
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, *, scheduler: str = OURS) -> None:
         self.key = key
+        self.scheduler = scheduler
         self.group: PodGroup | None = None
         self.fell = False
         """It was seen with nothing left of it after its start, and not whole since."""
@@ -90,16 +91,20 @@ class Gang:
     def basic(self) -> bool:
         return self.group is not None and self.group.spec.scheduling_policy.gang is None
 
+    def _record(self, pod: Pod) -> BoundFor | None:
+        """What it was bound for, if this scheduler bound it."""
+        return bound_for(pod) if pod.spec.scheduler_name == self.scheduler else None
+
     @property
     def run(self) -> int:
         """The last run that anybody is left of."""
-        records = [*map(_record, (*self.running, *self.done)), *self.in_flight]
-        return max((record.run for record in records), default=0)
+        records = [*map(self._record, (*self.running, *self.done)), *self.in_flight]
+        return max((record.run for record in records if record is not None), default=0)
 
     @property
     def succeeded(self) -> int:
         """Members that succeeded and count, since their run goes on."""
-        last = [pod for pod in self.done if _record(pod).run == self.run]
+        last = [pod for pod in self.done if (self._record(pod) or LONE).run == self.run]
         if self.running or self.binding or not (self.candidates or self.doubtful):
             return len(last)
         makers = {_maker(pod) for pod in self.candidates}
@@ -120,7 +125,7 @@ class Gang:
     def own(self) -> list[Pod]:
         """Those that run and were bound for the present object."""
         uid = "" if self.group is None else self.group.metadata.uid
-        return [pod for pod in self.running if (record := bound_for(pod)) is not None and record.uid == uid]
+        return [pod for pod in self.running if (record := self._record(pod)) is not None and record.uid == uid]
 
     @property
     def bound_times(self) -> list[float]:
@@ -137,7 +142,7 @@ class Gang:
         """Whether enough were bound for the present object under some minimum."""
         if self.group is None:
             return False
-        records = [bound_for(pod) for pod in (*self.running, *self.done)]
+        records = [self._record(pod) for pod in (*self.running, *self.done)]
         mine = [record.minimum for record in records if record and record.uid == self.group.metadata.uid]
         return any(sum(other <= minimum for other in mine) >= minimum for minimum in mine)
 
@@ -145,7 +150,7 @@ class Gang:
     def floor(self) -> int:
         """So many it must have to be whole once it has started."""
         told = self.minimum if self.says_started or self.says_below else self.bound
-        records = [bound_for(pod) for pod in self.running]
+        records = [self._record(pod) for pod in self.running]
         promised = [told if record is None else record.minimum for record in records]
         return min(self.minimum, max(promised, default=self.minimum))
 
@@ -330,14 +335,14 @@ class Reading:
     def gangs(self) -> dict[str, Gang]:
         gangs: dict[str, Gang] = {}
         for key, group in self._world.groups.items():
-            gang = gangs[key] = Gang(key)
+            gang = gangs[key] = Gang(key, scheduler=self.scheduler)
             gang.group = group
             gang.fell = group.metadata.uid in self._fallen
             gang.began = self._began
         for pod in self._world.pods.values():
             if pod.spec.scheduling_group is not None:
                 key = unit_of(pod)
-                self._count(pod, gangs.get(key) or gangs.setdefault(key, Gang(key)))
+                self._count(pod, gangs.get(key) or gangs.setdefault(key, Gang(key, scheduler=self.scheduler)))
         for gang in gangs.values():
             names = {pod.spec.scheduler_name for pod in gang.members}
             gang.foreign = bool(names) and self.scheduler not in names
@@ -434,10 +439,6 @@ class Reading:
         if found is None or found[0] is not node:
             found = self._facts[node.metadata.name] = (node, room_of(node), {})
         return found
-
-
-def _record(pod: Pod) -> BoundFor:
-    return bound_for(pod) or LONE
 
 
 def _maker(pod: Pod) -> str:

@@ -14,8 +14,9 @@ from muster.sim.world import World
 class Starts:
     """Follows one scheduler's view of groups and bound pods."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, scheduler: str) -> None:
         self._world = world
+        self._scheduler = scheduler
         self.began: set[str] = set()
         """UIDs of groups that had their minimum bound once, as the scheduler has seen."""
         self._groups: dict[str, PodGroup] = {}
@@ -69,7 +70,7 @@ class Starts:
         group = self._groups.get(key)
         if group is None:
             return
-        gang = Gang(key)
+        gang = Gang(key, scheduler=self._scheduler)
         gang.group = group
         for pod in self._bound.get(key, {}).values():
             if pod.status.phase in ENDED:

@@ -27,7 +27,8 @@ class SubsetCount:
 class GangState:
     """Members are counted when they come and uncounted before they change; nothing is ever recounted.
 
-    `members` has every pod that names the gang, `candidates` those that may be placed (gated ones too).
+    `members` has every pod that names the gang, `candidates` those that may be placed (gated ones too).  `version`
+    changes whenever one of them does.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class GangState:
         "said",
         "started_at",
         "strangers",
+        "version",
         "waited",
     )
 
@@ -69,7 +71,7 @@ class GangState:
         self.candidates: dict[str, PodState] = {}
         self.classes: Counter[PodClass] = Counter()
         """How many ungated candidates there are of each class."""
-        self.gated = 0
+        self.gated = self.version = 0
         self.ours = 0
         """Members, in any stage, that name this scheduler."""
         self.foreign = False
@@ -154,6 +156,7 @@ class GangState:
             del self.classes[pod.pod_class]
 
     def _count(self, pod: PodState, by: int) -> None:
+        self.version += 1
         if pod.stage is Stage.PENDING and not pod.ours:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by

@@ -151,7 +151,7 @@ class Client:
     async def open_ahead(self, count: int) -> None:
         """Opens connections for so many requests at once, before there are any; what the server says does not matter.
 
-        A handshake costs both sides as much as several requests: 60 of them delayed the first gang of 1,000 by a tenth.
+        64 handshakes take this side 0.1 s of CPU, of the 0.5 s that the binds of a gang of 1,000 take it.
         """
 
         async def ask() -> None:

@@ -57,10 +57,18 @@ def gang_preemption() -> None:
 def pod_preemption() -> None:
     title("lone pods of higher priority, 3 cpu each: 5,000 nodes of 4 cpu, 20,000 pods of 0.9 cpu")
     for count in (1, 500):
-        high = [
-            pod(f"high-{index}", cpu_milli=3_000, memory_gib=0.5, index=index, priority=_HIGH) for index in range(count)
-        ]
-        _compare(f"{count:,} at once", lambda: lone_pods_everywhere(5_000, each=4), high)
+        _compare(f"{count:,} at once", lambda: lone_pods_everywhere(5_000, each=4), _lone(count, cpu_milli=3_000))
+    title("lone pods of higher priority, 8 cpu each: 2,000 full nodes, 700 gangs, half of which go whole")
+    _compare("200 at once", lambda: gangs_everywhere(2_000, gangs=700), _lone(200, cpu_milli=8_000))
+    _compare(
+        f"200 at once, {BUDGETS} budgets",
+        lambda: gangs_everywhere(2_000, gangs=700, budgets=True),
+        _lone(200, cpu_milli=8_000),
+    )
+
+
+def _lone(count: int, *, cpu_milli: int) -> list[Change]:
+    return [pod(f"high-{i}", cpu_milli=cpu_milli, memory_gib=0.5, index=i, priority=_HIGH) for i in range(count)]
 
 
 def _gang(name: str, *shapes: tuple[int, int]) -> list[Change]:

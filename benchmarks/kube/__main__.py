@@ -22,7 +22,8 @@ from muster.kube.connection import load
 SHAPES = (Shape(50, 20), Shape(10, 100), Shape(1, 1000), Shape(1, 2000), Shape(1, 4000))
 WARM_UP = Shape(1, 20)
 CONTESTANTS: dict[str, Callable[[], Contestant]] = {"loop": Loop, "muster": Muster, "kube-scheduler": KubeScheduler}
-COURSES = ("starting", "preemption")
+COURSES = ("starting", "cold", "preemption")
+COLD = Shape(1, 1000)
 
 
 def main() -> None:
@@ -38,6 +39,11 @@ def main() -> None:
         with ControlPlane(gates=["GenericWorkload"], fairness=options.fairness) as plane:
             nodes = make_nodes(plane, options.nodes, cpu="32", memory="128Gi")
             asyncio.run(_starting(plane, nodes, options))
+    if "cold" in options.courses:
+        print(f"\n{options.nodes} nodes of 32 cpu, pods of 100m cpu; the first gang after a start, and the next")
+        with ControlPlane(gates=["GenericWorkload"], fairness=options.fairness) as plane:
+            nodes = make_nodes(plane, options.nodes, cpu="32", memory="128Gi")
+            asyncio.run(_cold(plane, nodes, options))
     if "preemption" in options.courses:
         print(f"\n{preemption.NODES} nodes of 4 cpu; who is evicted is gone {_after(options.stop_seconds)}")
         with ControlPlane(gates=["GenericWorkload"], fairness=options.fairness) as plane:
@@ -90,6 +96,25 @@ async def _starting(plane: ControlPlane, nodes: list[str], options: argparse.Nam
         watching.cancel()
 
 
+async def _cold(plane: ControlPlane, nodes: list[str], options: argparse.Namespace) -> None:
+    """Two gangs each, without a warm-up."""
+    async with _client(plane) as client:
+        cluster = Cluster(client)
+        course = Course(cluster, nodes)
+        watching = asyncio.create_task(cluster.watch())
+        cold: dict[str, list[Run]] = {}
+        warm: dict[str, list[Run]] = {}
+        for contestant in _in_turns(_contestants(options), options.rounds or 5, str(COLD)):
+            async with contestant.alive(plane):
+                for runs in (cold, warm):
+                    runs.setdefault(contestant.name, []).append(await course.run(contestant, COLD))
+        # against a loop that has all its connections
+        bare = median(warm.get("bare loop", []), "from_last")
+        _print(COLD, cold, when=", cold", bare=bare)
+        _print(COLD, warm, when=", warm", bare=bare)
+        watching.cancel()
+
+
 async def _preemption(plane: ControlPlane, nodes: list[str], options: argparse.Namespace) -> None:
     async with _client(plane) as client:
         cluster = Cluster(client, stop_seconds=options.stop_seconds or None)
@@ -118,9 +143,10 @@ def _in_turns(contestants: Sequence[Contestant], rounds: int, shape: str) -> Ite
                 print(f"  {shape}: round {number + 1} of {rounds}, {contestant.name}", file=sys.stderr)
 
 
-def _print(shape: Shape, runs: dict[str, list[Run]]) -> None:
+def _print(shape: Shape, runs: dict[str, list[Run]], *, when: str = "", bare: float | None = None) -> None:
     columns = ("last created → last bind", "first created → last bind", "first bind", "calls/pod", "cpu s", "peak MB")
-    bare = median(runs.get("bare loop", []), "from_last")
+    if bare is None:
+        bare = median(runs.get("bare loop", []), "from_last")
     lines = {
         name: [
             against(median(measured, "from_last"), bare),
@@ -132,7 +158,7 @@ def _print(shape: Shape, runs: dict[str, list[Run]]) -> None:
         ]
         for name, measured in runs.items()
     }
-    print_table(f"{shape} pods", columns, lines)
+    print_table(f"{shape} pods{when}", columns, lines)
 
 
 if __name__ == "__main__":

@@ -413,3 +413,29 @@ def server_tls(authority, folder):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
     return context
+
+
+# connections
+
+
+async def test_connections_are_opened_before_they_are_needed(api):
+    gates = [Held(Reply({})) for _ in range(5)]
+    api.on("GET", "/version", *gates, refusal(403))
+    async with client_of(api) as client:
+        opening = asyncio.create_task(client.open_ahead(6))
+        while len(api.calls) < 6:
+            await asyncio.sleep(0)
+        opened = set(client._sockets)
+        assert len(opened) == 6
+        for held in gates:
+            held.gate.set()
+        await opening
+        api.on("GET", "/x", Reply({}))
+        await asyncio.gather(*(client.request("GET", "/x") for _ in range(6)))
+        assert set(client._sockets) == opened
+
+
+async def test_a_server_that_is_gone_is_no_reason_not_to_begin(api):
+    async with client_of(api) as client:
+        api.on("GET", "/version", Cut())
+        await client.open_ahead(3)

@@ -12,8 +12,15 @@ def answers(limit, count):
         limit.kept_up(limit.now)
 
 
-def test_the_limit_grows_by_one_when_as_many_answers_came_as_there_are_places():
+def test_the_limit_grows_by_one_with_every_answer_until_the_server_pushes_back():
     limit = Limit(first=16)
+    answers(limit, 10)
+    assert limit.now == 26
+
+
+def test_after_a_push_back_the_limit_grows_by_one_when_as_many_answers_came_as_there_are_places():
+    limit = Limit(first=32)
+    limit.pushed_back(1)
     answers(limit, 15)
     assert limit.now == 16
     answers(limit, 1)

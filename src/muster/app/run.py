@@ -30,7 +30,7 @@ from muster.engine.engine import Engine
 from muster.kube.client import Client
 from muster.kube.connection import Connection, load
 from muster.kube.lease import Lease, Timing, since_boot
-from muster.kube.limits import Rate
+from muster.kube.limits import MOST, Rate
 from muster.kube.outbox import Outbox, Urgency
 
 _log = structlog.get_logger()
@@ -101,7 +101,6 @@ class Muster:
         settings = self.settings
         settings.make_profile()  # what is wrong with it is said before anything else is done
         journal = None if settings.journal is None else Journal(settings.journal, settings=to_journal(settings))
-        self._settled = _spare_the_collector
         connection = load(
             kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
             context=settings.context,
@@ -122,7 +121,13 @@ class Muster:
                 "connected", server=connection.server, kubernetes=version, source=connection.source, health_port=port
             )
             self._ask_rights = partial(check_rights, client)
+            self._settled = partial(self._make_ready, client)
             await self.schedule(client, journal)
+
+    def _make_ready(self, client: Client) -> None:
+        _spare_the_collector()
+        if self.settings.qps is None:
+            self._spawn(client.open_ahead(MOST))
 
     async def schedule(self, client: Client, journal: Journal | None = None) -> None:
         """Schedules the cluster of a client until it is stopped."""

@@ -39,6 +39,8 @@ class Cluster:
         self.lasting_version = 0
         self.stirred: dict[str, None] = {}
         """Units (gang or pod UID) for which room is kept on nodes where something changed; to be emptied."""
+        self.disturbed: set[int] = set()
+        """Rows on which pods came, went or changed; to be emptied."""
         self.budgets = Budgets()
         self.eased = False
         """Somebody has become less important; to be set back."""
@@ -67,6 +69,7 @@ class Cluster:
         if name in self.nodes.rows:
             for pod in self.on_node.get(name, {}).values():
                 self.levels.add(pod, self.nodes.rows[name], -1)
+            self.disturbed.add(self.nodes.rows[name])
             self.nodes.remove(name)
             self.version += 1
             self._stir(name)
@@ -88,6 +91,7 @@ class Cluster:
             pod.level = gang.priority
         if row is not None:
             self.levels.add(pod, row, 1)
+            self.disturbed.add(row)
         if pod.leaving:
             self.leaving[pod.uid] = pod
         if pod.lasting:
@@ -117,6 +121,7 @@ class Cluster:
         if row is not None:
             self.nodes.usage.remove(row, pod.pod_class)
             self.levels.add(pod, row, -1)
+            self.disturbed.add(row)
         pod.node, pod.stranded = "", False
 
     def relevel(self, gang: GangState) -> None:
@@ -139,6 +144,13 @@ class Cluster:
         pod.leaving = True
         if pod.takes_room:
             self.leaving[pod.uid] = pod
+        self.disturb(pod)
+
+    def disturb(self, pod: PodState) -> None:
+        """Something about the pod has changed that those on its node are told apart by."""
+        row = self.nodes.rows.get(pod.node)
+        if row is not None:
+            self.disturbed.add(row)
 
     # --- room that is kept ---
 

@@ -70,6 +70,7 @@ class Roll:
         "members",
         "ours",
         "strangers",
+        "version",
     )
 
     def __init__(self, key: str) -> None:
@@ -80,6 +81,8 @@ class Roll:
         self.classes: Counter[PodClass] = Counter()
         """How many ungated candidates there are of each class."""
         self.gated = 0
+        self.version = 0
+        """Changes whenever a member does."""
         self.ours = 0
         """Members, in any stage, that name this scheduler."""
         self.foreign = False
@@ -134,6 +137,7 @@ class Roll:
             del self.classes[pod.pod_class]
 
     def _count(self, pod: PodState, by: int) -> None:
+        self.version += 1
         if pod.stage is Stage.PENDING and not pod.ours:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by

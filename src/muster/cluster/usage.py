@@ -100,17 +100,29 @@ class Usage:
             for row in rows.tolist():
                 self.add(row, pod_class)
             return
-        distinct, copies = np.unique(rows, return_counts=True)
-        for resource, amount in pod_class.room:
-            self.free[resource, distinct] -= amount * copies
-            self.scored[resource, distinct] -= amount * copies
-        for resource, extra in zip((CPU, MEMORY), pod_class.unnamed, strict=True):
-            if extra:
-                self.scored[resource, distinct] -= extra * copies
-        self.log.mark_all(distinct.tolist())
+        self._change_copies(rows, pod_class, -1)
         for state in self.states.values():
             for row in rows.tolist():
                 state.add(row, pod_class)
+
+    def remove_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
+        """One copy of the class leaves each of `rows`, in which a row may stand several times; on trials only."""
+        assert self.is_trial, "whoever waits for room reads off `freed` where it grew"
+        self._change_copies(rows, pod_class, 1)
+        for state in self.states.values():
+            for row in rows.tolist():
+                state.remove(row, pod_class)
+
+    def _change_copies(self, rows: NDArray[np.intp], pod_class: PodClass, sign: int) -> None:
+        distinct, copies = np.unique(rows, return_counts=True)
+        copies *= sign
+        for resource, amount in pod_class.room:
+            self.free[resource, distinct] += amount * copies
+            self.scored[resource, distinct] += amount * copies
+        for resource, extra in zip((CPU, MEMORY), pod_class.unnamed, strict=True):
+            if extra:
+                self.scored[resource, distinct] += extra * copies
+        self.log.mark_all(distinct.tolist())
 
     def add_each(self, rows: list[int], takes: Ints) -> None:
         """A pod on each of these distinct rows, which takes so much of the block (rows × block).

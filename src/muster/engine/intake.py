@@ -285,6 +285,7 @@ class Intake:
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
         self._hold_or_not(state)
+        self._cluster.disturb(state)
         self._note(state, gang)
         if gang is not None:
             gang.count(state)
@@ -378,7 +379,9 @@ class Intake:
         pod.stage = stage
         if leaving:
             self._cluster.leave(pod)
-        pod.bound_at = bound_at if bound_at is not None else pod.bound_at
+        if bound_at is not None:
+            pod.bound_at = bound_at
+            self._cluster.disturb(pod)
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)

@@ -7,7 +7,8 @@ Who cannot be put back is a victim, and none of them could be spared.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -21,6 +22,7 @@ from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
 from muster.engine.cycle import GangCycle, Ground, Trial
 from muster.engine.fences import Fences, overdue
+from muster.engine.offers import Offer, Offers
 from muster.engine.queue import Unit
 from muster.engine.search import Search
 from muster.engine.sparing import Counting, Occupied, OneNode, Packing, Scale, Trying, count_copies, sparing
@@ -29,15 +31,15 @@ from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
-# upstream adds this to every priority, so that the sum of many is more than that of few
-_LIFT = 2**31
-
-
 # microseconds, for each of the steps in which a gang's victims are found
 _WORK_PER_VICTIM = 4
 # so many victims of a packed gang are looked at once more
 _FEW = 32
 _WORK_PER_NODE = 50
+_WORK_PER_OFFER = 1
+# for a lone pod, to find out what there will be on which nodes
+_NODES_PER_WORK = 10
+_LEAVING_PER_WORK = 2
 
 
 class Plan(NamedTuple):
@@ -82,6 +84,7 @@ class Planner:
         self._fences = fences
         self._searched = 0
         self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
+        self._offers = Offers(cluster, self._candidates)
 
     def plan(self, unit: Unit, *, blocked: Bools | None, now: float) -> Thinking:
         """How the unit could start if others left; None if nobody's leaving would help, or nobody may be made to.
@@ -196,63 +199,76 @@ class Planner:
             return Plan([(pod, self._cluster.nodes.names[row])], [])
         if not self._anybody_below(pod.priority):
             return None
-        best: tuple[tuple[float, ...], str] | None = None
-        chosen: list[Victim] = []
-        looked = 0
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
-        kept: dict[str, list[Victim]] = {}
+        kept: dict[int, list[Victim]] = {}
         for victim in self._fences.lower_than(pod.priority):
-            for node in dict.fromkeys(p.kept for p in victim.pods):
-                kept.setdefault(node, []).append(victim)
-        for name in self._in_turn(pod, ground):
-            found = self._on_node(pod, name, ground, kept.get(name, []))
-            yield _WORK_PER_NODE
-            if found is None:
+            for row in dict.fromkeys(row for row, _ in self._occupied(victim)):
+                kept.setdefault(row, []).append(victim)
+        shelf = None
+        if self._views.needs_resources_only(pod.pod_class):
+            shelf = self._offers.for_pod(pod, ground.usage.free)
+        best: tuple[tuple[float, ...], int, Offer] | None = None
+        work = len(self._cluster.nodes) // _NODES_PER_WORK + len(self._cluster.leaving) // _LEAVING_PER_WORK
+        looked = 0
+        for row in self._in_turn(pod, ground):
+            known = shelf.get(row) if shelf is not None and row not in kept else None
+            if known is not None:
+                offer = known.offer
+                work += _WORK_PER_OFFER * (1 + len(known.gangs))
+            else:
+                offer, others = self._on_node(pod, row, ground, kept.get(row, []))
+                if shelf is not None and row not in kept:
+                    shelf.put(row, self._cluster.nodes.names[row], offer)
+                yield work + _WORK_PER_NODE + _WORK_PER_VICTIM * others
+                work = 0
+                self._offers.take_notice()
+            if offer is None:
                 continue
-            victims, forbidden = found
-            cost = (*_cost(victims, forbidden), looked)
+            cost = (*offer.cost, looked)
             if best is None or cost < best[0]:
-                best, chosen = (cost, name), victims
+                best = cost, row, offer
             looked += 1
             if looked >= most:
                 break
-        return None if best is None else Plan([(pod, best[1])], chosen)
+        yield work
+        return None if best is None else Plan([(pod, self._cluster.nodes.names[best[1]])], best[2].victims)
 
-    def _in_turn(self, pod: PodState, ground: Ground) -> list[str]:
-        """Nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
-        copies = self._hoped_for(pod.pod_class, pod.priority, ground)
-        rows = np.flatnonzero(copies)
+    def _in_turn(self, pod: PodState, ground: Ground) -> Iterator[int]:
+        """Rows of nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
+        rows = np.flatnonzero(self._hoped_for(pod.pod_class, pod.priority, ground))
         rows = rows[np.argsort(-self._views.precedence[rows])]
-        names = [self._cluster.nodes.names[row] for row in rows.tolist()]
-        start = crc32(pod.key.encode()) % max(1, len(names))
-        return names[start:] + names[:start]
+        start = crc32(pod.key.encode()) % max(1, len(rows))
+        return chain(rows[start:].tolist(), rows[:start].tolist())
 
-    def _on_node(self, pod: PodState, node: str, ground: Ground, kept: list[Victim]) -> tuple[list[Victim], int] | None:
-        """Who must go from this node, and how many of them a budget protects; None if that would not help.
+    def _on_node(self, pod: PodState, row: int, ground: Ground, kept: list[Victim]) -> tuple[Offer | None, int]:
+        """Who must go from this node, None if that would not help; and how many pods gangs would take with them.
 
         Room there that is `kept` for less important units may be taken, too.
         """
-        row, victims = self._cluster.nodes.rows[node], kept
+        victims = kept
         if pod.preempts:
+            node = self._cluster.nodes.names[row]
             victims = kept + self._candidates.on(node, unit=pod.uid, priority=pod.priority)
+        others = sum(len(victim.pods) for victim in victims) - len(victims)
         ordered, forbidden = _at_once(self._candidates.spared_first(victims, as_upstream=True))
         occupied = [self._occupied(victim) for victim in ordered]
         if self._views.needs_resources_only(pod.pod_class):
             scale: Scale = OneNode(pod.pod_class, row, ground.usage.free, occupied)
         else:
-            others = np.ones(self._cluster.nodes.capacity, np.bool_)
-            others[row] = False
+            elsewhere = np.ones(self._cluster.nodes.capacity, np.bool_)
+            elsewhere[row] = False
 
             def fits(usage: Usage) -> bool:
-                return self._cycle.best_row(pod.pod_class, Ground(usage, others)) is not None
+                return self._cycle.best_row(pod.pod_class, Ground(usage, elsewhere)) is not None
 
             scale = Trying(fits, self._without(ground.usage, ordered), occupied, work=self._searching)
         if not scale.enough:
-            return None
+            return None, others
         for _ in sparing(scale):
             pass
         chosen = [number for number, spared in enumerate(scale.spared) if not spared]
-        return [ordered[number] for number in chosen], sum(number < forbidden for number in chosen)
+        violations = sum(number < forbidden for number in chosen)
+        return Offer.of([ordered[number] for number in chosen], violations=violations), others
 
     # --- quick answers ---
 
@@ -285,10 +301,14 @@ class Planner:
         """The room there will be without evicting anybody, with what is kept for the unit given back to it."""
         usage = self._cluster.nodes.usage.copy()
         self._fences.lift(unit, usage)
+        rows, patience = self._cluster.nodes.rows, self._settings.patience_seconds
+        gone: dict[PodClass, list[int]] = {}
         for pod in self._cluster.leaving.values():
-            row = self._cluster.nodes.rows.get(pod.node)
-            if row is not None and not overdue(pod, now, patience=self._settings.patience_seconds):
-                usage.remove(row, pod.pod_class)
+            row = rows.get(pod.node)
+            if row is not None and not overdue(pod, now, patience=patience):
+                gone.setdefault(pod.pod_class, []).append(row)
+        for pod_class, where in gone.items():
+            usage.remove_copies(np.array(where, np.intp), pod_class)
         return Ground(usage, blocked)
 
     def _without(self, usage: Usage, victims: Iterable[Victim]) -> Usage:
@@ -326,12 +346,3 @@ def _at_once(looking: Generator[int, None, _Found]) -> _Found:
         except StopIteration as done:
             found: _Found = done.value
             return found
-
-
-def _cost(victims: list[Victim], violations: int) -> tuple[float, ...]:
-    """Upstream's choice among nodes: smaller is better."""
-    pods = [pod for victim in victims for pod in victim.pods]
-    highest = max((victim.priority for victim in victims), default=-_LIFT)
-    total = sum((victim.priority + _LIFT) * len(victim.pods) for victim in victims)
-    latest = min((victim.started for victim in victims if victim.priority == highest), default=0.0)
-    return violations, highest, total, len(pods), -latest

@@ -18,6 +18,9 @@ _NOBODYS = (0, 0, 0, 0.0)
 # about 5 ms
 _PODS_AT_ONCE = 2_000
 
+Standing = tuple[int, int]
+"""What a gang is as a victim: its priority, and for one that goes whole the state of its members."""
+
 _Gangs = dict[str, tuple[int, bool] | None]
 """The priority of each gang that was met, and whether it goes whole; None if it is done with."""
 
@@ -51,6 +54,18 @@ class Candidates:
     def on(self, node: str, *, unit: str, priority: int) -> list[Victim]:
         """The same for one node; gangs that go whole take their members elsewhere with them."""
         return self._of(self._cluster.on_node.get(node, {}).values(), {unit: None}, priority)
+
+    def gangs_on(self, node: str) -> list[GangState]:
+        """Gangs that the victims on this node depend on."""
+        if not self._whole_gangs:
+            return []
+        there = self._cluster.on_node.get(node, {}).values()
+        keys = dict.fromkeys(pod.gang for pod in there if pod.gang is not None)
+        return [self._cluster.gangs[key] for key in keys]
+
+    def standing(self, gang: GangState) -> Standing:
+        """Changes whenever the gang's pods become other victims than they were; their own facts aside."""
+        return gang.priority, gang.version if self._goes_whole(gang) else -1
 
     def spared_first(
         self, victims: list[Victim], *, as_upstream: bool = False

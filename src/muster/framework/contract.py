@@ -133,7 +133,10 @@ class GangRule(ABC):
 
 
 class VictimRule(ABC):
-    """Proposes victims: who may be evicted for whom, and whom to spare first.  The engine alone evicts."""
+    """Proposes victims: who may be evicted for whom, and whom to spare first.  The engine alone evicts.
+
+    Its answers depend on what it is given alone: they are kept as long as the victim's pods and gang do not change.
+    """
 
     name: str
 

@@ -21,7 +21,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from muster.base.errors import ApiError, LeaseLost, Unreachable
+from muster.base.errors import ApiError, KubeError, LeaseLost, Unreachable
 from muster.kube.connection import Connection
 
 JSON = "application/json"
@@ -33,6 +33,8 @@ REQUEST_SECONDS = 30.0
 # an API server sends the headers of a watch as soon as it accepts it, long before there is anything to tell
 STREAM_BEGINS_SECONDS = 10.0
 _CONNECT_SECONDS = 10.0
+# API servers close what is idle for 90 s
+_KEEP_SECONDS = 60.0
 # a server that is gone without a word is noticed after about a minute, not after the system's two hours
 _KEEPALIVE = ((socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
 _KEEPALIVE_IDLE_SECONDS = 30
@@ -119,6 +121,7 @@ class Client:
         connector = aiohttp.TCPConnector(
             limit=self._connections,
             ssl=self.connection.ssl or False,
+            keepalive_timeout=_KEEP_SECONDS,
             socket_factory=self._open_socket,
         )
         return aiohttp.ClientSession(
@@ -146,6 +149,18 @@ class Client:
         asking = copy(self)
         asking._may_write = may_write
         return asking
+
+    async def open_ahead(self, count: int) -> None:
+        """Opens connections for so many requests at once, before there are any; what the server says does not matter.
+
+        64 handshakes take this side 0.1 s of CPU, of the 0.5 s that the binds of a gang of 1,000 take it.
+        """
+
+        async def ask() -> None:
+            with suppress(KubeError):
+                await self.request("GET", "/version")
+
+        await asyncio.gather(*(ask() for _ in range(count)))
 
     async def request(
         self,

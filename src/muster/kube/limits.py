@@ -9,13 +9,17 @@ MOST = 64
 class Limit:
     """How many requests may be under way at once: more while the server keeps up, half as many when it does not.
 
-    One more for every `now` answers that came while all places were taken; so it doubles in about as many round
-    trips as there are places, and a server that pushes back is relieved at once.
+    Until the server pushes back for the first time, one more for every answer that came while all places were taken:
+    the first gang would be bound before a careful search for the server's pace ended.  From then on one more for
+    every `now` such answers; so it doubles in about as many round trips as there are places, and a server that pushes
+    back is relieved at once.
     """
 
     def __init__(self, *, first: int = FIRST, most: int = MOST) -> None:
         self.now = first
         self._most = most
+        self._careful = False
+        """The server has pushed back."""
         self._answers = 0
         self._deaf = 0
         """Push-backs still to come from requests that were under way at the last halving: they are old news."""
@@ -26,7 +30,7 @@ class Limit:
         if under_way < self.now:
             return
         self._answers += 1
-        if self._answers >= self.now and self.now < self._most:
+        if self._answers >= (self.now if self._careful else 1) and self.now < self._most:
             self.now += 1
             self._answers = 0
 
@@ -35,6 +39,7 @@ class Limit:
         if self._deaf:
             self._deaf -= 1
             return
+        self._careful = True
         self.now = max(1, self.now // 2)
         self._answers = 0
         self._deaf = max(0, under_way - 1)

@@ -288,6 +288,10 @@ class World:
         return self.members(name, *range(members), **facts)
 
     def members(self, gang: str, *numbers: int, **facts: object) -> "World":
+        """Members of the priority that their group declares, if it has been seen, unless they say another."""
+        known = self.engine.cluster.gangs.get(f"{NAMESPACE}/{gang}")
+        declared = None if known is None or known.declared is None else known.declared.priority
+        facts = {"priority": declared} | facts
         return self.see(*(pod(f"{gang}-{number}", gang=gang, **facts) for number in numbers))
 
     def runs(
@@ -303,6 +307,7 @@ class World:
         created = facts.get("created", 0.0)
         needed = minimum or len(nodes)
         self.group(gang, needed, priority=priority, created=created, disruption=disruption, condition=STARTED)
+        facts = {"priority": priority} | facts
         return self.see(*(pod(f"{gang}-{number}", gang=gang, on=on, **facts) for number, on in enumerate(nodes)))
 
     def budget(self, name: str, labels: Mapping[str, str], **facts: object) -> "World":

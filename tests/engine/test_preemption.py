@@ -222,11 +222,43 @@ def test_only_lower_priorities_are_evicted(unit, priority, goes):
     assert evicted(high(world, unit, cpu=4).decide()) == goes
 
 
-def test_a_gangs_priority_counts_and_not_that_of_its_pods():
-    world = cluster(2, cpu=4).runs("precious", "n0", cpu=4, priority=9).runs("cheap", "n1", cpu=4, priority=1)
-    world.members("precious", 0, cpu=4, on="n0", priority=0).members("cheap", 0, cpu=4, on="n1", priority=9)
-    world.gang("high", members=1, cpu=4, priority=5)
-    assert evicted(world.decide()) == ["cheap-0"]
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_a_member_counts_the_higher_of_its_own_and_its_gangs_priority(unit):
+    world = cluster(3, cpu=4).group("declared", 1, priority=9, condition=STARTED).group("own", 1, condition=STARTED)
+    world.members("declared", 0, cpu=4, on="n0", priority=0).members("own", 0, cpu=4, on="n1", priority=9)
+    world.members("own", 1, cpu=9, priority=0).runs("cheap", "n2", cpu=4, priority=1)
+    assert evicted(high(world, unit, cpu=4).decide()) == ["cheap-0"]
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_a_pod_of_class_1000_in_a_group_without_class_is_not_evicted_for_class_5(unit):
+    # admission writes 0 into the group
+    world = cluster(1, cpu=4).group("g", 1, priority=0, condition=STARTED)
+    world.members("g", 0, cpu=4, on="n0", priority=1000)
+    assert evicted(high(world, unit, cpu=4).decide()) == []
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_a_gang_that_goes_whole_counts_its_highest_members_priority(unit):
+    world = cluster(2, cpu=4).group("g", 2, condition=STARTED, disruption="all")
+    world.members("g", 0, cpu=4, on="n0", priority=0).members("g", 1, cpu=4, on="n1", priority=7)
+    world.decide()
+    assert evicted(high(world, unit, cpu=4).decide()) == []
+
+
+def test_a_gang_that_goes_whole_is_evicted_at_once_when_its_highest_member_has_left():
+    world = cluster(2, cpu=4).group("g", 2, condition=STARTED, disruption="all")
+    world.members("g", 0, cpu=4, on="n0", priority=0).members("g", 1, cpu=4, on="n1", priority=7)
+    assert evicted(world.pod("high", cpu=4, selector={"zone": "a"}, priority=5).decide()) == []
+    world.node("n0", cpu=4, labels={"zone": "a"})
+    assert evicted(world.decide()) == []
+    assert evicted(world.pod_gone("g-1").decide()) == ["g-0"]
+
+
+def test_a_member_that_only_waits_makes_its_gang_no_more_precious():
+    world = cluster(1, cpu=4).group("g", 1, condition=STARTED, disruption="all")
+    world.members("g", 0, cpu=4, on="n0", priority=0).members("g", 1, cpu=9, priority=100)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-0"]
 
 
 def test_the_lowest_member_speaks_for_a_gang_that_declares_no_priority():
@@ -236,8 +268,8 @@ def test_the_lowest_member_speaks_for_a_gang_that_declares_no_priority():
 
 
 def test_a_gang_whose_group_comes_after_its_pods_is_worth_what_the_group_says():
-    world = cluster(1, cpu=4).members("low", 0, 1, cpu=2, on="n0", priority=5).group("low", 2, priority=1)
-    assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == ["low-0", "low-1"]
+    world = cluster(1, cpu=4).members("low", 0, 1, cpu=2, on="n0", priority=1).group("low", 2, priority=5)
+    assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == []
 
 
 def test_a_gang_whose_node_comes_after_its_pods_is_worth_what_they_say():
@@ -246,27 +278,29 @@ def test_a_gang_whose_node_comes_after_its_pods_is_worth_what_they_say():
 
 
 def test_a_gang_whose_group_is_gone_is_worth_what_its_pods_are():
-    world = cluster(1, cpu=4).runs("low", "n0", "n0", cpu=2, priority=9).group_gone("low")
+    world = cluster(1, cpu=4).group("low", 2, priority=9, condition=STARTED)
+    world.members("low", 0, 1, cpu=2, on="n0", priority=0).group_gone("low")
     assert evicted(world.gang("high", members=2, cpu=2, priority=5).decide()) == ["low-0", "low-1"]
 
 
 def test_a_gang_whose_priority_is_lowered_can_be_evicted():
-    world = cluster(1, cpu=4).runs("low", "n0", "n0", cpu=2, priority=5)
+    world = cluster(1, cpu=4).group("low", 2, priority=5, condition=STARTED)
+    world.members("low", 0, 1, cpu=2, on="n0", priority=0)
     assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == []
     world.group("low", 2, priority=1, condition=STARTED)
     assert evicted(world.members("high", 0, 1, cpu=2).decide(after=200.0)) == ["low-0", "low-1"]
 
 
 def test_a_gang_whose_priority_falls_is_evicted_at_once_for_who_waits():
-    world = cluster(1, cpu=4).runs("g", "n0", cpu=4, priority=7).pod("high", cpu=4, priority=5)
-    assert evicted(world.decide()) == []
+    world = cluster(1, cpu=4).group("g", 1, priority=7, condition=STARTED).members("g", 0, cpu=4, on="n0", priority=0)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == []
     assert evicted(world.group("g", 1, priority=1, condition=STARTED).decide()) == ["g-0"]
 
 
-def test_a_gang_that_a_lesser_member_joins_is_evicted_at_once_for_who_waits():
+def test_a_member_is_worth_no_less_when_a_lesser_one_joins():
     world = cluster(1, cpu=4).group("g", 1, condition=STARTED).members("g", 0, cpu=4, on="n0", priority=7)
     assert evicted(world.pod("high", cpu=4, priority=5).decide()) == []
-    assert evicted(world.members("g", 1, cpu=9, priority=1).decide()) == ["g-0"]
+    assert evicted(world.members("g", 1, cpu=9, priority=1).decide(after=200.0)) == []
 
 
 def test_pods_of_other_schedulers_are_evicted_as_ours_are():

@@ -85,7 +85,7 @@ class Crowded:
         mode = rng.choice(["all", "single"])
         pods = {}
         for member in range(size):
-            facts = {"gang": f"r{number}"} if in_gang else {"priority": priority}
+            facts = {"gang": f"r{number}" if in_gang else None, "priority": priority}
             labels, started = {"app": rng.choice("ab")}, float(self._started.pop())
             found = self._pod(f"r{number}-{member}", asks, labels=labels, started=started, **facts)
             where = [on for on, place in self._room.items() if fits(needs_of(found), place)]
@@ -110,10 +110,11 @@ class Crowded:
             self.members = [self._pod(UNIT, kinds[0], priority=self.priority)]
             return
         count = self.rng.randint(1, 6)
-        self.members = [self._pod(f"{UNIT}-{n}", self.rng.choice(kinds), gang=UNIT) for n in range(count)]
+        facts = {"gang": UNIT, "priority": self.priority}
+        self.members = [self._pod(f"{UNIT}-{n}", self.rng.choice(kinds), **facts) for n in range(count)]
         if unit == "more":
             self.groups.append(group(UNIT, 1, priority=self.priority, condition=STARTED))
-            self.extra = [node("own", taints=["own:NoSchedule"]), pod(f"{UNIT}-runs", gang=UNIT, on="own")]
+            self.extra = [node("own", taints=["own:NoSchedule"]), pod(f"{UNIT}-runs", on="own", **facts)]
             self.minimum = max(1, self.most_placed(self.lower))
         else:
             self.minimum = self.rng.randint(1, count) if unit == "gang" else count

@@ -6,7 +6,7 @@ from collections import Counter
 
 from muster.cluster.classes import PodClass
 from muster.cluster.pods import PodState, Stage
-from muster.gangs.model import Gang, Policy
+from muster.gangs.model import DisruptionMode, Gang, Policy
 
 
 class SubsetCount:
@@ -33,6 +33,7 @@ class GangState:
     __slots__ = (
         "_counts",
         "_first_bound",
+        "_placed_priorities",
         "_priorities",
         "attempts",
         "below_said",
@@ -111,7 +112,8 @@ class GangState:
         self.lost_to = ""
         """For whom members were evicted since it last had its minimum; "" for nobody."""
         self._counts: dict[str, SubsetCount] = {}
-        self._priorities: Counter[int] = Counter()
+        # of members that count, and of those that take room; one that nobody has any more stays, for `uneven`
+        self._priorities, self._placed_priorities = Counter[int](), Counter[int]()
         self._first_bound: float | None = None
 
     def gets_what_it_wanted(self) -> None:
@@ -142,7 +144,7 @@ class GangState:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, `held` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, `held` or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
@@ -158,13 +160,15 @@ class GangState:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by
             return
-        if pod.leaving or pod.stranded or pod.stage is Stage.FAILED:
+        if not _counts(pod):
             return
         counts = self._counts.get(pod.subset)
         if counts is None:
             counts = self._counts[pod.subset] = SubsetCount()
         counts.present += by
         self._priorities[pod.priority] += by
+        if pod.takes_room:
+            self._placed_priorities[pod.priority] += by
         if pod.stage is Stage.BINDING:
             counts.binding += by
         elif pod.stage is not Stage.PENDING:
@@ -271,8 +275,54 @@ class GangState:
         return min((priority for priority, count in self._priorities.items() if count), default=0)
 
     @property
+    def at_odds(self) -> str | None:
+        """What is wrong with the priority of a member that has not ended: of the first, by name; None if all agree.
+
+        O(1) as long as they do.
+        """
+        gang = self.declared
+        if gang is None or all(
+            not count or gang.refuses(priority) is None for priority, count in self._priorities.items()
+        ):
+            return None
+        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not Stage.SUCCEEDED)
+        odd = min((pod for pod in live if gang.refuses(pod.priority)), key=lambda pod: pod.key, default=None)
+        return None if odd is None else gang.refuses(odd.priority)
+
+    # --- as victims ---
+
+    @property
+    def goes_whole(self) -> bool:
+        """Who evicts one member evicts all: as it declares; one that has not started is of no use in parts."""
+        if self.declared is None:
+            return False
+        return self.declared.disruption is DisruptionMode.ALL or not self.started
+
+    @property
+    def floor(self) -> int:
+        """At which priority any of its members can be evicted, at least: one of higher priority counts its own.
+
+        The gang's own; of a gang that goes whole the highest among the members that take room, if that is higher.
+        """
+        if not self.goes_whole:
+            return self.priority
+        return max([self.priority, *(priority for priority, count in self._placed_priorities.items() if count)])
+
+    @property
+    def uneven(self) -> bool:
+        """Members are, or were, of different priorities: who comes or goes may change the level of others."""
+        return len(self._priorities) > 1
+
+    @property
     def empty(self) -> bool:
         return self.declared is None and not self.members
+
+
+def _counts(pod: PodState) -> bool:
+    """Whether a pod that names a gang counts for it."""
+    return not (
+        pod.leaving or pod.stranded or pod.stage is Stage.FAILED or (pod.stage is Stage.PENDING and not pod.ours)
+    )
 
 
 def _runs(pod: PodState) -> bool:

@@ -39,14 +39,16 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Names this scheduler; others are only counted where they run."""
     gates: tuple[str, ...]
     held: str | None
-    """Why it may not be decided yet, as the profile's gates say."""
+    """Why it may not be decided yet, as the profile's gates say; or since its priority is not its gang's."""
+    odd: bool = False
+    """`held` for its priority."""
     leaving: bool
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
     stage: Stage
     node: str
     """Where it takes room; "" while pending or ended."""
     level: int = 0
-    """The priority at which it can be evicted, as of when it came to its node: its gang's, or its own."""
+    """The priority at which it can be evicted, as of when its gang was last looked at; see `GangState.floor`."""
     stranded: bool = False
     """It is bound to a node that is not there: it takes no room that anybody has, and counts for nothing."""
     bound_at: float | None = None

@@ -157,16 +157,35 @@ class Intake:
             gang.said = (declared.started, *declared.said)
         told, gang.declared = gang.declared, declared
         if told is None or (told.priority, told.disruption) != (declared.priority, declared.disruption):
+            # whether it goes whole may be new, even if all levels are as before
+            self._cluster.version += 1
             self._cluster.relevel(gang)
+        if declared.priority != (None if told is None else told.priority):
+            self._hold_the_odd(gang)
         self.noted.gangs[gang.key] = None
 
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None:
             gang.declared = None
+            self._cluster.version += 1
             self._cluster.relevel(gang)
+            self._hold_the_odd(gang)
             self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
+
+    def _hold_the_odd(self, gang: GangState) -> None:
+        """The gang declares another priority than before: members wait that differ from it, and others need not."""
+        for pod in list(gang.members.values()):
+            # one that is being bound may come back
+            waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
+            held, odd = self._held(pod) if waits else (pod.held, pod.odd)
+            if (held, odd) != (pod.held, pod.odd):
+                gang.uncount(pod)
+                pod.held, pod.odd = held, odd
+                self._give_up(pod)
+                gang.count(pod)
+                self.noted.members.append(pod)
 
     def _budget_seen(self, change: BudgetSeen) -> None:
         self._cluster.budgets.put(change.budget)
@@ -217,19 +236,12 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
-        state.held = self._held(state)
+        state.held, state.odd = self._held(state)
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
         if member is not None:
-            gang = self._cluster.gang(member.gang)
-            if gang.declared is not None and gang.declared.priority is not None:
-                gang.add(state)
-            else:
-                before = gang.priority
-                gang.add(state)
-                if gang.priority != before:
-                    self._cluster.relevel(gang)
+            self._cluster.gang(member.gang).add(state)
             self.noted.gangs[member.gang] = None
             self.noted.members.append(state)
         elif ours:
@@ -270,21 +282,24 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        state.held = self._held(state)
+        state.held, state.odd = self._held(state)
         self._note(state, gang)
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
 
-    def _held(self, state: PodState) -> str | None:
+    def _held(self, state: PodState) -> tuple[str | None, bool]:
+        """Why the pod may not be decided, and whether that is for its priority."""
         for gate in self._gates:
             try:
                 why = gate.holds(state)
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
                 why = f"{gate.name} failed: {type(error).__name__}: {error}"
             if why is not None:
-                return why
-        return None
+                return why, False
+        gang = self._gang_of(state)
+        why = None if gang is None or gang.declared is None else gang.declared.refuses(state.priority)
+        return why, why is not None
 
     def _pod_gone(self, change: PodGone) -> None:
         state = self._cluster.pods.pop(change.uid, None)

@@ -164,6 +164,10 @@ class Status:
         """Why a gang is not even tried; `why` is what its rule says."""
         if gang.declared is None:
             self._undeclared(gang, why or "")
+        elif gang.at_odds is not None and why is not None:
+            # more members, or fewer gates, would not help
+            self.gang_says(gang, GROUP_ERROR, why)
+            self._not_ready(gang, why)
         elif gang.missing:
             missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet
@@ -180,9 +184,14 @@ class Status:
             self.gang_says(gang, UNSCHEDULABLE, why)
             self._not_ready(gang, why)
 
+    def odd(self, pod: PodState) -> None:
+        """A member whose priority is not the one that its gang declares says so."""
+        self.pods_wait([pod], pod.held or "", reason=GROUP_ERROR)
+
     def _not_ready(self, gang: GangState, why: str) -> None:
-        """No node would help: pods that asked for one take that back."""
-        asking = [pod for pod in gang.candidates.values() if pod.said is not None and pod.said[0] == UNSCHEDULABLE]
+        """No node would help: pods that asked for one take that back, and so do those that were odd and are not."""
+        stale = (UNSCHEDULABLE, GROUP_ERROR)
+        asking = [pod for pod in gang.candidates.values() if not pod.odd and pod.said and pod.said[0] in stale]
         asking.sort(key=lambda pod: pod.key)
         self.pods_wait(asking, f"waiting for its pod group: {why}", reason=NOT_READY)
 

@@ -9,7 +9,6 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.cluster.victims import Victim
 from muster.framework.contract import VictimRule
-from muster.gangs.model import DisruptionMode
 
 _NEVER = float("inf")
 _NOBODYS = (0, 0, 0, 0.0)
@@ -19,7 +18,7 @@ _NOBODYS = (0, 0, 0, 0.0)
 _PODS_AT_ONCE = 2_000
 
 _Gangs = dict[str, tuple[int, bool] | None]
-"""The priority of each gang that was met, and whether it goes whole; None if it is done with."""
+"""At which priority each gang that was met can be evicted, at least, and whether whole; None if it is done with."""
 
 
 class Candidates:
@@ -86,21 +85,22 @@ class Candidates:
             gang = pod.gang
             if pod.leaving:
                 continue
-            if gang is None or not self._whole_gangs:
+            if gang is None:
                 found.append(_one(pod.key, pod, priority=pod.priority, in_gang=False))
                 continue
             if gang not in gangs:
                 state = self._cluster.gangs[gang]
-                gangs[gang] = state.priority, self._goes_whole(state)
+                gangs[gang] = state.floor, self._whole_gangs and state.goes_whole
             met = gangs[gang]
             if met is None:
                 continue
-            if not met[1]:
-                # pods of one gang are told apart last, so that few gangs are hurt rather than many
-                found.append(_one(f"{gang}/{pod.key}", pod, priority=met[0], in_gang=True))
-            else:
+            if met[1]:
                 found.append(_whole(self._cluster.gangs[gang], priority=met[0]))
                 gangs[gang] = None
+                continue
+            # pods of one gang are told apart last, so that few gangs are hurt rather than many
+            key = f"{gang}/{pod.key}" if self._whole_gangs else pod.key
+            found.append(_one(key, pod, priority=max(met[0], pod.priority), in_gang=self._whole_gangs))
         return [victim for victim in found if self._may_go(victim, priority)]
 
     def _may_go(self, victim: Victim, priority: int) -> bool:
@@ -108,12 +108,6 @@ class Candidates:
         if len(rules) == 1:
             return rules[0].may_evict(victim, priority=priority)
         return bool(rules) and all(rule.may_evict(victim, priority=priority) for rule in rules)
-
-    def _goes_whole(self, gang: GangState) -> bool:
-        """As it declares; one that has not started is of no use to anybody in parts."""
-        if gang.declared is None:
-            return False
-        return gang.declared.disruption is DisruptionMode.ALL or not gang.started
 
 
 def _one(key: str, pod: PodState, *, priority: int, in_gang: bool) -> Victim:

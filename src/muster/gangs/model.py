@@ -92,6 +92,15 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """The minimum over all subsets together."""
         return sum(subset.minimum for subset in self.subsets)
 
+    def refuses(self, priority: int) -> str | None:
+        """Why a member of this priority may not be placed, in upstream's words; None if it may."""
+        if self.priority is None or priority == self.priority:
+            return None
+        return (
+            "all pods in a single pod group should have the same priority as the pod group's priority, "
+            f"got {priority} and {self.priority}"
+        )
+
 
 class Membership(msgspec.Struct, frozen=True, gc=False):
     """How a pod names its gang."""

@@ -330,11 +330,16 @@ class Invariants:
         gang = scene.gangs[decision.unit]
         if gang.group is None:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
+        for placement in decision.pods:
+            if gang.odd(self._world.pods[placement.uid]) and not self._binds.tried_there(placement):
+                raise BrokenRuleError("one priority", f"{placement.pod} is bound, of another priority than its group")
         if gang.started or (gang.group.metadata.uid in self._started and not gang.fallen):
             return
         again = all(self._binds.tried_there(placement) for placement in decision.pods)
         if gang.gated and not again:
             raise BrokenRuleError("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
+        if gang.at_odds and not again:
+            raise BrokenRuleError("one priority", f"{gang.key} starts, and members are of another priority")
         if again and gang.running:
             return
         kept = {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}

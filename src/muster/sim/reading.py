@@ -51,6 +51,8 @@ class Gang:
         self.candidates: list[Pod] = []
         """Pending, ours, not on their way."""
         self.gated = 0
+        self.living: list[Pod] = []
+        """Those that count and have not ended."""
         self.present = 0
         self.binding = 0
         self.doubtful = 0
@@ -123,6 +125,21 @@ class Gang:
             return self.group.spec.priority
         return min(self.priorities, default=0)
 
+    def odd(self, pod: Pod) -> bool:
+        """Whether the member's priority is not the one that the group declares."""
+        declared = None if self.group is None else self.group.spec.priority
+        return declared is not None and (pod.spec.priority or 0) != declared
+
+    @property
+    def at_odds(self) -> bool:
+        """Some member is odd: before its start it may not be decided at all."""
+        return any(map(self.odd, self.living))
+
+    @property
+    def placeable(self) -> list[Pod]:
+        """Candidates that may be placed, as far as they are concerned."""
+        return [pod for pod in self.candidates if not pod.spec.scheduling_gates and not self.odd(pod)]
+
     @property
     def shared(self) -> bool:
         """Members name several schedulers, who all speak of it."""
@@ -168,10 +185,11 @@ class Gang:
 
     @property
     def ready(self) -> bool:
-        """May be decided: declared, complete, ungated, and something is left to place."""
-        if self.group is None or len(self.candidates) == self.gated:
+        """May be decided: declared, complete, ungated, of one priority, and something is left to place."""
+        if self.group is None or not self.placeable:
             return False
-        return self.started or (not self.gated and (self.basic or self.present >= self.minimum))
+        whole = not self.gated and not self.at_odds
+        return self.started or (whole and (self.basic or self.present >= self.minimum))
 
 
 class Waiting(NamedTuple):
@@ -260,6 +278,8 @@ class Reading:
             return
         gang.present += 1
         gang.priorities.append(pod.spec.priority or 0)
+        if phase != "Succeeded":
+            gang.living.append(pod)
         if phase == "Succeeded" or pod.spec.node_name:
             gang.succeeded += phase == "Succeeded"
             gang.running += phase != "Succeeded"
@@ -285,8 +305,7 @@ class Reading:
         for gang in gangs.values():
             if gang.ready:
                 need = 1 if gang.has_started else max(1, gang.minimum - gang.bound - gang.binding)
-                pods = [pod for pod in gang.candidates if not pod.spec.scheduling_gates]
-                yield Waiting(gang.key, gang.order, gang.priority, need, pods, gang)
+                yield Waiting(gang.key, gang.order, gang.priority, need, gang.placeable, gang)
 
     def wanted(self, unit: Waiting) -> dict[Needs, int]:
         return Counter(self.needs_of(pod) for pod in unit.pods)

@@ -67,6 +67,10 @@ _LIKELY = {
     "long": 0.03,
 }
 
+# Troubles that came later have a chance of their own, so that older seeds keep their worlds.  In "uneven" ones members
+# differ from each other in priority, or from what their group declares.
+_LIKELY_TOO = {"uneven": 0.2}
+
 # (kind of event, weight, the trouble it belongs to)
 _KINDS: tuple[tuple[str, int, str], ...] = (
     ("gang", 10, ""),
@@ -127,6 +131,7 @@ class Recipe(NamedTuple):
 def recipe(seed: int) -> Recipe:
     rng = Random(seed)
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    mood |= {trouble for trouble, likely in _LIKELY_TOO.items() if Random(f"{trouble} {seed}").random() < likely}
     size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
     nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]

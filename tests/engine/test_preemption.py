@@ -308,6 +308,95 @@ def test_pods_of_other_schedulers_are_evicted_as_ours_are():
     assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == ["foreign"]
 
 
+# --- few gangs ------------------------------------------------------------------------------------
+
+
+def by_turns(*gangs, members=4, on="", world=None, **facts):
+    """Gangs of mode single whose members, of 1 cpu, started by turns: on full nodes of their own, or all on one."""
+    world = world or World()
+    for number, name in enumerate(gangs):
+        world.group(name, 1, condition=STARTED, priority=facts.get("priority"))
+        for member in range(members):
+            node = on or f"{name}{member}"
+            if not on:
+                world.node(node, cpu=1)
+            world.members(name, member, cpu=1, on=node, started=float(10 * member + number), **facts)
+    return world
+
+
+def urgent(world, members, **asks):
+    return evicted(world.gang("high", members=members, cpu=1, priority=5, **asks).decide())
+
+
+def test_four_victims_come_from_one_gang_where_one_would_do():
+    assert urgent(by_turns("a", "b"), 4) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+def test_no_more_of_the_one_gang_go_than_must():
+    assert urgent(by_turns("a", "b"), 3) == ["b-1", "b-2", "b-3"]
+
+
+def test_where_no_gang_would_do_alone_pods_of_several_go():
+    assert urgent(by_turns("a", "b"), 5) == ["a-2", "a-3", "b-1", "b-2", "b-3"]
+
+
+def test_lone_pods_go_beside_the_one_gang():
+    world = by_turns("a", "b").node("n", cpu=1).pod("lone", cpu=1, on="n", started=1.0)
+    assert urgent(world, 4) == ["b-1", "b-2", "b-3", "lone"]
+
+
+def test_the_one_gang_is_no_more_precious_than_the_several():
+    world = by_turns("c", priority=1, world=by_turns("a", "b", members=2))
+    assert urgent(world, 4) == ["a-0", "a-1", "b-0", "b-1"]
+
+
+def test_no_more_precious_pods_go_so_that_fewer_gangs_are_hurt():
+    world = by_turns("c", priority=1, world=by_turns("a", members=3))
+    assert urgent(world, 4) == ["a-0", "a-1", "a-2", "c-3"]
+
+
+@pytest.mark.parametrize("allowed", [0, 3])
+def test_no_budget_is_broken_so_that_fewer_gangs_are_hurt(allowed):
+    world = by_turns("c", labels={"app": "db"}, world=by_turns("a", "b", members=2))
+    assert "c-0" not in urgent(world.budget("db", {"app": "db"}, allowed=allowed), 4)
+
+
+def test_a_gang_that_goes_whole_does_not_go_for_a_few_pods_of_others():
+    world = by_turns("a", "b", members=2)
+    for number in range(9):
+        world.node(f"w{number}", cpu=1)
+    world.runs("w", *(f"w{number}" for number in range(9)), cpu=1, disruption="all", started=100.0)
+    assert urgent(world, 4) == ["a-0", "a-1", "b-0", "b-1"]
+
+
+def test_of_several_gangs_that_would_do_the_one_goes_that_loses_fewest():
+    world = by_turns("a", "b").node("n", cpu=4).group("big", 1, condition=STARTED)
+    world.members("big", 0, 1, cpu=2, on="n", started=5.0)
+    assert urgent(world, 4) == ["big-0", "big-1"]
+
+
+def test_members_that_join_a_gang_take_room_of_one_gang_too():
+    world = by_turns("a", "b").node("own", cpu=1).runs("high", "own", cpu=1, priority=5)
+    assert evicted(world.members("high", 1, 2, 3, 4, cpu=1).decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+def test_members_of_several_shapes_take_room_of_one_gang_too():
+    world = by_turns("a", "b").group("high", 4, priority=5)
+    world.members("high", 0, 1, cpu=1).members("high", 2, 3, cpu="750m")
+    assert evicted(world.decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+def test_members_with_ports_take_room_of_one_gang_too():
+    world = by_turns("a", "b").group("high", 4, priority=5).members("high", 0, 1, 2, 3, cpu=1, ports=[80])
+    assert evicted(world.decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+@pytest.mark.parametrize("ports", [(), (80,)], ids=["resources", "ports"])
+def test_on_one_node_a_lone_pod_takes_room_of_one_gang_too(ports):
+    world = by_turns("a", "b", on="n", world=World().node("n", cpu=8))
+    assert evicted(world.pod("high", cpu=4, ports=ports, priority=5).decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
 # --- who does not preempt -------------------------------------------------------------------------
 
 

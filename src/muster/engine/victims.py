@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
+from muster.cluster.budgets import Ruling
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
@@ -75,6 +76,14 @@ class Candidates:
         ordered.sort(key=lambda victim: -forbidden.get(id(victim), 0))
         return ordered, len(forbidden)
 
+    def broken_budgets(self, victims: Iterable[Victim]) -> tuple[int, int]:
+        """Of how many of these no budget allows the eviction at all; and of how many not that of all of them."""
+        if not self._cluster.budgets:
+            return 0, 0
+        account = self._cluster.budgets.account()
+        rulings = [account.disrupts(victim.pods) for victim in victims if not victim.kept]
+        return rulings.count(Ruling.FORBIDDEN), len(rulings) - rulings.count(Ruling.ALLOWED)
+
     def _importance(self, victim: Victim) -> tuple[int, int, int, float]:
         """What the first rule says."""
         return self._rules[0].importance(victim) if self._rules else _NOBODYS
@@ -86,7 +95,7 @@ class Candidates:
             if pod.leaving:
                 continue
             if gang is None:
-                found.append(_one(pod.key, pod, priority=pod.priority, in_gang=False))
+                found.append(_one(pod.key, pod, priority=pod.priority))
                 continue
             if gang not in gangs:
                 state = self._cluster.gangs[gang]
@@ -98,9 +107,12 @@ class Candidates:
                 found.append(_whole(self._cluster.gangs[gang], priority=met[0]))
                 gangs[gang] = None
                 continue
-            # pods of one gang are told apart last, so that few gangs are hurt rather than many
-            key = f"{gang}/{pod.key}" if self._whole_gangs else pod.key
-            found.append(_one(key, pod, priority=max(met[0], pod.priority), in_gang=self._whole_gangs))
+            priority_then = max(met[0], pod.priority)
+            if self._whole_gangs:
+                # pods of one gang are told apart last, so that few gangs are hurt rather than many
+                found.append(_one(f"{gang}/{pod.key}", pod, priority=priority_then, gang=gang))
+            else:
+                found.append(_one(pod.key, pod, priority=priority_then))
         return [victim for victim in found if self._may_go(victim, priority)]
 
     def _may_go(self, victim: Victim, priority: int) -> bool:
@@ -110,13 +122,13 @@ class Candidates:
         return bool(rules) and all(rule.may_evict(victim, priority=priority) for rule in rules)
 
 
-def _one(key: str, pod: PodState, *, priority: int, in_gang: bool) -> Victim:
-    return Victim(key=key, pods=[pod], priority=priority, in_gang=in_gang, started=_started(pod))
+def _one(key: str, pod: PodState, *, priority: int, gang: str = "") -> Victim:
+    return Victim(key=key, pods=[pod], priority=priority, gang=gang, started=_started(pod))
 
 
 def _whole(gang: GangState, *, priority: int) -> Victim:
     pods = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
-    return Victim(key=gang.key, pods=pods, priority=priority, in_gang=True, started=min(map(_started, pods)))
+    return Victim(key=gang.key, pods=pods, priority=priority, gang=gang.key, started=min(map(_started, pods)))
 
 
 def _key(victim: Victim) -> str:

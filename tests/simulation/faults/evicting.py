@@ -108,7 +108,7 @@ def a_member_is_worth_no_more_than_its_gang(patch):
 @fault("priority", "priorities", "resizing")
 def a_member_is_worth_what_it_says_itself(patch):
     one = victims._one
-    patch(victims, "_one", lambda key, pod, *, priority, in_gang: one(key, pod, priority=pod.priority, in_gang=in_gang))
+    patch(victims, "_one", lambda key, pod, *, priority, gang="": one(key, pod, priority=pod.priority, gang=gang))
     everybody_is_worth_a_look(patch)
 
 

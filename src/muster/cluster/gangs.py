@@ -42,6 +42,7 @@ class GangState:
         "classes",
         "declared",
         "denied",
+        "evicted_said",
         "fallen",
         "foreign",
         "gated",
@@ -70,9 +71,8 @@ class GangState:
         self.candidates: dict[str, PodState] = {}
         self.classes: Counter[PodClass] = Counter()
         """How many ungated candidates there are of each class."""
-        self.gated = 0
-        self.ours = 0
-        """Members, in any stage, that name this scheduler."""
+        self.gated = self.ours = 0
+        """Candidates that are held; and members, in any stage, that name this scheduler."""
         self.foreign = False
         """All its members are other schedulers', or were while it had any: it is theirs to start, undo and speak of."""
         self.strangers = 0
@@ -85,6 +85,8 @@ class GangState:
         """Since when it is below its minimum although it has started."""
         self.below_said: tuple[bool, str, str] | None = None
         """Whether it is below its minimum, reason and message, as last written on its object."""
+        # whether it says that it was evicted whole, reason and message, as last written on its object
+        self.evicted_said: tuple[bool, str, str] | None = None
         self.started_at: float | None = None
         """When it last got its minimum, as far as is known."""
         self.denied = False

@@ -151,6 +151,9 @@ class Intake:
                 gang.below_said = (declared.below_since is not None, *declared.below_said)
                 # half of it may be bound again: only this tells that it must be whole
                 gang.fallen = gang.below_said[0] and gang.below_said[1] != MEMBERS_LOST
+        if new or gang.foreign or gang.evicted_said is None:
+            # else it was written by us, and an older view of the object does not take it back
+            gang.evicted_said = declared.evicted_said
         told_started = gang.said is not None and gang.said[0]
         if declared.said is not None and (declared.started or not told_started):
             # an older view of the object does not take back that the gang has started

@@ -125,6 +125,12 @@ class Status:
             gang.below_said = (False, SCHEDULED, "")
             self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
 
+    def gang_runs_again(self, gang: GangState) -> None:
+        """It was evicted whole, and has its minimum; nothing to say if it never said so."""
+        if gang.evicted_said is not None and gang.evicted_said[0]:
+            gang.evicted_said = (False, SCHEDULED, "")
+            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.EVICTED))
+
     # --- refusals ---
 
     def pod_refused(self, pod: PodState, verdict: Verdict) -> None:

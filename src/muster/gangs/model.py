@@ -40,6 +40,8 @@ class Aspect(StrEnum):
     """It had its minimum bound, once; never taken back."""
     BELOW_MINIMUM = "below minimum"
     """It has started, and fewer than its minimum are bound now."""
+    EVICTED = "evicted whole"
+    """All that was bound of it was evicted for others, and it has not started since."""
 
 
 class Subset(msgspec.Struct, frozen=True, gc=False):
@@ -86,6 +88,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Since when the object says that the gang is below its minimum; None if it does not."""
     below_said: tuple[str, str] | None = None
     """Reason and message with which it says, or took back, that the gang is below its minimum."""
+    evicted_said: tuple[bool, str, str] | None = None
+    """Whether the object says that the gang was evicted whole, reason and message; None if it never did."""
 
     @property
     def minimum(self) -> int:

@@ -171,6 +171,7 @@ class Invariants:
                     )
                 self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
+        self._life.check_evicted(evicted, scene)
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
@@ -434,6 +435,8 @@ class Invariants:
             self._binds.undone(gang)
         if decision.aspect is Aspect.BELOW_MINIMUM:
             self._life.check_condition(decision, gang, evicted=evicted)
+        elif decision.aspect is Aspect.EVICTED:
+            self._life.check_target(decision, gang, scene)
 
     # --- the world ---
 

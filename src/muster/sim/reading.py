@@ -12,6 +12,7 @@ from muster.engine.decisions import Placement
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM,
     BELOW_MINIMUM_ANNOTATION,
+    DISRUPTION_TARGET,
     GRACE_ANNOTATION,
     INITIALLY_SCHEDULED,
     ON_PARTIAL_ANNOTATION,
@@ -92,6 +93,15 @@ class Gang:
     @property
     def says_below(self) -> bool:
         return self.below is not None and self.below.status == "True"
+
+    @property
+    def disrupted(self) -> Condition | None:
+        """What it says of being evicted whole."""
+        return None if self.group is None else condition(self.group.status.conditions, DISRUPTION_TARGET)
+
+    @property
+    def says_disrupted(self) -> bool:
+        return self.disrupted is not None and self.disrupted.status == "True"
 
     @property
     def below_minimum(self) -> bool:

@@ -56,7 +56,8 @@ class Words:
 
     def check_gang(self, decision: GangCondition, gang: Gang, scene: Scene, *, reached: bool) -> None:
         """`reached`: it had its minimum bound, now or before."""
-        said = gang.said if decision.aspect is Aspect.STARTED else gang.below
+        told = {Aspect.STARTED: gang.said, Aspect.BELOW_MINIMUM: gang.below, Aspect.EVICTED: gang.disrupted}
+        said = told[decision.aspect]
         if decision.aspect is Aspect.STARTED:
             if decision.holds and not reached:
                 raise BrokenRuleError("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")

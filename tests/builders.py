@@ -315,7 +315,13 @@ class World:
         return self.members(name, *range(members), **facts)
 
     def members(self, gang: str, *numbers: int, **facts: object) -> "World":
-        """Members that have a node were bound for the gang as it is declared, unless their `record` says otherwise."""
+        """Members of the declared priority; those that have a node were bound for the gang as it is declared.
+
+        Unless `priority` or `record` say otherwise.
+        """
+        known = self.engine.cluster.gangs.get(f"{NAMESPACE}/{gang}")
+        declared = None if known is None or known.declared is None else known.declared.priority
+        facts = {"priority": declared} | facts
         if facts.get("on"):
             facts.setdefault("record", self._record(gang))
         return self.see(*(pod(f"{gang}-{number}", gang=gang, **facts) for number in numbers))
@@ -338,6 +344,7 @@ class World:
         created = facts.get("created", 0.0)
         needed = minimum or len(nodes)
         self.group(gang, needed, priority=priority, created=created, disruption=disruption, condition=STARTED)
+        facts = {"priority": priority} | facts
         for number, on in enumerate(nodes):
             self.members(gang, number, on=on, **facts)
         return self

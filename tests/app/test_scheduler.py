@@ -304,6 +304,20 @@ async def test_a_gang_says_that_it_has_started_before_it_says_that_it_lost_membe
         assert said[:3] == ["PodGroupInitiallyScheduled", "PodGroupInitiallyScheduled", "PodGroupBelowMinimum"]
 
 
+@pytest.mark.parametrize("holds", [True, False])
+async def test_that_a_gang_was_evicted_whole_or_runs_again_is_written_until_it_stands(api, holds):
+    group = PodGroup(metadata=Metadata(name="g", namespace="team", uid="uid-g"))
+    where = NATIVE_POD_GROUPS[0].path("team", "g", "status")
+    api.on("PATCH", where, refusal(500), refusal(500), Reply({}))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, group)
+        stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+        await stage.decide(GangCondition("team/g", holds, "r", "m", Aspect.EVICTED))
+        await stage.outbox.done()
+        said = [status["conditions"][0] for status in stage.said()]
+        assert [(one["type"], one["status"]) for one in said] == [("DisruptionTarget", str(holds))] * 3
+
+
 # binds and nominations
 
 

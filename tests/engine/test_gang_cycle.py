@@ -133,13 +133,13 @@ def test_of_several_shapes_those_start_that_fit_together():
 
 
 def test_small_members_of_lower_priority_make_up_the_minimum_too():
-    world = cluster(1, cpu=4).group("g", 2, priority=5)
+    world = cluster(1, cpu=4).group("g", 2)
     world.members("g", 0, 1, cpu=4, priority=5).members("g", 2, 3, cpu=1, priority=1)
     assert placed(world) == names("g", 2, 3)
 
 
 def test_the_more_important_of_the_small_members_make_up_the_minimum():
-    world = cluster(1, cpu=2).group("g", 2, priority=5).members("g", 0, cpu=2, priority=5)
+    world = cluster(1, cpu=2).group("g", 2).members("g", 0, cpu=2, priority=5)
     world.members("g", 1, 2, cpu=1, priority=5).members("g", 3, 4, cpu="500m", priority=1)
     assert placed(world) == names("g", 1, 2)
 

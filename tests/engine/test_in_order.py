@@ -33,7 +33,7 @@ class Arrivals:
         minimum = rng.randint(1, size)
         asks = rng.choice(self._classes)
         members = [
-            pod(f"{name}-{number}", gang=name, **(rng.choice(self._classes) if mixed else asks))
+            pod(f"{name}-{number}", gang=name, priority=priority, **(rng.choice(self._classes) if mixed else asks))
             for number in range(size)
         ]
         declared = group(name, minimum, priority=priority, created=created)

@@ -222,11 +222,43 @@ def test_only_lower_priorities_are_evicted(unit, priority, goes):
     assert evicted(high(world, unit, cpu=4).decide()) == goes
 
 
-def test_a_gangs_priority_counts_and_not_that_of_its_pods():
-    world = cluster(2, cpu=4).runs("precious", "n0", cpu=4, priority=9).runs("cheap", "n1", cpu=4, priority=1)
-    world.members("precious", 0, cpu=4, on="n0", priority=0).members("cheap", 0, cpu=4, on="n1", priority=9)
-    world.gang("high", members=1, cpu=4, priority=5)
-    assert evicted(world.decide()) == ["cheap-0"]
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_a_member_counts_the_higher_of_its_own_and_its_gangs_priority(unit):
+    world = cluster(3, cpu=4).group("declared", 1, priority=9, condition=STARTED).group("own", 1, condition=STARTED)
+    world.members("declared", 0, cpu=4, on="n0", priority=0).members("own", 0, cpu=4, on="n1", priority=9)
+    world.members("own", 1, cpu=9, priority=0).runs("cheap", "n2", cpu=4, priority=1)
+    assert evicted(high(world, unit, cpu=4).decide()) == ["cheap-0"]
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_a_pod_of_class_1000_in_a_group_without_class_is_not_evicted_for_class_5(unit):
+    # admission writes 0 into the group
+    world = cluster(1, cpu=4).group("g", 1, priority=0, condition=STARTED)
+    world.members("g", 0, cpu=4, on="n0", priority=1000)
+    assert evicted(high(world, unit, cpu=4).decide()) == []
+
+
+@pytest.mark.parametrize("unit", ["gang", "pod"])
+def test_a_gang_that_goes_whole_counts_its_highest_members_priority(unit):
+    world = cluster(2, cpu=4).group("g", 2, condition=STARTED, disruption="all")
+    world.members("g", 0, cpu=4, on="n0", priority=0).members("g", 1, cpu=4, on="n1", priority=7)
+    world.decide()
+    assert evicted(high(world, unit, cpu=4).decide()) == []
+
+
+def test_a_gang_that_goes_whole_is_evicted_at_once_when_its_highest_member_has_left():
+    world = cluster(2, cpu=4).group("g", 2, condition=STARTED, disruption="all")
+    world.members("g", 0, cpu=4, on="n0", priority=0).members("g", 1, cpu=4, on="n1", priority=7)
+    assert evicted(world.pod("high", cpu=4, selector={"zone": "a"}, priority=5).decide()) == []
+    world.node("n0", cpu=4, labels={"zone": "a"})
+    assert evicted(world.decide()) == []
+    assert evicted(world.pod_gone("g-1").decide()) == ["g-0"]
+
+
+def test_a_member_that_only_waits_makes_its_gang_no_more_precious():
+    world = cluster(1, cpu=4).group("g", 1, condition=STARTED, disruption="all")
+    world.members("g", 0, cpu=4, on="n0", priority=0).members("g", 1, cpu=9, priority=100)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-0"]
 
 
 def test_the_lowest_member_speaks_for_a_gang_that_declares_no_priority():
@@ -236,8 +268,8 @@ def test_the_lowest_member_speaks_for_a_gang_that_declares_no_priority():
 
 
 def test_a_gang_whose_group_comes_after_its_pods_is_worth_what_the_group_says():
-    world = cluster(1, cpu=4).members("low", 0, 1, cpu=2, on="n0", priority=5).group("low", 2, priority=1)
-    assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == ["low-0", "low-1"]
+    world = cluster(1, cpu=4).members("low", 0, 1, cpu=2, on="n0", priority=1).group("low", 2, priority=5)
+    assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == []
 
 
 def test_a_gang_whose_node_comes_after_its_pods_is_worth_what_they_say():
@@ -246,32 +278,123 @@ def test_a_gang_whose_node_comes_after_its_pods_is_worth_what_they_say():
 
 
 def test_a_gang_whose_group_is_gone_is_worth_what_its_pods_are():
-    world = cluster(1, cpu=4).runs("low", "n0", "n0", cpu=2, priority=9).group_gone("low")
+    world = cluster(1, cpu=4).group("low", 2, priority=9, condition=STARTED)
+    world.members("low", 0, 1, cpu=2, on="n0", priority=0).group_gone("low")
     assert evicted(world.gang("high", members=2, cpu=2, priority=5).decide()) == ["low-0", "low-1"]
 
 
 def test_a_gang_whose_priority_is_lowered_can_be_evicted():
-    world = cluster(1, cpu=4).runs("low", "n0", "n0", cpu=2, priority=5)
+    world = cluster(1, cpu=4).group("low", 2, priority=5, condition=STARTED)
+    world.members("low", 0, 1, cpu=2, on="n0", priority=0)
     assert evicted(world.gang("high", members=2, cpu=2, priority=3).decide()) == []
     world.group("low", 2, priority=1, condition=STARTED)
     assert evicted(world.members("high", 0, 1, cpu=2).decide(after=200.0)) == ["low-0", "low-1"]
 
 
 def test_a_gang_whose_priority_falls_is_evicted_at_once_for_who_waits():
-    world = cluster(1, cpu=4).runs("g", "n0", cpu=4, priority=7).pod("high", cpu=4, priority=5)
-    assert evicted(world.decide()) == []
+    world = cluster(1, cpu=4).group("g", 1, priority=7, condition=STARTED).members("g", 0, cpu=4, on="n0", priority=0)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == []
     assert evicted(world.group("g", 1, priority=1, condition=STARTED).decide()) == ["g-0"]
 
 
-def test_a_gang_that_a_lesser_member_joins_is_evicted_at_once_for_who_waits():
+def test_a_member_is_worth_no_less_when_a_lesser_one_joins():
     world = cluster(1, cpu=4).group("g", 1, condition=STARTED).members("g", 0, cpu=4, on="n0", priority=7)
     assert evicted(world.pod("high", cpu=4, priority=5).decide()) == []
-    assert evicted(world.members("g", 1, cpu=9, priority=1).decide()) == ["g-0"]
+    assert evicted(world.members("g", 1, cpu=9, priority=1).decide(after=200.0)) == []
 
 
 def test_pods_of_other_schedulers_are_evicted_as_ours_are():
     world = cluster(1, cpu=4).pod("foreign", cpu=4, on="n0", scheduler="other")
     assert evicted(world.gang("high", members=1, cpu=4, priority=5).decide()) == ["foreign"]
+
+
+# --- few gangs ------------------------------------------------------------------------------------
+
+
+def by_turns(*gangs, members=4, on="", world=None, **facts):
+    """Gangs of mode single whose members, of 1 cpu, started by turns: on full nodes of their own, or all on one."""
+    world = world or World()
+    for number, name in enumerate(gangs):
+        world.group(name, 1, condition=STARTED, priority=facts.get("priority"))
+        for member in range(members):
+            node = on or f"{name}{member}"
+            if not on:
+                world.node(node, cpu=1)
+            world.members(name, member, cpu=1, on=node, started=float(10 * member + number), **facts)
+    return world
+
+
+def urgent(world, members, **asks):
+    return evicted(world.gang("high", members=members, cpu=1, priority=5, **asks).decide())
+
+
+def test_four_victims_come_from_one_gang_where_one_would_do():
+    assert urgent(by_turns("a", "b"), 4) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+def test_no_more_of_the_one_gang_go_than_must():
+    assert urgent(by_turns("a", "b"), 3) == ["b-1", "b-2", "b-3"]
+
+
+def test_where_no_gang_would_do_alone_pods_of_several_go():
+    assert urgent(by_turns("a", "b"), 5) == ["a-2", "a-3", "b-1", "b-2", "b-3"]
+
+
+def test_lone_pods_go_beside_the_one_gang():
+    world = by_turns("a", "b").node("n", cpu=1).pod("lone", cpu=1, on="n", started=1.0)
+    assert urgent(world, 4) == ["b-1", "b-2", "b-3", "lone"]
+
+
+def test_the_one_gang_is_no_more_precious_than_the_several():
+    world = by_turns("c", priority=1, world=by_turns("a", "b", members=2))
+    assert urgent(world, 4) == ["a-0", "a-1", "b-0", "b-1"]
+
+
+def test_no_more_precious_pods_go_so_that_fewer_gangs_are_hurt():
+    world = by_turns("c", priority=1, world=by_turns("a", members=3))
+    assert urgent(world, 4) == ["a-0", "a-1", "a-2", "c-3"]
+
+
+@pytest.mark.parametrize("allowed", [0, 3])
+def test_no_budget_is_broken_so_that_fewer_gangs_are_hurt(allowed):
+    world = by_turns("c", labels={"app": "db"}, world=by_turns("a", "b", members=2))
+    assert "c-0" not in urgent(world.budget("db", {"app": "db"}, allowed=allowed), 4)
+
+
+def test_a_gang_that_goes_whole_does_not_go_for_a_few_pods_of_others():
+    world = by_turns("a", "b", members=2)
+    for number in range(9):
+        world.node(f"w{number}", cpu=1)
+    world.runs("w", *(f"w{number}" for number in range(9)), cpu=1, disruption="all", started=100.0)
+    assert urgent(world, 4) == ["a-0", "a-1", "b-0", "b-1"]
+
+
+def test_of_several_gangs_that_would_do_the_one_goes_that_loses_fewest():
+    world = by_turns("a", "b").node("n", cpu=4).group("big", 1, condition=STARTED)
+    world.members("big", 0, 1, cpu=2, on="n", started=5.0)
+    assert urgent(world, 4) == ["big-0", "big-1"]
+
+
+def test_members_that_join_a_gang_take_room_of_one_gang_too():
+    world = by_turns("a", "b").node("own", cpu=1).runs("high", "own", cpu=1, priority=5)
+    assert evicted(world.members("high", 1, 2, 3, 4, cpu=1).decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+def test_members_of_several_shapes_take_room_of_one_gang_too():
+    world = by_turns("a", "b").group("high", 4, priority=5)
+    world.members("high", 0, 1, cpu=1).members("high", 2, 3, cpu="750m")
+    assert evicted(world.decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+def test_members_with_ports_take_room_of_one_gang_too():
+    world = by_turns("a", "b").group("high", 4, priority=5).members("high", 0, 1, 2, 3, cpu=1, ports=[80])
+    assert evicted(world.decide()) == ["b-0", "b-1", "b-2", "b-3"]
+
+
+@pytest.mark.parametrize("ports", [(), (80,)], ids=["resources", "ports"])
+def test_on_one_node_a_lone_pod_takes_room_of_one_gang_too(ports):
+    world = by_turns("a", "b", on="n", world=World().node("n", cpu=8))
+    assert evicted(world.pod("high", cpu=4, ports=ports, priority=5).decide()) == ["b-0", "b-1", "b-2", "b-3"]
 
 
 # --- who does not preempt -------------------------------------------------------------------------

@@ -58,8 +58,8 @@ def test_what_is_more_important_comes_before_a_half_bound_gang():
 
 
 def test_a_unit_whose_priority_rises_moves_ahead():
-    world = cluster(4).group("g", 2).members("g", 0, 1).pod("p", priority=3)
-    world.group("g", 2, priority=5)
+    world = cluster(4).group("g", 2).members("g", 0, priority=0).members("g", 1, priority=5).pod("p", priority=3)
+    world.pod_gone("g-0").members("g", 2, priority=5)
     assert order(world) == ["g", "p"]
 
 
@@ -185,11 +185,11 @@ def test_a_unit_that_backs_off_is_not_tried_earlier_whatever_changes():
 
 
 def test_a_gang_whose_priority_rises_while_it_backs_off_comes_back_with_the_new_one():
-    world = cluster(1, cpu=1).gang("g", members=1, cpu=1)
+    world = cluster(1, cpu=1).group("g", 1).members("g", 0, cpu=1, priority=9).members("g", 1, cpu=2, priority=0)
     world.decide()
     rejected(world, "g-0")
     rejected(world, "g-0")
-    world.group("g", 1, priority=9).decide()
+    world.pod_gone("g-1").decide()
     world.now += 1.0
     assert order(world.pod("p", cpu=1, priority=5)) == ["g"]
 

@@ -214,8 +214,11 @@ def test_a_gang_that_was_evicted_whole_says_preempted():
     world.pod_gone(*evicted(decisions))
     decisions += world.decide() + world.decide(after=5.0)
     said = [c for c in only(GangCondition, decisions) if c.gang == "team/low"]
-    assert [(c.aspect, c.holds, c.reason) for c in said] == [(Aspect.BELOW_MINIMUM, True, "Preempted")]
-    assert "team/high" in said[0].message
+    assert [(c.aspect, c.holds, c.reason) for c in said] == [
+        (Aspect.EVICTED, True, "PreemptionByScheduler"),
+        (Aspect.BELOW_MINIMUM, True, "Preempted"),
+    ]
+    assert all("team/high" in c.message for c in said)
 
 
 def test_a_gang_that_was_evicted_before_it_had_started_says_preempted():

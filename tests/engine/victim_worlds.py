@@ -5,7 +5,7 @@ Written from the rules once more, over plain dicts: nothing of the engine's plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from random import Random
 
@@ -24,11 +24,12 @@ UNIT = "high"
 class Running:
     """What goes together or not at all: pods by name, each with its node."""
 
-    def __init__(self, name: str, pods: dict[str, Pod], *, priority: int, in_gang: bool) -> None:
+    def __init__(self, name: str, pods: dict[str, Pod], *, priority: int, in_gang: bool, gang: str) -> None:
         self.name = name
         self.pods = pods
         self.priority = priority
         self.in_gang = in_gang
+        self.gang = gang if in_gang else ""
         self.started = min(found.status.start_time for found in pods.values())
 
     @property
@@ -41,11 +42,12 @@ class Crowded:
     """Some nodes, what runs there, and a unit that comes.
 
     `unit` is "gang" for one of equal members, "mixed" for one of two classes, "more" for further members of one that
-    has started, "pod" for a lone pod.
+    has started, "pod" for a lone pod.  With `gangs`, most of what runs are gangs of mode single.
     """
 
-    def __init__(self, seed: int, *, unit: str = "gang") -> None:
+    def __init__(self, seed: int, *, unit: str = "gang", gangs: bool = False) -> None:
         self.rng = rng = Random(seed)
+        self._gangs = gangs
         self._resources = RESOURCES[: rng.randint(1, 3)]
         self._sizes = [self._asks() for _ in range(3)]
         self.nodes = [self._node(number) for number in range(rng.randint(2, 5))]
@@ -83,9 +85,12 @@ class Crowded:
         size, asks, priority = rng.choice([1, 1, 1, 2, 3]), rng.choice(self._sizes), rng.randint(0, 2)
         in_gang = size > 1 or rng.random() < 0.2
         mode = rng.choice(["all", "single"])
+        if self._gangs:
+            size, priority, in_gang = rng.choice([1, 3, 4]), rng.choice([0, 0, 0, 1]), rng.random() < 0.8
+            mode = rng.choice(["all", "single", "single", "single"])
         pods = {}
         for member in range(size):
-            facts = {"gang": f"r{number}"} if in_gang else {"priority": priority}
+            facts = {"gang": f"r{number}" if in_gang else None, "priority": priority}
             labels, started = {"app": rng.choice("ab")}, float(self._started.pop())
             found = self._pod(f"r{number}-{member}", asks, labels=labels, started=started, **facts)
             where = [on for on, place in self._room.items() if fits(needs_of(found), place)]
@@ -98,10 +103,11 @@ class Crowded:
         if in_gang:
             self.groups.append(group(f"r{number}", 1, priority=priority, disruption=mode, condition=STARTED))
         if in_gang and mode == "all":
-            self.units.append(Running(f"r{number}", pods, priority=priority, in_gang=True))
+            self.units.append(Running(f"r{number}", pods, priority=priority, in_gang=True, gang=f"r{number}"))
         else:
             for name, found in pods.items():
-                self.units.append(Running(name, {name: found}, priority=priority, in_gang=in_gang))
+                unit = Running(name, {name: found}, priority=priority, in_gang=in_gang, gang=f"r{number}")
+                self.units.append(unit)
 
     def _come(self, unit: str) -> None:
         asks = [asks for asks in self._sizes if any(asks.values())] or [{"cpu": 1}]
@@ -110,10 +116,11 @@ class Crowded:
             self.members = [self._pod(UNIT, kinds[0], priority=self.priority)]
             return
         count = self.rng.randint(1, 6)
-        self.members = [self._pod(f"{UNIT}-{n}", self.rng.choice(kinds), gang=UNIT) for n in range(count)]
+        facts = {"gang": UNIT, "priority": self.priority}
+        self.members = [self._pod(f"{UNIT}-{n}", self.rng.choice(kinds), **facts) for n in range(count)]
         if unit == "more":
             self.groups.append(group(UNIT, 1, priority=self.priority, condition=STARTED))
-            self.extra = [node("own", taints=["own:NoSchedule"]), pod(f"{UNIT}-runs", gang=UNIT, on="own")]
+            self.extra = [node("own", taints=["own:NoSchedule"]), pod(f"{UNIT}-runs", on="own", **facts)]
             self.minimum = max(1, self.most_placed(self.lower))
         else:
             self.minimum = self.rng.randint(1, count) if unit == "gang" else count
@@ -188,11 +195,39 @@ class Crowded:
                 gone = rest
         return gone, sum(unit in protected for unit in gone)
 
-    def _protected(self, in_turn: list[Running]) -> list[Running]:
-        """Whose going a budget forbids if they go in turn."""
+    def no_worse(self, one: list[Running], other: list[Running]) -> bool:
+        """Whether the one evicts nobody more precious than the least of the other, but whom that does, and as many.
+
+        Nor are more disruptions forbidden by budgets, or more than these allow.
+        """
+        least = min(unit.priority for unit in other)
+        precious = [
+            sorted((unit.priority for unit in some for _ in unit.pods if unit.priority > least), reverse=True)
+            for some in (one, other)
+        ]
+        return precious[0] <= precious[1] and all(
+            len(self._protected(one, all_of=strict)) <= len(self._protected(other, all_of=strict))
+            for strict in (True, False)
+        )
+
+    def from_one_gang(self, greedy: list[Running]) -> Iterator[list[Running]]:
+        """Whoever could go instead: some of one gang of mode single, beside lone pods that go anyway."""
+        beside = [unit for unit in greedy if not unit.gang]
+        gangs = {unit.gang for unit in self.lower if unit.gang and unit.name != unit.gang}
+        for gang in gangs:
+            pods = [unit for unit in self.lower if unit.gang == gang]
+            for size in range(len(pods) + 1):
+                for some in combinations(pods, size):
+                    if self.no_worse([*beside, *some], greedy) and self.has_place([*beside, *some]):
+                        yield [*beside, *some]
+
+    def _protected(self, in_turn: list[Running], *, all_of: bool = False) -> list[Running]:
+        """Whose going a budget forbids if they go in turn; with `all_of`, one that allows nobody."""
         protected = []
         for found in self.budgets:
             left = found.status.disruptions_allowed
+            if all_of and left:
+                continue
             for unit in in_turn:
                 counted = sum(found.spec.selector.matches(pod.metadata.labels) for pod in unit.pods.values())
                 left -= counted

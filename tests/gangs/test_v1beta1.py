@@ -98,3 +98,12 @@ def test_the_condition_is_written_as_upstream_spells_it(started, status):
     assert dialect.condition(Aspect.STARTED, holds=started, reason="Scheduled", message="m") == Condition(
         type="PodGroupInitiallyScheduled", status=status, reason="Scheduled", message="m"
     )
+
+
+@pytest.mark.parametrize("status", ["True", "False"])
+def test_whether_it_was_evicted_whole_is_read_and_written_as_upstream_spells_it(status):
+    written = Condition(type="DisruptionTarget", status=status, reason="r", message="m")
+    found = group("train", 4, condition=written)
+    assert declare(found).evicted_said == (status == "True", "r", "m")
+    holds = status == "True"
+    assert dialect_of(found).condition(Aspect.EVICTED, holds=holds, reason="r", message="m") == written

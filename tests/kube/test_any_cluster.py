@@ -111,11 +111,13 @@ class Space:
 
     def gang(self, name, members, *, cpu="1", **spec):
         self.group(name, members, **spec)
-        self.members(name, members, cpu=cpu)
+        # a gang has one priority
+        shared = {field: spec[field] for field in ("priorityClassName",) if field in spec}
+        self.members(name, members, cpu=cpu, **shared)
 
-    def members(self, gang, count, *, cpu="1"):
+    def members(self, gang, count, *, cpu="1", **more):
         for number in range(count):
-            self.pod(f"{gang}-{number}", gang=gang, cpu=cpu)
+            self.pod(f"{gang}-{number}", gang=gang, cpu=cpu, **more)
 
     def pod(self, name, *, gang=None, **options):
         metadata, spec = {"name": name}, pod_spec(**options)

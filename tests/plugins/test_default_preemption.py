@@ -11,7 +11,8 @@ HOUR = 3600.0
 
 
 def victim(*, priority=1, pods=1, in_gang=False, started=HOUR):
-    return Victim(key="team/v", pods=[None] * pods, priority=priority, in_gang=in_gang, started=started)
+    gang = "team/g" if in_gang else ""
+    return Victim(key="team/v", pods=[None] * pods, priority=priority, gang=gang, started=started)
 
 
 @pytest.mark.parametrize(("priority", "may"), [(2, True), (1, False), (0, False)])

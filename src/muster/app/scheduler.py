@@ -46,6 +46,15 @@ from muster.kube.writes import Regarding
 
 _log = structlog.get_logger()
 
+_SAID = {
+    (Aspect.STARTED, True): "started",
+    (Aspect.STARTED, False): "waiting",
+    (Aspect.BELOW_MINIMUM, True): "below its minimum",
+    (Aspect.BELOW_MINIMUM, False): "whole again",
+    (Aspect.EVICTED, True): "evicted whole",
+    (Aspect.EVICTED, False): "runs again",
+}
+
 # changes come in bursts: those of so short a while are taken in together
 _GATHER_SECONDS = 0.002
 # so often the reason of a deletion is tried to be written before the deletion goes without
@@ -303,18 +312,16 @@ class Scheduler:
             self._evictions.settled(pod.uid)
 
     def _gang_condition(self, decision: GangCondition) -> None:
-        below = decision.aspect is Aspect.BELOW_MINIMUM
-        if decision.holds is below:
-            said = "below its minimum" if below else "waiting"
-            _log.info(said, gang=decision.gang, reason=decision.reason, why=decision.message)
-        else:
-            _log.info("whole again" if below else "started", gang=decision.gang)
+        started = decision.aspect is Aspect.STARTED
+        trouble = decision.holds is not started
+        details = {"reason": decision.reason, "why": decision.message} if trouble else {}
+        _log.info(_SAID[decision.aspect, decision.holds], gang=decision.gang, **details)
         at = self._clock()
-        if decision.aspect is Aspect.STARTED and decision.holds:
+        if started and decision.holds:
             self._starting[decision.gang] = (decision, at)
         send = partial(self._send_gang_condition, decision, at)
         subject = f"group {decision.gang} {decision.aspect}"
-        self._outbox.put(Errand(Urgency.GROUP, send, subject=subject, lasting=below or decision.holds))
+        self._outbox.put(Errand(Urgency.GROUP, send, subject=subject, lasting=decision.holds or not started))
 
     async def _send_gang_condition(self, decision: GangCondition, at: float) -> None:
         if decision.aspect is Aspect.BELOW_MINIMUM and decision.gang in self._starting:

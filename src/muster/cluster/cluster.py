@@ -88,7 +88,8 @@ class Cluster:
         pod.node, pod.stranded = node, row is None
         pod.level = pod.priority
         if pod.gang is not None and (gang := self.gangs.get(pod.gang)) is not None:
-            pod.level = gang.priority
+            # where members differ more may be to it: see `relevel`
+            pod.level = max(gang.priority, pod.priority)
         if row is not None:
             self.levels.add(pod, row, 1)
             self.disturbed.add(row)
@@ -125,16 +126,16 @@ class Cluster:
         pod.node, pod.stranded = "", False
 
     def relevel(self, gang: GangState) -> None:
-        """What the gang declares, or its priority, has changed: its members can be evicted at another one."""
-        self.version += 1
-        priority = gang.priority
+        """What the gang declares, or who is in it, has changed: its members can perhaps be evicted at another level."""
+        least = gang.level
         for pod in gang.members.values():
-            if pod.level != priority and pod.takes_room:
+            if pod.takes_room and pod.level != (level := max(least, pod.priority)):
                 row = self.nodes.rows.get(pod.node)
                 if row is not None:
                     self.levels.add(pod, row, -1)
-                self.eased |= priority < pod.level
-                pod.level = priority
+                self.eased |= level < pod.level
+                self.version += 1
+                pod.level = level
                 if row is not None:
                     self.levels.add(pod, row, 1)
 

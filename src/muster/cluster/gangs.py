@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.roll import Roll
-from muster.gangs.model import Gang, Policy, Subset
+from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
 
 
 class GangState(Roll):
@@ -16,6 +16,7 @@ class GangState(Roll):
         "below_said",
         "below_since",
         "denied",
+        "evicted_said",
         "fallen",
         "last_round",
         "lost_to",
@@ -42,6 +43,8 @@ class GangState(Roll):
         """Since when it is below its minimum although it has started."""
         self.below_said: tuple[bool, str, str] | None = None
         """Whether it is below its minimum, reason and message, as last written on its object."""
+        self.evicted_said: tuple[bool, str, str] | None = None
+        """Whether it was evicted whole, reason and message, as last written on its object."""
         self.started_at: float | None = None
         """When it last got its minimum, as far as is known."""
         self.denied = False
@@ -138,6 +141,23 @@ class GangState(Roll):
         if declared is None or self.started:
             return False
         return self.has_part()
+
+    # --- as a victim ---
+
+    @property
+    def goes_whole(self) -> bool:
+        """Who evicts one member evicts all: as it declares; one that has not started is of no use in parts."""
+        if self.declared is None:
+            return False
+        return self.declared.disruption is DisruptionMode.ALL or not self.started
+
+    @property
+    def level(self) -> int:
+        """At which priority any of its members can be evicted, at least: one of higher priority counts its own.
+
+        The gang's own; of a gang that goes whole the highest among the members that take room, if that is higher.
+        """
+        return self.highest_placed if self.goes_whole else self.priority
 
     # --- what it must have ---
 

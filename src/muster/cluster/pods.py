@@ -45,7 +45,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
     gates: tuple[str, ...]
     held: str | None
-    """Why it may not be decided yet, as the profile and its gates say."""
+    """Why it may not be decided yet, as the profile and its gates say; or since its priority is not its gang's."""
     leaving: bool
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
     stage: Stage
@@ -56,7 +56,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     held_as: str = ""
     """The reason under which the pod itself says why it is held; "" where the API server says so."""
     level: int = 0
-    """The priority at which it can be evicted, as of when it came to its node: its gang's, or its own."""
+    """The priority at which it can be evicted, as of when its gang was last looked at; see `GangState.level`."""
     stranded: bool = False
     """It is bound to a node that is not there: it takes no room that anybody has, and counts for nothing."""
     bound_at: float | None = None

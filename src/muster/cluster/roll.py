@@ -58,6 +58,7 @@ class Roll:
         "_controllers",
         "_counts",
         "_first_bound",
+        "_placed_priorities",
         "_priorities",
         "_running",
         "_runs",
@@ -98,6 +99,9 @@ class Roll:
         self._runs: Counter[int] = Counter()
         """Of members that are bound, being bound, or succeeded."""
         self._priorities: Counter[int] = Counter()
+        """Of members that count; one that nobody has any more stays, for `uneven`."""
+        self._placed_priorities: Counter[int] = Counter()
+        """Of those that take room."""
         self._first_bound: float | None = None
 
     def add(self, pod: PodState) -> None:
@@ -124,7 +128,7 @@ class Roll:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, record, `held` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, record, `held` or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
@@ -142,12 +146,14 @@ class Roll:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by
             return
-        if pod.leaving or pod.stranded or pod.stage is Stage.FAILED:
+        if not _counts(pod):
             return
         counts = self._counts.get(pod.subset)
         if counts is None:
             counts = self._counts[pod.subset] = _Count()
         self._priorities[pod.priority] += by
+        if pod.takes_room:
+            _add(self._placed_priorities, pod.priority, by)
         if pod.stage is Stage.PENDING:
             counts.pending += by
             return
@@ -330,6 +336,31 @@ class Roll:
         return min((priority for priority, count in self._priorities.items() if count), default=0)
 
     @property
+    def at_odds(self) -> str | None:
+        """What is wrong with the priority of a member that has not ended: of the first, by name; None if all agree.
+
+        O(1) as long as they do.
+        """
+        gang = self.declared
+        if gang is None or all(
+            not count or gang.refuses(priority) is None for priority, count in self._priorities.items()
+        ):
+            return None
+        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not Stage.SUCCEEDED)
+        odd = min((pod for pod in live if gang.refuses(pod.priority)), key=lambda pod: pod.key, default=None)
+        return None if odd is None else gang.refuses(odd.priority)
+
+    @property
+    def uneven(self) -> bool:
+        """Members are, or were, of different priorities: who comes or goes may change the level of others."""
+        return len(self._priorities) > 1
+
+    @property
+    def highest_placed(self) -> int:
+        """The highest priority among the members that take room; the gang's own if it is higher."""
+        return max([self.priority, *self._placed_priorities])
+
+    @property
     def empty(self) -> bool:
         return self.declared is None and not self.members
 
@@ -343,6 +374,13 @@ def _add(counter: Counter[_Key], key: _Key, by: int) -> None:
     counter[key] += by
     if not counter[key]:
         del counter[key]
+
+
+def _counts(pod: PodState) -> bool:
+    """Whether a pod that names a gang counts for it."""
+    return not (
+        pod.leaving or pod.stranded or pod.stage is Stage.FAILED or (pod.stage is Stage.PENDING and not pod.ours)
+    )
 
 
 def _runs(pod: PodState) -> bool:

@@ -14,9 +14,15 @@ class Victim(msgspec.Struct, gc=False, eq=False, kw_only=True):
     """Of the pod or the gang; unique, and the same in every process."""
     pods: list[PodState]
     priority: int
-    """Of the gang where there is one."""
-    in_gang: bool
+    """At which it can be evicted."""
+    gang: str = ""
+    """Key of the gang whose pods they are; "" for lone pods, and for room that is kept."""
     started: float
     """When the first of the pods started."""
     kept: str = ""
     """For room that is kept: the unit that it is kept for; its pods do not run, and nobody is deleted."""
+
+    @property
+    def whole(self) -> bool:
+        """It is all of a gang."""
+        return bool(self.gang) and self.key == self.gang

@@ -141,6 +141,9 @@ class Binding:
             gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
+            if gang.running:
+                # those of its members that have succeeded may be its minimum, though all others were evicted
+                self._status.gang_runs_again(gang)
         elif gang.below_minimum:
             self._look_at_fallen(gang, now)
         if gang.started:

@@ -245,11 +245,14 @@ class Engine:
 
     def _consider_gang(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
+        if gang is not None and not gang.foreign:
+            self._binding.look_at(gang, self._now)
+        if gang is not None and gang.uneven:
+            self.cluster.relevel(gang)
         if gang is None or gang.foreign:
             self._drop(key)
             self._binding.forget(key)
             return
-        self._binding.look_at(gang, self._now)
         unit = self._units.get(key)
         if unit is None or unit.gang is not gang:
             # new, or deleted and made again under its name
@@ -319,6 +322,8 @@ class Engine:
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
+            if pod.held_as:
+                continue
             news = pod.said is None or (pod.nominated and not pod.kept)
             if unit is not None and unit.where in (Where.WAITING, Where.BACKOFF) and pod.candidate and news:
                 by_gang.setdefault(unit.key, []).append(pod)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
-from muster.engine.decisions import Bind, Decision, Event, Evict, Loss, Lost, PodRef
+from muster.engine.decisions import Bind, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
 from muster.engine.planning import Plan
 from muster.engine.queue import Unit
 from muster.framework.profile import Profile
+from muster.gangs.model import Aspect
 
 
 class Eviction:
@@ -72,12 +74,14 @@ class Eviction:
 
     def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
         kind = "pod" if unit.pod else "podgroup"
+        hit: dict[str, GangState] = {}
         for pod in pods:
             # until its object says how much grace it has
             pod.leaving_until, pod.evicted = now, True
             self._intake.move(pod, pod.stage, leaving=True)
             gang = self._cluster.gangs.get(pod.gang) if pod.gang else None
             if gang is not None:
+                hit[gang.key] = gang
                 gang.lost_to = unit.name
                 if gang.below_minimum and not gang.running and not gang.binding:
                     # its other members must not start without those
@@ -85,9 +89,19 @@ class Eviction:
         message = f"{self._scheduler}: preempting to accommodate a higher priority {kind}"
         refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
         self._evictions.append(Evict(unit.name, refs, PREEMPTED, message))
+        for gang in hit.values():
+            if not gang.running and not gang.binding:
+                self._evicted_whole(gang, f"{message} {unit.name}")
         # upstream writes a UID here, and "node cluster" for a group; people look for a name
         note = f"Preempted by {kind} {unit.name}{where}"
         self._evictions.append(Event(reason="Preempted", note=note, action="Preempting", pods=refs))
+
+    def _evicted_whole(self, gang: GangState, message: str) -> None:
+        """Nothing of the gang is left; its object says for whom, unless another scheduler speaks of it."""
+        said = (True, PREEMPTED, message)
+        if gang.declared is not None and not gang.foreign and gang.evicted_said != said:
+            gang.evicted_said = said
+            self._evictions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""

@@ -113,7 +113,6 @@ class Fences:
                 key=fence.unit,
                 pods=[pod for pod in fence.pods if pod.kept],
                 priority=fence.priority,
-                in_gang=True,
                 started=float("-inf"),
                 kept=fence.unit,
             )

@@ -41,6 +41,8 @@ PREEMPTED = "PreemptionByScheduler"
 """Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
 UNSUPPORTED = "Unsupported"
 """Why a pod or a gang is held that asks for what no plugin honours; autoscalers look for Unschedulable alone."""
+GROUP_ERROR = "PodGroupError"
+"""Why a gang, or a member, waits whose priorities or schedulers do not agree."""
 MEMBERS_LOST = "MembersLost"
 """Why a gang is below its minimum that still runs in part."""
 
@@ -158,6 +160,9 @@ class Intake:
                 gang.below_said = (declared.below_since is not None, *declared.below_said)
                 # half of it may be bound again: only this tells that it must be whole
                 gang.fallen = gang.below_said[0] and gang.below_said[1] != MEMBERS_LOST
+        if new or gang.foreign or gang.evicted_said is None:
+            # else it was written by us, and an older view of the object does not take it back
+            gang.evicted_said = declared.evicted_said
         told_started = gang.said is not None and gang.said[0]
         if declared.said is not None and (declared.started or not told_started):
             # an older view of the object does not take back that the gang has started
@@ -165,16 +170,35 @@ class Intake:
         told = gang.declared
         gang.declare(declared)
         if told is None or (told.priority, told.disruption) != (declared.priority, declared.disruption):
+            # whether it goes whole may be new, even if all levels are as before
+            self._cluster.version += 1
             self._cluster.relevel(gang)
+        if declared.priority != (None if told is None else told.priority):
+            self._hold_the_odd(gang)
         self.noted.gangs[gang.key] = None
 
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None:
             gang.declare(None)
+            self._cluster.version += 1
             self._cluster.relevel(gang)
+            self._hold_the_odd(gang)
             self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
+
+    def _hold_the_odd(self, gang: GangState) -> None:
+        """The gang declares another priority than before: members wait that differ from it, and others need not."""
+        for pod in list(gang.members.values()):
+            # one that is being bound may come back
+            waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
+            held = self._held(pod) if waits else (pod.held, pod.held_as)
+            if held != (pod.held, pod.held_as):
+                gang.uncount(pod)
+                pod.held, pod.held_as = held
+                self._give_up(pod)
+                gang.count(pod)
+                self.noted.members.append(pod)
 
     def _budget_seen(self, change: BudgetSeen) -> None:
         self._cluster.budgets.put(change.budget)
@@ -234,14 +258,7 @@ class Intake:
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
         if member is not None:
-            gang = self._cluster.gang(member.gang)
-            if gang.declared is not None and gang.declared.priority is not None:
-                gang.add(state)
-            else:
-                before = gang.priority
-                gang.add(state)
-                if gang.priority != before:
-                    self._cluster.relevel(gang)
+            self._cluster.gang(member.gang).add(state)
             self.noted.gangs[member.gang] = None
             self.noted.members.append(state)
         elif ours:
@@ -308,21 +325,22 @@ class Intake:
         return named != (state.gang, state.subset)
 
     def _hold_or_not(self, state: PodState) -> None:
-        state.held, state.held_as = self._held(state), ""
-        if state.asks and state.held is None and state.candidate:
-            unhonoured = self._profile.unhonoured(state.asks)
-            if unhonoured:
-                state.held, state.held_as = unsupported(unhonoured), UNSUPPORTED
+        state.held, state.held_as = self._held(state)
 
-    def _held(self, state: PodState) -> str | None:
+    def _held(self, state: PodState) -> tuple[str | None, str]:
+        """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
         for gate in self._gates:
             try:
                 why = gate.holds(state)
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
                 why = f"{gate.name} failed: {type(error).__name__}: {error}"
             if why is not None:
-                return why
-        return None
+                return why, ""
+        if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
+            return unsupported(unhonoured), UNSUPPORTED
+        gang = self._gang_of(state)
+        why = None if gang is None or gang.declared is None else gang.declared.refuses(state.priority)
+        return why, "" if why is None else GROUP_ERROR
 
     def _pod_gone(self, change: PodGone) -> None:
         state = self._cluster.pods.pop(change.uid, None)

@@ -22,10 +22,21 @@ from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
 from muster.engine.cycle import GangCycle, Ground, Trial
 from muster.engine.fences import Fences, overdue
+from muster.engine.few_gangs import one_gang
 from muster.engine.offers import Offer, Offers
 from muster.engine.queue import Unit
 from muster.engine.search import Search
-from muster.engine.sparing import Counting, Occupied, OneNode, Packing, Scale, Trying, count_copies, sparing
+from muster.engine.sparing import (
+    Counting,
+    Occupied,
+    OneNode,
+    Packing,
+    Scale,
+    Trying,
+    copies_without_each,
+    count_copies,
+    sparing,
+)
 from muster.engine.victims import Candidates
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -130,9 +141,38 @@ class Planner:
             for looked in sparing(scale):
                 yield looked * scale.work
             chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
-        trial = self._search.find(gang, Ground(self._without(ground.usage, chosen), blocked))
+        proof = self._search.find(gang, Ground(self._without(ground.usage, chosen), blocked))
         # nobody goes without a proof, whatever a scale has said
-        return None if trial.lacking else Plan(self._required(gang, trial), chosen)
+        if proof.lacking:
+            return None
+
+        # one that has started needs nobody in particular: no fewer of its members may get a place
+        at_least = 0 if self._rule.shortfall(gang, {}) else proof.placed
+        fewer = yield from one_gang(
+            ordered,
+            chosen,
+            self._candidates.broken_budgets,
+            enough=lambda some: self._scale(gang, trial, ground, some, at_least=at_least),
+            hopeful=lambda beside, crowds: self._hopeful(trial, at_least, ground, beside, crowds),
+        )
+        if fewer is not None:
+            again = self._search.find(gang, Ground(self._without(ground.usage, fewer), blocked))
+            if not again.lacking and again.placed >= at_least:
+                return Plan(self._required(gang, again), fewer)
+        return Plan(self._required(gang, proof), chosen)
+
+    def _hopeful(
+        self, trial: Trial, at_least: int, ground: Ground, beside: list[Victim], crowds: list[list[Victim]]
+    ) -> list[bool]:
+        """Whether there would be room enough if each of the crowds alone left beside some, each class counted alone."""
+        free = self._without(ground.usage, beside).free
+        occupied = [[place for victim in crowd for place in self._occupied(victim)] for crowd in crowds]
+        hoped: Ints = np.zeros(len(crowds), np.int64)
+        for pod_class, count in trial.wants().items():
+            if not pod_class.unknown:
+                usable = self._usable(pod_class, ground)
+                hoped += np.minimum(count, copies_without_each(pod_class, free, usable, occupied))
+        return [copies >= (at_least or trial.needed) for copies in hoped.tolist()]
 
     def may_evict(self, gang: GangState) -> bool:
         """Whether others may be evicted for the gang at all."""
@@ -157,26 +197,29 @@ class Planner:
             places.append((pod, names[row]))
         return places
 
-    def _scale(self, gang: GangState, trial: Trial, ground: Ground, victims: list[Victim]) -> Scale:
+    def _scale(
+        self, gang: GangState, trial: Trial, ground: Ground, victims: list[Victim], *, at_least: int = 0
+    ) -> Scale:
+        """Weighs what the gang must have; else so many of its members, or as many as can be."""
         must = sum(self._rule.shortfall(gang, {}).values())
         occupied = [self._occupied(victim) for victim in victims]
         (first, *others) = trial.batches
         if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
             usable = self._usable(first.pod_class, ground)
-            needed, most = must or None, len(first.pods)
+            needed, most = must or at_least or None, len(first.pods)
             return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
         loads = self._search.loads(gang, trial, ground.blocked)
         if loads is not None:
             packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)
             if packing.enough:
                 return packing
-        return self._trying(gang, ground, victims)
+        return self._trying(gang, ground, victims, at_least=at_least)
 
-    def _trying(self, gang: GangState, ground: Ground, victims: list[Victim]) -> Scale:
+    def _trying(self, gang: GangState, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
         usage = self._without(ground.usage, victims)
         # one that has started needs nobody in particular: as many as could have a place if all victims went
         must = self._rule.shortfall(gang, {})
-        most = 0 if must else self._search.find(gang, Ground(usage, ground.blocked)).placed
+        most = 0 if must else at_least or self._search.find(gang, Ground(usage, ground.blocked)).placed
 
         def fits(usage: Usage) -> bool:
             trial = self._search.find(gang, Ground(usage, ground.blocked))
@@ -200,10 +243,7 @@ class Planner:
         if not self._anybody_below(pod.priority):
             return None
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
-        kept: dict[int, list[Victim]] = {}
-        for victim in self._fences.lower_than(pod.priority):
-            for row in dict.fromkeys(row for row, _ in self._occupied(victim)):
-                kept.setdefault(row, []).append(victim)
+        kept = self._kept_by_row(pod.priority)
         shelf = None
         if self._views.needs_resources_only(pod.pod_class):
             shelf = self._offers.for_pod(pod, ground.usage.free)
@@ -231,7 +271,19 @@ class Planner:
             if looked >= most:
                 break
         yield work
-        return None if best is None else Plan([(pod, self._cluster.nodes.names[best[1]])], best[2].victims)
+        if best is None:
+            return None
+        _, row, offer = best
+        fewer = yield from self._fewer_on_node(pod, row, ground, kept.get(row, []), offer.victims)
+        return Plan([(pod, self._cluster.nodes.names[row])], fewer or offer.victims)
+
+    def _kept_by_row(self, priority: int) -> dict[int, list[Victim]]:
+        """Room that is kept for units of lower priority, by row."""
+        kept: dict[int, list[Victim]] = {}
+        for victim in self._fences.lower_than(priority):
+            for row in dict.fromkeys(row for row, _ in self._occupied(victim)):
+                kept.setdefault(row, []).append(victim)
+        return kept
 
     def _in_turn(self, pod: PodState, ground: Ground) -> Iterator[int]:
         """Rows of nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
@@ -245,23 +297,9 @@ class Planner:
 
         Room there that is `kept` for less important units may be taken, too.
         """
-        victims = kept
-        if pod.preempts:
-            node = self._cluster.nodes.names[row]
-            victims = kept + self._candidates.on(node, unit=pod.uid, priority=pod.priority)
-        others = sum(len(victim.pods) for victim in victims) - len(victims)
-        ordered, forbidden = _at_once(self._candidates.spared_first(victims, as_upstream=True))
-        occupied = [self._occupied(victim) for victim in ordered]
-        if self._views.needs_resources_only(pod.pod_class):
-            scale: Scale = OneNode(pod.pod_class, row, ground.usage.free, occupied)
-        else:
-            elsewhere = np.ones(self._cluster.nodes.capacity, np.bool_)
-            elsewhere[row] = False
-
-            def fits(usage: Usage) -> bool:
-                return self._cycle.best_row(pod.pod_class, Ground(usage, elsewhere)) is not None
-
-            scale = Trying(fits, self._without(ground.usage, ordered), occupied, work=self._searching)
+        ordered, forbidden = self._in_order_on(row, pod, kept)
+        others = sum(len(victim.pods) for victim in ordered) - len(ordered)
+        scale = self._scale_on(row, pod, ground, ordered)
         if not scale.enough:
             return None, others
         for _ in sparing(scale):
@@ -269,6 +307,43 @@ class Planner:
         chosen = [number for number, spared in enumerate(scale.spared) if not spared]
         violations = sum(number < forbidden for number in chosen)
         return Offer.of([ordered[number] for number in chosen], violations=violations), others
+
+    def _in_order_on(self, row: int, pod: PodState, kept: list[Victim]) -> tuple[list[Victim], int]:
+        """Who could go from the node, most precious first, and how many of them a budget protects."""
+        victims = kept
+        if pod.preempts:
+            node = self._cluster.nodes.names[row]
+            victims = kept + self._candidates.on(node, unit=pod.uid, priority=pod.priority)
+        return _at_once(self._candidates.spared_first(victims, as_upstream=True))
+
+    def _scale_on(self, row: int, pod: PodState, ground: Ground, victims: list[Victim]) -> Scale:
+        occupied = [self._occupied(victim) for victim in victims]
+        if self._views.needs_resources_only(pod.pod_class):
+            return OneNode(pod.pod_class, row, ground.usage.free, occupied)
+        others = np.ones(self._cluster.nodes.capacity, np.bool_)
+        others[row] = False
+
+        def fits(usage: Usage) -> bool:
+            return self._cycle.best_row(pod.pod_class, Ground(usage, others)) is not None
+
+        return Trying(fits, self._without(ground.usage, victims), occupied, work=self._searching)
+
+    def _fewer_on_node(
+        self, pod: PodState, row: int, ground: Ground, kept: list[Victim], chosen: list[Victim]
+    ) -> Generator[int, None, list[Victim] | None]:
+        """Victims of one gang instead of the chosen, on the node that was chosen; None if there are none."""
+        if len(chosen) < 2:
+            return None
+        ordered, _ = self._in_order_on(row, pod, kept)
+        return (
+            yield from one_gang(
+                ordered,
+                chosen,
+                self._candidates.broken_budgets,
+                enough=lambda some: self._scale_on(row, pod, ground, some),
+                hopeful=lambda beside, crowds: [True] * len(crowds),
+            )
+        )
 
     # --- quick answers ---
 

@@ -76,18 +76,18 @@ class _Pods:
         """What a pod of each class takes of the resources that count."""
         numbers = {kind: number for number, kind in enumerate(self.amounts)}
         amounts = np.array(list(self.amounts.values()), np.int64).reshape(len(numbers), len(resources))
-        self._takes: Ints = amounts[np.array([numbers[kind] for kind in self.kinds], np.intp)]
+        self.takes: Ints = amounts[np.array([numbers[kind] for kind in self.kinds], np.intp)]
 
     def take_off(self, free: Ints) -> None:
         """Gives all that they take to `free`, (resources × rows)."""
-        np.add.at(free.T, self.rows, self._takes)
+        np.add.at(free.T, self.rows, self.takes)
 
     def of(self, first: int, end: int) -> tuple[Rows, Ints]:
         """The distinct rows of these victims, and what they take there: (resources × rows)."""
         part = slice(self.ends[first], self.ends[end])
         rows, places = np.unique(np.array(self.rows[part], np.intp), return_inverse=True)
-        takes = np.zeros((len(rows), self._takes.shape[1]), np.int64)
-        np.add.at(takes, places, self._takes[part])
+        takes = np.zeros((len(rows), self.takes.shape[1]), np.int64)
+        np.add.at(takes, places, self.takes[part])
         return rows, takes.T
 
 
@@ -272,6 +272,25 @@ def count_copies(pod_class: PodClass, free: Ints, usable: Bools) -> Ints:
     np.maximum(copies, 0, out=copies)
     copies *= usable
     return copies
+
+
+def copies_without_each(pod_class: PodClass, free: Ints, usable: Bools, crowds: Sequence[Occupied]) -> Ints:
+    """For each of the crowds: how many copies all rows take, as far as resources go, if it alone leaves."""
+    before = count_copies(pod_class, free, usable)
+    resources = pod_class.line.need_rows.tolist()
+    pods = _Pods(crowds, resources)
+    owners = np.repeat(np.arange(len(crowds)), np.diff(pods.ends))
+    # one cell for each row that a crowd has pods on
+    cells, places = np.unique(owners * free.shape[1] + np.array(pods.rows, np.intp), return_inverse=True)
+    owner, row = np.divmod(cells, free.shape[1])
+    after = np.zeros((free.shape[0], len(cells)), np.int64)
+    after[:] = free[:, row]
+    for place, resource in enumerate(resources):
+        np.add.at(after[resource], places, pods.takes[:, place])
+    gained = count_copies(pod_class, after, usable[row]) - before[row]
+    totals = np.full(len(crowds), before.sum())
+    np.add.at(totals, owner, gained)
+    return totals
 
 
 def _amounts(pod_class: PodClass, resources: list[int]) -> list[int]:

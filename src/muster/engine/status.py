@@ -10,7 +10,7 @@ from muster.cluster.pods import PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.intake import MEMBERS_LOST, UNSUPPORTED
+from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, UNSUPPORTED
 from muster.engine.verdicts import (
     MEMBERS_HELD,
     MEMBERS_MISSING,
@@ -34,7 +34,6 @@ GATED = "SchedulingGated"
 TIMEOUT = "Timeout"
 PREEMPTED = "Preempted"
 SCHEDULER_ERROR = "SchedulerError"
-GROUP_ERROR = "PodGroupError"
 NOTHING_RUNS = "NothingRuns"
 FELL = "PodGroupBelowMinimum"
 """Why a gang was taken down that had started."""
@@ -161,6 +160,12 @@ class Status:
             gang.below_said = (False, SCHEDULED, "")
             self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
 
+    def gang_runs_again(self, gang: GangState) -> None:
+        """It was evicted whole, and has its minimum; nothing to say if it never said so."""
+        if gang.evicted_said is not None and gang.evicted_said[0]:
+            gang.evicted_said = (False, SCHEDULED, "")
+            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.EVICTED))
+
     # --- refusals ---
 
     def pod_refused(self, pod: PodState, verdict: Verdict) -> None:
@@ -213,6 +218,10 @@ class Status:
             asked = unsupported(unhonoured)
             self.gang_says(gang, UNSUPPORTED, asked)
             self._not_ready(gang, asked)
+        elif gang.at_odds is not None and why is not None:
+            # more members, or fewer gates, would not help
+            self.gang_says(gang, GROUP_ERROR, why)
+            self._not_ready(gang, why)
         elif gang.missing:
             missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
+from muster.cluster.budgets import Ruling
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.cluster.victims import Victim
 from muster.framework.contract import VictimRule
-from muster.gangs.model import DisruptionMode
 
 _NEVER = float("inf")
 _NOBODYS = (0, 0, 0, 0.0)
@@ -22,7 +22,7 @@ Standing = tuple[int, int]
 """What a gang is as a victim: its priority, and for one that goes whole the state of its members."""
 
 _Gangs = dict[str, tuple[int, bool] | None]
-"""The priority of each gang that was met, and whether it goes whole; None if it is done with."""
+"""At which priority each gang that was met can be evicted, at least, and whether whole; None if it is done with."""
 
 
 class Candidates:
@@ -65,7 +65,7 @@ class Candidates:
 
     def standing(self, gang: GangState) -> Standing:
         """Changes whenever the gang's pods become other victims than they were; their own facts aside."""
-        return gang.priority, gang.version if self._goes_whole(gang) else -1
+        return gang.level, gang.version if gang.goes_whole else -1
 
     def spared_first(
         self, victims: list[Victim], *, as_upstream: bool = False
@@ -91,6 +91,14 @@ class Candidates:
         ordered.sort(key=lambda victim: -forbidden.get(id(victim), 0))
         return ordered, len(forbidden)
 
+    def broken_budgets(self, victims: Iterable[Victim]) -> tuple[int, int]:
+        """Of how many of these no budget allows the eviction at all; and of how many not that of all of them."""
+        if not self._cluster.budgets:
+            return 0, 0
+        account = self._cluster.budgets.account()
+        rulings = [account.disrupts(victim.pods) for victim in victims if not victim.kept]
+        return rulings.count(Ruling.FORBIDDEN), len(rulings) - rulings.count(Ruling.ALLOWED)
+
     def _importance(self, victim: Victim) -> tuple[int, int, int, float]:
         """What the first rule says."""
         return self._rules[0].importance(victim) if self._rules else _NOBODYS
@@ -101,21 +109,25 @@ class Candidates:
             gang = pod.gang
             if pod.leaving:
                 continue
-            if gang is None or not self._whole_gangs:
-                found.append(_one(pod.key, pod, priority=pod.priority, in_gang=False))
+            if gang is None:
+                found.append(_one(pod.key, pod, priority=pod.priority))
                 continue
             if gang not in gangs:
                 state = self._cluster.gangs[gang]
-                gangs[gang] = state.priority, self._goes_whole(state)
+                gangs[gang] = state.level, self._whole_gangs and state.goes_whole
             met = gangs[gang]
             if met is None:
                 continue
-            if not met[1]:
-                # pods of one gang are told apart last, so that few gangs are hurt rather than many
-                found.append(_one(f"{gang}/{pod.key}", pod, priority=met[0], in_gang=True))
-            else:
+            if met[1]:
                 found.append(_whole(self._cluster.gangs[gang], priority=met[0]))
                 gangs[gang] = None
+                continue
+            priority_then = max(met[0], pod.priority)
+            if self._whole_gangs:
+                # pods of one gang are told apart last, so that few gangs are hurt rather than many
+                found.append(_one(f"{gang}/{pod.key}", pod, priority=priority_then, gang=gang))
+            else:
+                found.append(_one(pod.key, pod, priority=priority_then))
         return [victim for victim in found if self._may_go(victim, priority)]
 
     def _may_go(self, victim: Victim, priority: int) -> bool:
@@ -124,20 +136,14 @@ class Candidates:
             return rules[0].may_evict(victim, priority=priority)
         return bool(rules) and all(rule.may_evict(victim, priority=priority) for rule in rules)
 
-    def _goes_whole(self, gang: GangState) -> bool:
-        """As it declares; one that has not started is of no use to anybody in parts."""
-        if gang.declared is None:
-            return False
-        return gang.declared.disruption is DisruptionMode.ALL or not gang.started
 
-
-def _one(key: str, pod: PodState, *, priority: int, in_gang: bool) -> Victim:
-    return Victim(key=key, pods=[pod], priority=priority, in_gang=in_gang, started=_started(pod))
+def _one(key: str, pod: PodState, *, priority: int, gang: str = "") -> Victim:
+    return Victim(key=key, pods=[pod], priority=priority, gang=gang, started=_started(pod))
 
 
 def _whole(gang: GangState, *, priority: int) -> Victim:
     pods = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
-    return Victim(key=gang.key, pods=pods, priority=priority, in_gang=True, started=min(map(_started, pods)))
+    return Victim(key=gang.key, pods=pods, priority=priority, gang=gang.key, started=min(map(_started, pods)))
 
 
 def _key(victim: Victim) -> str:

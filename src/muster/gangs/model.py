@@ -42,6 +42,8 @@ class Aspect(StrEnum):
     """It had its minimum bound, once; never taken back."""
     BELOW_MINIMUM = "below minimum"
     """It has started, and fewer than its minimum are bound now."""
+    EVICTED = "evicted whole"
+    """All that was bound of it was evicted for others, and it has not started since."""
 
 
 class Subset(msgspec.Struct, frozen=True, gc=False):
@@ -90,11 +92,22 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Since when the object says that the gang is below its minimum; None if it does not."""
     below_said: tuple[str, str] | None = None
     """Reason and message with which it says, or took back, that the gang is below its minimum."""
+    evicted_said: tuple[bool, str, str] | None = None
+    """Whether the object says that the gang was evicted whole, reason and message; None if it never did."""
 
     @property
     def minimum(self) -> int:
         """The minimum over all subsets together."""
         return sum(subset.minimum for subset in self.subsets)
+
+    def refuses(self, priority: int) -> str | None:
+        """Why a member of this priority may not be placed, in upstream's words; None if it may."""
+        if self.priority is None or priority == self.priority:
+            return None
+        return (
+            "all pods in a single pod group should have the same priority as the pod group's priority, "
+            f"got {priority} and {self.priority}"
+        )
 
 
 class Membership(msgspec.Struct, frozen=True, gc=False):

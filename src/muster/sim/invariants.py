@@ -199,6 +199,7 @@ class Invariants:
                     )
                 self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
+        self._life.check_evicted(evicted, scene)
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
@@ -363,6 +364,9 @@ class Invariants:
         gang = scene.gangs[decision.unit]
         if gang.group is None:
             raise BrokenRuleError("gang whole", f"{gang.key} is bound but not declared")
+        for placement in decision.pods:
+            if gang.odd(self._world.pods[placement.uid]) and not self._binds.tried_there(placement):
+                raise BrokenRuleError("one priority", f"{placement.pod} is bound, of another priority than its group")
         if group_asks_in_vain(gang.group) and not all(
             self._binds.tried_there(placement) for placement in decision.pods
         ):
@@ -373,6 +377,8 @@ class Invariants:
         again = all(self._binds.tried_there(placement) for placement in decision.pods)
         if gang.gated and not again:
             raise BrokenRuleError("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
+        if gang.at_odds and not again:
+            raise BrokenRuleError("one priority", f"{gang.key} starts, and members are of another priority")
         if again and gang.running:
             return
         kept = {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
@@ -480,6 +486,8 @@ class Invariants:
             self._binds.undone(gang)
         if decision.aspect is Aspect.BELOW_MINIMUM:
             self._life.check_condition(decision, gang, evicted=evicted)
+        elif decision.aspect is Aspect.EVICTED:
+            self._life.check_target(decision, gang, scene)
 
     # --- the world ---
 

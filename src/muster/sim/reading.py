@@ -12,6 +12,7 @@ from muster.engine.decisions import Placement
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM,
     BELOW_MINIMUM_ANNOTATION,
+    DISRUPTION_TARGET,
     GRACE_ANNOTATION,
     INITIALLY_SCHEDULED,
     ON_PARTIAL_ANNOTATION,
@@ -69,6 +70,8 @@ class Gang:
         """Pending, ours, not on their way."""
         self.gated = 0
         """Candidates with gates, and those that ask for something in vain."""
+        self.living: list[Pod] = []
+        """Those that count and have not ended."""
         self.binding = 0
         self.doubtful = 0
         """Candidates whose bind may still be open, as far as the engine is concerned."""
@@ -179,6 +182,15 @@ class Gang:
         return self.below is not None and self.below.status == "True"
 
     @property
+    def disrupted(self) -> Condition | None:
+        """What it says of being evicted whole."""
+        return None if self.group is None else condition(self.group.status.conditions, DISRUPTION_TARGET)
+
+    @property
+    def says_disrupted(self) -> bool:
+        return self.disrupted is not None and self.disrupted.status == "True"
+
+    @property
     def below_minimum(self) -> bool:
         """It has started, and fewer than its minimum are bound now."""
         return self.group is not None and not self.basic and self.once_started and self.bound < self.floor
@@ -209,6 +221,21 @@ class Gang:
         if self.group is not None and self.group.spec.priority is not None:
             return self.group.spec.priority
         return min(self.priorities, default=0)
+
+    def odd(self, pod: Pod) -> bool:
+        """Whether the member's priority is not the one that the group declares."""
+        declared = None if self.group is None else self.group.spec.priority
+        return declared is not None and (pod.spec.priority or 0) != declared
+
+    @property
+    def at_odds(self) -> bool:
+        """Some member is odd: before its start it may not be decided at all."""
+        return any(map(self.odd, self.living))
+
+    @property
+    def placeable(self) -> list[Pod]:
+        """Candidates that may be placed, as far as they are concerned."""
+        return [pod for pod in self.candidates if not pod.spec.scheduling_gates and not self.odd(pod)]
 
     @property
     def shared(self) -> bool:
@@ -262,10 +289,11 @@ class Gang:
 
     @property
     def ready(self) -> bool:
-        """May be decided: declared, complete, ungated, asking for nothing in vain, and something is left to place."""
-        if self.group is None or len(self.candidates) == self.gated or group_asks_in_vain(self.group):
+        """May be decided: declared, complete, ungated, of one priority, asking for nothing in vain, and not done."""
+        if self.group is None or not self.placeable or group_asks_in_vain(self.group):
             return False
-        return self.started or (not self.gated and (self.basic or self.present >= self.minimum))
+        whole = not self.gated and not self.at_odds
+        return self.started or (whole and (self.basic or self.present >= self.minimum))
 
 
 class Waiting(NamedTuple):
@@ -357,6 +385,8 @@ class Reading:
         if phase != "Succeeded" and node and node not in self._world.nodes:
             return
         gang.priorities.append(pod.spec.priority or 0)
+        if phase != "Succeeded":
+            gang.living.append(pod)
         if phase == "Succeeded":
             gang.done.append(pod)
         elif pod.spec.node_name:
@@ -379,10 +409,8 @@ class Reading:
                 order = (-priority, created, pod.metadata.uid)
                 yield Waiting(key_of(pod), order, priority, 1, [pod], None)
         for gang in gangs.values():
-            if gang.ready:
-                pods = [pod for pod in gang.candidates if not held(pod)]
-                if len(pods) >= gang.need:
-                    yield Waiting(gang.key, gang.order, gang.priority, gang.need, pods, gang)
+            if gang.ready and len(gang.placeable) >= gang.need:
+                yield Waiting(gang.key, gang.order, gang.priority, gang.need, gang.placeable, gang)
 
     def wanted(self, unit: Waiting) -> dict[Needs, int]:
         return Counter(self.needs_of(pod) for pod in unit.pods)

@@ -279,9 +279,13 @@ class World:
         if self.budgets.pop(key, None) is not None:
             self._tell(BudgetGone(key))
 
-    def create_group(self, group: PodGroup) -> str:
-        """Stores a new group as the API server would; returns its key."""
-        group = replace(group, metadata=self._admitted(group.metadata), spec=self._prioritised(group.spec))
+    def create_group(self, group: PodGroup, *, custom: bool = False) -> str:
+        """Stores a new group as the API server would; returns its key.
+
+        A custom one has no priority if it names none: Kubernetes fills in that of its own groups alone.
+        """
+        spec = group.spec if custom else self._prioritised(group.spec)
+        group = replace(group, metadata=self._admitted(group.metadata), spec=spec)
         key = _key(group.metadata)
         if key in self.groups:
             raise ObjectError(f'podgroups "{group.metadata.name}" already exists')

@@ -4,8 +4,9 @@ from msgspec.structs import replace
 
 from muster.cluster.budgets import Account, Ruling
 from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
-from muster.engine import intake, planning
+from muster.engine import intake, planning, victims
 from muster.engine.cycle import Ground
 from muster.engine.decisions import Loss
 from muster.engine.engine import Engine
@@ -78,9 +79,47 @@ def equals_are_evicted(patch):
     patch(DefaultPreemption, "may_evict", lambda self, victim, *, priority: victim.priority <= priority)
 
 
+def everybody_is_worth_a_look(patch):
+    """The quick guess whether anybody could be evicted says yes."""
+    below = Levels.below
+    patch(Levels, "any_below", lambda self, priority: True)
+    patch(Levels, "below", lambda self, priority, free: below(self, 10**10, free))
+
+
+@fault("priority", "priorities", "uneven")
+def a_member_is_worth_no_more_than_its_gang(patch):
+    of = Candidates._of
+
+    def blind(self, pods, gangs, priority):
+        pods = list(pods)
+        own = [(pod, pod.priority) for pod in pods if pod.gang is not None]
+        for pod, _ in own:
+            pod.priority = -(10**10)
+        try:
+            return of(self, pods, gangs, priority)
+        finally:
+            for pod, was in own:
+                pod.priority = was
+
+    patch(Candidates, "_of", blind)
+    everybody_is_worth_a_look(patch)
+
+
+@fault("priority", "priorities", "resizing")
+def a_member_is_worth_what_it_says_itself(patch):
+    one = victims._one
+    patch(victims, "_one", lambda key, pod, *, priority, gang="": one(key, pod, priority=pod.priority, gang=gang))
+    everybody_is_worth_a_look(patch)
+
+
+@fault("priority", "modes", "priorities", "uneven")
+def a_gang_that_goes_whole_is_worth_its_lowest_member(patch):
+    patch(GangState, "floor", property(lambda self: self.priority))
+
+
 @fault("gang in part", "modes", "priorities")
 def gangs_that_go_whole_are_evicted_in_part(patch):
-    patch(Candidates, "_goes_whole", lambda self, gang: False)
+    patch(GangState, "goes_whole", False)
 
 
 @fault("budget", "budgets", "priorities", "slow")

@@ -20,6 +20,7 @@ from muster.engine.intake import Intake
 from muster.engine.status import Status
 from muster.engine.waiting import WaitingRoom
 from muster.framework.views import Views
+from muster.gangs.model import Gang
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_ports import NodePorts
 from muster.plugins.node_resources_fit import NodeResourcesFit
@@ -202,6 +203,21 @@ def a_gang_may_lack_one(patch):
         return {name: lack - 1 for name, lack in lacking.items() if lack > 1}
 
     patch(GangScheduling, "shortfall", lenient)
+
+
+@fault("one priority", "uneven")
+def members_of_any_priority_are_bound(patch):
+    patch(Gang, "refuses", lambda self, priority: None)
+
+
+@fault("told", "uneven")
+def a_gang_of_several_priorities_says_something_else(patch):
+    patch(GangState, "at_odds", None)
+
+
+@fault("told", "uneven")
+def a_member_of_another_priority_says_nothing(patch):
+    patch(Status, "odd", lambda self, pod: None)
 
 
 @fault("after the start", "resizing")

@@ -1,9 +1,12 @@
 """Faults in who may pass whom, and in a gang's life after its start."""
 
+from msgspec.structs import replace
+
 from muster.cluster.pods import Stage
 from muster.engine import bypass, engine, intake
 from muster.engine.binding import Binding
 from muster.engine.bypass import Bypass
+from muster.engine.eviction import Eviction
 from muster.engine.intake import Intake
 from muster.engine.status import Status
 from tests.simulation.faults.registry import fault
@@ -97,3 +100,34 @@ def the_grace_of_a_gang_runs_from_its_start(patch):
         look(self, gang, now)
 
     patch(Binding, "_look_at_fallen", early)
+
+
+# --- evicted whole ---
+
+
+@fault("disruption target", "modes", "priorities")
+def a_gang_that_is_evicted_whole_does_not_say_so(patch):
+    patch(Eviction, "_evicted_whole", lambda self, gang, message: None)
+
+
+@fault("disruption target", "crowded", "priorities")
+def a_gang_that_loses_a_member_says_that_it_was_evicted_whole(patch):
+    evict = Eviction._evict
+
+    def loud(self, unit, pods, now, *, where):
+        evict(self, unit, pods, now, where=where)
+        for gang in {pod.gang: self._cluster.gangs[pod.gang] for pod in pods if pod.gang}.values():
+            self._evicted_whole(gang, "evicted")
+
+    patch(Eviction, "_evict", loud)
+
+
+@fault("disruption target", "crowded", "modes", "priorities")
+def a_gang_that_runs_again_goes_on_to_say_that_it_was_evicted(patch):
+    patch(Status, "gang_runs_again", lambda self, gang: None)
+
+
+@fault("disruption target", "modes", "priorities", "restarts")
+def a_restart_forgets_who_says_that_it_was_evicted(patch):
+    declare = intake.declare
+    patch(intake, "declare", lambda group: replace(declare(group), evicted_said=None))

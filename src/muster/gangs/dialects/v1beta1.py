@@ -23,6 +23,7 @@ from muster.gangs.model import (
 
 INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 BELOW_MINIMUM = "PodGroupBelowMinimum"
+DISRUPTION_TARGET = "DisruptionTarget"
 GROUP_LABEL = "muster.dev/pod-group"
 TIMEOUT_ANNOTATION = "muster.dev/schedule-timeout-seconds"
 ON_PARTIAL_ANNOTATION = "muster.dev/on-partial"
@@ -32,7 +33,11 @@ GRACE_ANNOTATION = "muster.dev/below-minimum-grace-seconds"
 _TOPOLOGY = Ask("spec.schedulingConstraints.topology", "TopologyPlacementGenerator")
 _DEVICES = Ask("spec.resourceClaims", "DynamicResources")
 
-_TYPES = {Aspect.STARTED: INITIALLY_SCHEDULED, Aspect.BELOW_MINIMUM: BELOW_MINIMUM}
+_TYPES = {
+    Aspect.STARTED: INITIALLY_SCHEDULED,
+    Aspect.BELOW_MINIMUM: BELOW_MINIMUM,
+    Aspect.EVICTED: DISRUPTION_TARGET,
+}
 
 
 class V1Beta1:
@@ -51,6 +56,7 @@ class V1Beta1:
         mode = spec.disruption_mode
         now = condition(declaration.status.conditions, INITIALLY_SCHEDULED)
         below = condition(declaration.status.conditions, BELOW_MINIMUM)
+        target = condition(declaration.status.conditions, DISRUPTION_TARGET)
         restarts = meta.annotations.get(BELOW_MINIMUM_ANNOTATION) == BelowMinimum.RESTART
         return Gang(
             key=f"{meta.namespace}/{meta.name}",
@@ -73,6 +79,7 @@ class V1Beta1:
             said=None if now is None else (now.reason, now.message),
             below_since=_since(below),
             below_said=None if below is None else (below.reason, below.message),
+            evicted_said=None if target is None else (target.status == "True", target.reason, target.message),
         )
 
     def condition(self, aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:

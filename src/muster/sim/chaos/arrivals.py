@@ -63,22 +63,25 @@ class Arrivals(Hand):
         basic = rng.random() < 0.12
         group = self._group(name, None if basic else minimum, rng, priority=priority)
         priority, scheduler = group.spec.priority or 0, self.scheduler(rng)
+        priorities = [priority] * members
+        if "uneven" in self.mood and rng.random() < 0.5:
+            group, priorities = self._uneven(group, priorities, rng)
         pods = [
-            self._pod(f"{name}-{i}", shape, rng, gang=name, priority=priority, scheduler=scheduler)
+            self._pod(f"{name}-{i}", shape, rng, gang=name, priority=priorities[i], scheduler=scheduler)
             for i, shape in enumerate(shapes)
         ]
         if "foreign" in self.mood and "beside" not in self.mood and rng.random() < 0.15:
             pods[0] = replace(pods[0], spec=replace(pods[0].spec, scheduler_name=OTHER))
         declared = rng.choices(("before", "after", "late", "never"), weights=(6, 2, 2, 1))[0]
         if declared == "before":
-            self.world.create_group(group)
+            self.create_group(group)
         late = rng.randint(0, members) if rng.random() < 0.25 else members
         for pod in pods[:late]:
             self.world.create_pod(pod)
         for pod in pods[late:]:
             self.later(rng.choice((0.3, 1.0, 4.0, 12.0)), pod)
         if declared == "after":
-            self.world.create_group(group)
+            self.create_group(group)
         elif declared == "late":
             self.later(rng.choice((0.3, 3.0, 15.0)), group)
         wanted = "basic" if basic else f"minimum {minimum}"
@@ -102,6 +105,14 @@ class Arrivals(Hand):
                 scheduling_constraints=SchedulingConstraints(topology=(Empty(),)) if asks else None,
             ),
         )
+
+    def _uneven(self, group: PodGroup, priorities: list[int], rng: Random) -> tuple[PodGroup, list[int]]:
+        """The group declares no priority, and its members have several; or it does, and one has another."""
+        if rng.random() < 0.6:
+            group = replace(group, spec=replace(group.spec, priority=None))
+            return group, [rng.choice((priority, priority, 0, 5, 10)) for priority in priorities]
+        odd = rng.randrange(len(priorities))
+        return group, [rng.choice((0, 5, 10)) if i == odd else priority for i, priority in enumerate(priorities)]
 
     def wishes(self, rng: Random) -> dict[str, str]:
         """What a group asks for when it cannot be, or no longer is, whole."""

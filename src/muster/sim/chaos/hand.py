@@ -67,9 +67,13 @@ class Hand:
                 if self.world.find_pod(f"{NAMESPACE}/{thing.metadata.name}") is None:
                     self.world.create_pod(thing)
             elif f"{NAMESPACE}/{name}" not in self.world.groups:
-                self.world.create_group(thing)
+                self.create_group(thing)
 
         self.world.at(self.world.now + delay, create)
+
+    def create_group(self, group: PodGroup) -> None:
+        """One that declares no priority is a custom one."""
+        self.world.create_group(group, custom=group.spec.priority is None)
 
     def priority(self, rng: Random) -> int:
         if "priorities" not in self.mood:

@@ -70,12 +70,13 @@ _LIKELY = {
 # Troubles that came later are drawn apart, so that worlds without them stay what they were.  In "reused" worlds groups
 # serve one job after another, in "remade" ones a group is deleted and made anew while its members run, in "grown" ones
 # the minimum of gangs that run is raised and members come to meet it; with "asks" pods and groups ask for what nobody
-# honours.
+# honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
     "grown": 0.2,
     "asks": 0.1,
+    "uneven": 0.2,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -142,10 +143,10 @@ class Recipe(NamedTuple):
 
 def recipe(seed: int, *, as_first: bool = False) -> Recipe:
     """`as_first`: with the troubles that there were at first, as seeds need that were found then."""
-    rng, apart = Random(seed), Random(f"{seed} too")
+    rng = Random(seed)
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
     if not as_first:
-        mood |= {trouble for trouble, likely in _LIKELY_TOO.items() if apart.random() < likely}
+        mood |= {trouble for trouble, likely in _LIKELY_TOO.items() if Random(f"{trouble} {seed}").random() < likely}
     size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
     nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]

@@ -153,10 +153,10 @@ class Evictions:
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and takes no room")
             if ref.uid in scene.leaving or pod.metadata.deletion_timestamp is not None:
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and is leaving already")
-            priority = scene.priority_of(pod)
-            if priority >= unit.priority:
+            level = self._level(pod, scene)
+            if level >= unit.priority:
                 raise BrokenRuleError(
-                    "priority", f"{ref.pod} (priority {priority}) is evicted for {unit.key} ({unit.priority})"
+                    "priority", f"{ref.pod} (priority {level}) is evicted for {unit.key} ({unit.priority})"
                 )
             gang = scene.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
             whole = gang is not None and (gang.goes_whole or self._lost_its_minimum(gang, scene))
@@ -168,6 +168,10 @@ class Evictions:
                         "gang in part", f"{key_of(left[0])} stays, {ref.pod} of the same gang is evicted"
                     )
         return found
+
+    def _level(self, pod: Pod, scene: Scene) -> int:
+        """At which an evicted pod counts: the higher of its own and its gang's priority."""
+        return max(pod.spec.priority or 0, scene.priority_of(pod))
 
     def _lost_its_minimum(self, gang: Gang, scene: Scene) -> bool:
         """Another scheduler's, which has not said that it started, and cannot any more after this batch."""
@@ -219,7 +223,7 @@ class Evictions:
         if self._world.budgets:
             self._check_budgets(unit, scene, all_victims, blocked)
             return
-        highest = max(scene.priority_of(self._world.pods[uid]) for uid in all_victims)
+        highest = max(self._level(self._world.pods[uid], scene) for uid in all_victims)
         lower = self._below(highest, unit, scene)
         if self._holds(unit, need, self._hoped(unit, scene, scene.leaving | lower), blocked):
             raise BrokenRuleError(
@@ -256,7 +260,7 @@ class Evictions:
         return {
             uid
             for uid, taker in scene.takers.items()
-            if scene.priority_of(taker.pod) < priority
+            if scene.level_of(taker.pod) < priority
             and unit_of(taker.pod) != unit.key
             and taker.pod.metadata.deletion_timestamp is None
         }

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 from muster.api.times import seconds
+from muster.api.wire import Pod
 from muster.engine.changes import Change, PodSeen
 from muster.engine.decisions import GangCondition, Release
+from muster.gangs.model import Aspect
 from muster.sim.kubelets import is_refusal
 from muster.sim.plain import unit_of
 from muster.sim.reading import Gang
 from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.scene import Scene
 from muster.sim.world import World
 
 _RULE = "after the start"
+_TARGET = "disruption target"
 # stamps are whole seconds, and a scheduler says only after two that a gang is below its minimum: the next one
 # counts from there
 _SLACK_SECONDS = 3.0
@@ -115,9 +119,38 @@ class Life:
         if not decision.holds and (gang.bound < gang.floor or not (gang.says_below or gang.shared)):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
 
+    def check_target(self, decision: GangCondition, gang: Gang, scene: Scene) -> None:
+        """It says that it was evicted whole if nothing of it stays, and takes it back when it has its minimum again."""
+        # binds that were refused and would be tried again are given up with the rest
+        sent = self._world.in_flight
+        surely = [pod for pod in self._stay(gang, scene) if pod.spec.node_name or pod.metadata.uid in sent]
+        if decision.holds and surely:
+            raise BrokenRuleError(_TARGET, f"{gang.key} is said to be evicted whole, and some of it stays")
+        if not decision.holds and (gang.bound < gang.minimum or not (gang.says_disrupted or gang.shared)):
+            raise BrokenRuleError(_TARGET, f"{gang.key} is said to run again: {gang.bound} of {gang.minimum}")
+
+    def check_evicted(self, evicted: set[str], scene: Scene) -> None:
+        """Looks at a batch in which these were evicted: gangs of which nothing stays say so."""
+        for gang in scene.gangs.values():
+            hit = any(pod.metadata.uid in evicted for pod in gang.members)
+            if not hit or gang.group is None or gang.foreign or self._stay(gang, scene):
+                continue
+            self.seen["gangs evicted whole"] += 1
+            said = scene.gangs_said.get((gang.key, Aspect.EVICTED))
+            if said is None and not gang.says_disrupted:
+                raise BrokenRuleError(_TARGET, f"{gang.key} is evicted whole and does not say so")
+
+    def _stay(self, gang: Gang, scene: Scene) -> list[Pod]:
+        """Members that run, are being bound or perhaps are, and do not leave."""
+        live = [pod for pod in gang.members if pod.metadata.deletion_timestamp is None]
+        there = scene.takers.keys() | scene.doubtful.keys()
+        return [pod for pod in live if pod.metadata.uid in there and pod.metadata.uid not in scene.leaving]
+
     def at_rest(self, gang: Gang) -> None:
         if gang.foreign:
             return
+        if gang.says_disrupted and gang.running and gang.bound >= gang.minimum:
+            raise BrokenRuleError(_TARGET, f"{gang.key} runs, and still says that it was evicted whole")
         lives = gang.running or gang.binding or gang.candidates
         since = self._since.get(gang.group.metadata.uid, self._world.now) if gang.group is not None else 0.0
         # one that has just fallen says so in a moment

@@ -103,9 +103,24 @@ class Scene:
         return self.rest.get(key) or self.unit(key)
 
     def priority_of(self, pod: Pod) -> int:
-        """At which it can be evicted: its gang's where there is one."""
-        gang = self.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
+        """At which it is decided: its gang's where there is one."""
+        gang = self._gang_of(pod)
         return gang.priority if gang is not None else pod.spec.priority or 0
+
+    def level_of(self, pod: Pod) -> int:
+        """At which it can be evicted, at most: its own or its gang's priority, or the highest of those that go too."""
+        gang, own = self._gang_of(pod), pod.spec.priority or 0
+        if gang is None:
+            return own
+        others: list[int] = []
+        if gang.goes_whole:
+            stay = [other for other in gang.members if other.metadata.deletion_timestamp is None]
+            there = [other for other in stay if other.metadata.uid in self.takers.keys() | self.doubtful.keys()]
+            others = [other.spec.priority or 0 for other in there]
+        return max([own, gang.priority, *others])
+
+    def _gang_of(self, pod: Pod) -> Gang | None:
+        return self.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
 
     def kept_for(self, unit: str) -> dict[str, Keep]:
         return {uid: keep for uid, keep in self.kept.items() if keep.unit == unit}

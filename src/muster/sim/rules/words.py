@@ -18,6 +18,7 @@ UNSCHEDULABLE = "Unschedulable"
 NOT_READY = "PodGroupNotReady"
 ERROR = "SchedulerError"
 UNSUPPORTED = "Unsupported"
+GROUP_ERROR = "PodGroupError"
 
 _TEXTS = {
     UNSCHEDULABLE: re.compile(
@@ -27,6 +28,9 @@ _TEXTS = {
     NOT_READY: re.compile(r"waiting for its pod group: .+"),
     ERROR: re.compile(r"binding to \S+ was refused: .+"),
     UNSUPPORTED: re.compile(r"no plugin of this scheduler honours spec\..+; remove (it|them), or set .+"),
+    GROUP_ERROR: re.compile(
+        r"all pods in a single pod group should have the same priority as the pod group's priority, got -?\d+ and -?\d+"
+    ),
 }
 
 
@@ -89,7 +93,8 @@ class Words:
 
     def check_gang(self, decision: GangCondition, gang: Gang, scene: Scene, *, reached: bool) -> None:
         """`reached`: it had its minimum bound, now or before."""
-        said = gang.said if decision.aspect is Aspect.STARTED else gang.below
+        told = {Aspect.STARTED: gang.said, Aspect.BELOW_MINIMUM: gang.below, Aspect.EVICTED: gang.disrupted}
+        said = told[decision.aspect]
         if decision.aspect is Aspect.STARTED:
             if decision.holds and not reached:
                 raise BrokenRuleError("gang condition", f"{gang.key} is said to have started with {gang.bound} bound")
@@ -122,13 +127,27 @@ class Words:
             return
         if gang.bound >= gang.minimum and not gang.says_started:
             raise BrokenRuleError("gang condition", f"{gang.key} has its minimum bound but does not say so")
+        for pod in gang.candidates:
+            self._check_odd(pod, gang)
         lacks = not gang.basic and gang.present < gang.minimum
         asks = bool(gang.candidates) and group_asks_in_vain(gang.group)
-        if gang.started or not (lacks or gang.gated or asks):
+        if gang.started or not (lacks or gang.gated or gang.at_odds or asks):
             return
+        said = gang.below if gang.fallen else gang.said
+        if gang.at_odds and not gang.shared and (said is None or said.reason != GROUP_ERROR):
+            raise BrokenRuleError("told", f"{gang.key} has members of several priorities and does not say so")
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
         self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
+
+    def _check_odd(self, pod: Pod, gang: Gang) -> None:
+        """A member whose priority is not its group's says so, and with the right numbers; nobody else does."""
+        said, odd = condition(pod.status.conditions, "PodScheduled"), gang.odd(pod) and not pod.spec.scheduling_gates
+        if odd is not (said is not None and said.reason == GROUP_ERROR):
+            raise BrokenRuleError("told", f"{key_of(pod)} is odd: {odd}, and says {said}")
+        declared = None if gang.group is None else gang.group.spec.priority
+        if odd and said is not None and not said.message.endswith(f" got {pod.spec.priority or 0} and {declared}"):
+            raise BrokenRuleError("told", f"{key_of(pod)} says {said.message!r}, and the group declares {declared}")
 
     def _check_asks_for_none(self, gang: Gang, why: str) -> None:
         for pod in gang.candidates:

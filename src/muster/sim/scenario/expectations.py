@@ -178,14 +178,19 @@ def _gang_nominated(place: Place) -> _Test:
     return _gang_test(_shown(wanted), see)
 
 
-def _gang_below(place: Place) -> _Test:
-    wanted = place.flag()
+def _gang_is(says: Callable[[Unit], bool]) -> Callable[[Place], _Test]:
+    """Whether a condition of its object is true."""
 
-    def see(unit: Unit | None) -> Seen:
-        seen = unit is not None and unit.is_below
-        return Seen(seen is wanted, str(seen).lower())
+    def read(place: Place) -> _Test:
+        wanted = place.flag()
 
-    return _gang_test(str(wanted).lower(), see)
+        def see(unit: Unit | None) -> Seen:
+            seen = unit is not None and says(unit)
+            return Seen(seen is wanted, str(seen).lower())
+
+        return _gang_test(str(wanted).lower(), see)
+
+    return read
 
 
 def _gang_reason(place: Place) -> _Test:
@@ -403,7 +408,8 @@ _ASPECTS: Mapping[str, Mapping[str, Callable[[Place], _Test]]] = {
         "nominated": _gang_nominated,
         "evicted": _gang_evicted,
         "lost": _lost,
-        "belowMinimum": _gang_below,
+        "belowMinimum": _gang_is(lambda unit: unit.is_below),
+        "disrupted": _gang_is(lambda unit: unit.is_disrupted),
         "reason": _gang_reason,
         "says": _gang_says,
     },

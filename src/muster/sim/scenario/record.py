@@ -14,7 +14,7 @@ from muster.api.wire import Condition, Node, Pod, PodGroup, condition
 from muster.engine.changes import GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.engine.decisions import Loss, Lost
 from muster.gangs.dialects import declare, membership
-from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, INITIALLY_SCHEDULED
+from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, DISRUPTION_TARGET, INITIALLY_SCHEDULED
 from muster.sim.scenario.actions import short
 from muster.sim.world import Happened
 
@@ -127,6 +127,12 @@ class Unit:
     @property
     def is_below(self) -> bool:
         return self.below is not None and self.below.status == "True"
+
+    @property
+    def is_disrupted(self) -> bool:
+        """Whether its object says that it was evicted whole."""
+        said = None if self.group is None else condition(self.group.status.conditions, DISRUPTION_TARGET)
+        return said is not None and said.status == "True"
 
     @property
     def why(self) -> tuple[str, str]:

@@ -56,6 +56,9 @@ _LIKELY = {
     "same names": 0.4,
 }
 
+# who evicts others is deleted in the next moment, as often as not
+_BRIEF_PREEMPTORS = 0.3
+
 # (kind of event, weight, the trouble it belongs to)
 _KINDS = (
     ("gang", 10, ""),
@@ -114,6 +117,9 @@ class Recipe(NamedTuple):
 def recipe(seed):
     rng = Random(f"system/{seed}")
     mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    # by a chance of its own: the worlds of older seeds stay as they were
+    if Random(f"system/{seed}/brief preemptors").random() < _BRIEF_PREEMPTORS:
+        mood |= {"brief preemptors"}
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(

@@ -62,6 +62,7 @@ class Binding:
         pod.bind_failures += 1
         pod.bind_error = change.message or str(change.failure)
         if change.failure is Failure.POD_GONE:
+            pod.condemned = None
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
         again = change.failure is Failure.TRANSIENT and pod.unanswered_by == change.node
@@ -99,15 +100,28 @@ class Binding:
 
     def retry(self, pod: PodState, cluster: Cluster) -> None:
         """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
-        pod.answered = pod.retries_later = False
         if pod.leaving:
-            # the failed bind may have landed after all: its room stays taken until the pod is gone
+            # the failed bind may have landed after all: its room stays taken until the pod is gone, or spared
             return
+        pod.answered = pod.retries_later = False
         gang = cluster.gangs.get(pod.gang) if pod.gang else None
         if not _still_fits(pod, cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
             self._decisions.append(Bind(pod.gang or pod.key, (Placement(pod.uid, pod.key, pod.node),)))
+
+    def spared(self, pod: PodState, now: float) -> None:
+        """The pod does not leave after all: a bind of it that failed meanwhile is tried again."""
+        if pod.stage is Stage.BINDING and pod.retries_later:
+            self._timers.set(now, RETRY, key=pod.uid, ticket=pod.bind_failures)
+
+    def runs_on(self, gang: GangState) -> None:
+        """Members were spared: a gang that said that nothing of it is left takes that back."""
+        said = gang.below_said
+        if gang.declared is None or gang.fallen or not gang.below_minimum or said is None or not said[0]:
+            return
+        if said[1] != MEMBERS_LOST:
+            self._status.gang_is_below(gang, MEMBERS_LOST, left_of(gang.bound, gang.declared.minimum, gang.lost_to))
 
     def forget(self, key: str) -> None:
         """The gang is gone, or must be looked at anew."""

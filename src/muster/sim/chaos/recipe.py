@@ -31,6 +31,7 @@ Mood = frozenset[str]
 # How often a world has each trouble.  "stubborn" has nodes where every bind fails; "hurry" gives the engine so
 # little budget that it decides one unit per call; "long" worlds last for hours, others for a minute or two.  "stuck"
 # pods stay after their grace is over, and an "impatient" engine does not wait for such; "beside" has a second engine.
+# In worlds with "late evictions" these wait until it is written for whom they are, and can be called off till then.
 # In "crowded" worlds many come, few end by themselves, and who comes later is more important.
 _LIKELY = {
     "slow": 0.5,
@@ -66,6 +67,8 @@ _LIKELY = {
     "beside": 0.12,
     "long": 0.03,
 }
+
+_LATE_EVICTIONS = 0.35
 
 # (kind of event, weight, the trouble it belongs to)
 _KINDS: tuple[tuple[str, int, str], ...] = (
@@ -127,6 +130,9 @@ class Recipe(NamedTuple):
 def recipe(seed: int) -> Recipe:
     rng = Random(seed)
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
+    # by a chance of its own: the worlds of older seeds stay as they were
+    if Random(f"{seed}/late evictions").random() < _LATE_EVICTIONS:
+        mood |= {"late evictions"}
     size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
     nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]

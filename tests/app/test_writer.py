@@ -135,6 +135,27 @@ async def test_the_event_of_an_eviction_comes_with_its_deletion(api):
         assert event["regarding"]["uid"] == "uid-c"
 
 
+async def test_an_older_nomination_does_not_let_an_eviction_go(api):
+    first, second = Held(Reply({})), Held(Reply({}))
+    api.on("PATCH", path("a", "status"), first, second)
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", on=("n1",)))
+        await stage.decide(waits("a", on=("n2",)), evicts("c"))
+        first.gate.set()
+        await asyncio.sleep(1)
+        assert deleted(api) == []
+        second.gate.set()
+        await stage.outbox.done()
+        assert deleted(api) == ["c"]
+
+
+async def test_an_eviction_that_is_tried_again_has_one_event(api):
+    api.on("DELETE", path("c"), refusal(500), refusal(500), Reply({}))
+    async with at_work(api) as stage:
+        await stage.carry_out(evicts("c", note="once"))
+        assert (len(deleted(api)), len(api.asked("POST"))) == (3, 1)
+
+
 # calling off
 
 
@@ -273,6 +294,19 @@ async def test_a_nomination_whose_end_was_sent_before_it_was_decided_anew_is_end
         assert nominated == ["n1", None, "n2"] + [None] * 21
 
 
+async def test_a_bind_that_is_decided_anew_goes_before_what_the_refused_one_replaced(api):
+    gate = hold(api, "POST", path("b", "binding"), Reply({}, 201))
+    api.on("POST", path("a", "binding"), refusal(422), Reply({}, 201))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"), waits("a"))
+        await stage.decide(binds("a"))
+        stage.engine.coming = [binds("a", "n2")]
+        gate.set()
+        await asyncio.sleep(1)
+        assert stage.said() == []
+        assert [call.document["target"]["name"] for call in api.asked("POST")] == ["n1", "n1", "n2"]
+
+
 # groups
 
 GROUP = PodGroup(metadata=Metadata(name="g", namespace="team", uid="uid-g"))
@@ -308,6 +342,16 @@ async def test_of_each_aspect_the_newest_is_written(api):
         gate.set()
         await stage.outbox.done()
         assert conditions(stage) == [("PodGroupInitiallyScheduled", "True"), ("PodGroupBelowMinimum", "False")]
+
+
+async def test_what_is_decided_while_the_same_aspect_is_written_is_written_after_it(api):
+    gate = hold(api, "PATCH", WHERE)
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW)
+        await stage.decide(WHOLE)
+        gate.set()
+        await stage.outbox.done()
+        assert conditions(stage) == [("PodGroupBelowMinimum", "True"), ("PodGroupBelowMinimum", "False")]
 
 
 async def test_what_a_gang_lost_is_said_however_often_the_server_refuses(api):

@@ -3,7 +3,7 @@
 from muster.engine.changes import Failure, Spared
 from muster.engine.decisions import CallOff, Evict, GangCondition, Release
 from muster.gangs.model import Aspect
-from tests.builders import cluster, evicted, only, placements
+from tests.builders import STARTED, cluster, evicted, nominations, only, placements
 
 
 def preempting(**facts):
@@ -194,3 +194,75 @@ def test_a_gang_that_had_fallen_before_must_still_start_whole():
     assert (gang.bound, gang.fallen) == (1, True)
     world.bound("g-3").decide()
     assert (gang.bound, gang.fallen) == (2, False)
+
+
+def test_a_gang_that_lost_members_to_nobody_does_not_say_otherwise_when_they_are_spared():
+    world = cluster(2, cpu=4).runs("g", "n0", "n1", minimum=3, cpu=4).members("g", 2, cpu=4)
+    world.decide(after=3.0)
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-1"]
+    gang = world.engine.cluster.gangs["team/g"]
+    assert gang.lost_to == "team/high"
+    world.pod_gone("high").decide()
+    spared(world, "g-1").decide()
+    assert (gang.bound, gang.lost_to) == (2, "")
+
+
+def test_a_gang_that_was_taken_down_meanwhile_stays_down():
+    world = cluster(2, cpu=4)
+    restart = {"muster.dev/below-minimum": "restart", "muster.dev/below-minimum-grace-seconds": "30"}
+    world.group("g", 3, annotations=restart, condition=STARTED)
+    world.members("g", 0, cpu=4, on="n0", bound_at=0.0).members("g", 1, cpu=4, on="n1", bound_at=0.0).decide()
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-1"]
+    assert [ref.pod for release in only(Release, world.decide(after=31.0)) for ref in release.pods] == ["team/g-0"]
+    world.pod_gone("high").decide()
+    spared(world, "g-1").decide()
+    assert world.engine.cluster.gangs["team/g"].fallen
+
+
+def test_what_is_left_of_a_gang_that_goes_whole_is_called_off():
+    world = whole_gang().pod_gone("g-1", "high")
+    assert called_off(world.decide()) == [["g-0"]]
+
+
+def test_a_member_that_goes_when_it_is_spared_is_gone():
+    world = whole_gang().pod_gone("high")
+    world.decide()
+    spared(world, "g-0", "g-1").pod_gone("g-0").decide()
+    assert world.engine.cluster.gangs["team/g"].bound == 1
+
+
+# --- what others make of it ---
+
+
+def test_who_may_not_evict_a_pod_does_not_keep_it_condemned():
+    world = cluster(1, cpu=8).pod("low", cpu=8, on="n0", priority=3).pod("high", cpu=4, priority=9)
+    assert evicted(world.decide()) == ["low"]
+    assert nominations(world.pod("equal", cpu=4, priority=3).decide()) == {"equal": "n0"}
+    assert called_off(world.pod_gone("high").decide()) == [["low"]]
+
+
+def test_who_may_evict_a_pod_that_is_in_its_way_too_takes_the_eviction_over():
+    world = cluster(1, cpu=8).pod("low", cpu=8, on="n0", priority=3).pod("high", cpu=4, priority=9)
+    assert evicted(world.decide()) == ["low"]
+    world.pod("next", cpu=4, priority=5).decide()
+    decisions = world.pod_gone("high").decide()
+    (evict,) = only(Evict, decisions)
+    assert (called_off(decisions), evict.unit, evict.after) == ([], "team/next", ("uid-next",))
+    assert called_off(world.pod_gone("next").decide()) == [["low"]]
+
+
+def test_who_could_do_nothing_with_a_pod_on_its_way_out_may_evict_it_once_it_is_spared():
+    world = preempting()
+    decisions = world.decide(after=1_000.0)
+    assert (called_off(decisions), evicted(decisions)) == ([["low"]], [])
+    assert evicted(spared(world, "low").decide()) == ["low"]
+
+
+def test_a_pod_that_turned_out_to_be_deleted_is_not_spared():
+    world = cluster(1, cpu=4).pod("low", cpu=4)
+    world.decide()
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["low"]
+    world.bind_failed("low", Failure.POD_GONE).decide()
+    world.pod_gone("high").decide()
+    spared(world, "low").decide()
+    assert leaving(world, "low")

@@ -7,6 +7,8 @@ after a while so that it starts whole again, as it declares.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
@@ -181,7 +183,7 @@ class Binding:
             self.still_below(gang, now)
         if refused and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
             # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
-            gang.fallen = True
+            _falls(gang)
             self._status.gang_is_below(gang, REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
         elif not gang.running and not gang.binding and (gang.candidates or gang.lost_to):
             gang.fallen = True
@@ -212,7 +214,7 @@ class Binding:
         if not gang.running:
             return False
         message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
-        gang.fallen = True
+        _falls(gang)
         self._release(gang, FELL, message, now)
         self._status.gang_is_below(gang, FELL, message)
         return True
@@ -288,6 +290,14 @@ class Binding:
         if members:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in members)
             self._decisions.append(Release(gang.key, refs, reason, message))
+
+
+def _falls(gang: GangState) -> None:
+    """The gang must start whole again, whoever of it is spared that is to be evicted."""
+    gang.fallen = True
+    for pod in gang.members.values():
+        if pod.condemned is not None:
+            pod.condemned = replace(pod.condemned, fallen=True)
 
 
 def _of(subset: Subset, pods: list[PodState]) -> int:

@@ -17,9 +17,6 @@ from muster.engine.planning import Plan
 from muster.engine.queue import Unit
 from muster.framework.profile import Profile
 
-_UNDONE = ("PodGroupBelowMinimum", "MembersRefused")
-"""Why a gang says that it is below its minimum that was taken down, or never ran whole."""
-
 
 class Eviction:
     """The only one who asks for pods of other units to be deleted."""
@@ -160,8 +157,7 @@ class Eviction:
             return True
         if not any(member.evicted for member in gang.members.values()):
             gang.lost_to = before.lost_to
-        undone = gang.below_said is not None and gang.below_said[0] and gang.below_said[1] in _UNDONE
-        if gang.fallen and not (before.fallen or undone) and (gang.running or gang.binding):
+        if gang.fallen and not before.fallen and (gang.running or gang.binding):
             gang.fallen = False
         return True
 

@@ -1,9 +1,12 @@
 """Evictions that are called off: when nobody needs the room any more, and what the spared pods are then."""
 
-from muster.engine.changes import Failure, Spared
+from muster.engine.changes import Failure, NodeSeen, PodGone, PodSeen, Spared
 from muster.engine.decisions import CallOff, Evict, GangCondition, Release
+from muster.engine.engine import Engine
+from muster.engine.journal import Recorder, replay
 from muster.gangs.model import Aspect
-from tests.builders import STARTED, cluster, evicted, nominations, only, placements
+from muster.plugins.defaults import default_profile
+from tests.builders import STARTED, cluster, evicted, node, nominations, only, placements, pod
 
 
 def preempting(**facts):
@@ -266,3 +269,19 @@ def test_a_pod_that_turned_out_to_be_deleted_is_not_spared():
     world.pod_gone("high").decide()
     spared(world, "low").decide()
     assert leaving(world, "low")
+
+
+# --- the journal ---
+
+
+def test_a_journal_tells_what_was_called_off_and_who_was_spared():
+    lines = []
+    recorder = Recorder(Engine(default_profile()), lines.append, settings={})
+    recorder.apply([NodeSeen(node("n0", cpu=4)), PodSeen(pod("low", cpu=4, on="n0"))])
+    recorder.apply([PodSeen(pod("high", cpu=4, priority=5))])
+    assert evicted(recorder.decide(0.0)) == ["low"]
+    recorder.apply([PodGone("uid-high")])
+    assert called_off(recorder.decide(1.0)) == [["low"]]
+    recorder.apply([Spared(("uid-low",)), PodSeen(pod("next", cpu=4, priority=5))])
+    assert evicted(recorder.decide(2.0)) == ["low"]
+    assert replay(lines, lambda settings: Engine(default_profile())).difference is None

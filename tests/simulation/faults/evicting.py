@@ -36,8 +36,12 @@ def victims_go_before_there_is_a_proof(patch):
 
 @fault("proof", "priorities")
 def one_of_the_victims_stays(patch):
-    pods = Plan.pods.fget
-    patch(Plan, "pods", property(lambda self: pods(self)[1:] or pods(self)))
+    carry_out = Eviction.carry_out
+
+    def lenient(self, unit, plan, now):
+        carry_out(self, unit, Plan(plan.places, plan.victims[1:] or plan.victims), now)
+
+    patch(Eviction, "carry_out", lenient)
 
 
 @fault("one victim too many", "priorities")

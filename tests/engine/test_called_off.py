@@ -82,8 +82,15 @@ def test_a_gang_that_goes_whole_is_called_off_whole():
     assert called_off(whole_gang().pod_gone("high").decide()) == [["g-0", "g-1"]]
 
 
-def test_a_gang_of_which_one_goes_already_is_not_called_off():
+def test_a_gang_of_which_one_goes_already_is_called_off_whole_or_not_at_all():
     world = whole_gang().members("g", 1, cpu=4, on="n1", leaving=30.0)
+    assert called_off(world.pod_gone("high").decide()) == [["g-0", "g-1"]]
+    spared(world, "g-0", "g-1").decide()
+    assert (leaving(world, "g-0"), leaving(world, "g-1")) == (False, True)
+
+
+def test_a_gang_all_of_which_goes_already_is_not_called_off():
+    world = whole_gang().members("g", 0, cpu=4, on="n0", leaving=30.0).members("g", 1, cpu=4, on="n1", leaving=30.0)
     assert called_off(world.pod_gone("high").decide()) == []
 
 

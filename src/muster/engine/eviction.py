@@ -115,17 +115,21 @@ class Eviction:
         """
         ended, self._ended = self._ended, []
         for fence, together in ended:
-            for condemned in together:
-                pods = [pod for pod in condemned if self._cluster.pods.get(pod.uid) is pod]
-                if not pods or any(pod.condemned is None for pod in condemned):
-                    # gone; or one of them was seen to go, and they go together
-                    continue
-                heir = self._heir(pods)
-                if heir is not None:
-                    self._hand_over(pods, heir)
-                else:
-                    refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
-                    self._decisions.append(CallOff(_name(fence), refs))
+            for pods in together:
+                self._call_off(fence, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod])
+
+    def _call_off(self, fence: Fence, pods: list[PodState]) -> None:
+        """Takes the eviction of pods back that stay or go together.
+
+        Who was seen to go may have been deleted by somebody else: the driver knows, and spares all or none.
+        """
+        condemned = [pod for pod in pods if pod.condemned is not None]
+        heir = self._heir(condemned) if condemned else None
+        if heir is not None:
+            self._hand_over(condemned, heir)
+        elif condemned:
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
+            self._decisions.append(CallOff(_name(fence), refs))
 
     def _heir(self, pods: list[PodState]) -> Fence | None:
         """Whose room the pods are in the way of, and who may evict them: the most important of such units."""

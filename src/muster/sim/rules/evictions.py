@@ -86,11 +86,12 @@ class Evictions:
     # --- what is called off ---
 
     def call_off(self, decision: CallOff) -> None:
-        for ref in decision.pods:
-            before = self._batch.get(ref.uid) or self._condemned.get(ref.uid)
-            if before is None or not before.unit:
-                raise BrokenRuleError("called off", f"{ref.pod} is not to be evicted for {decision.unit}")
-            self._batch[ref.uid] = before._replace(unit="")
+        known = {ref.uid: self._batch.get(ref.uid) or self._condemned.get(ref.uid) for ref in decision.pods}
+        # those who go with them may have been deleted by somebody else
+        condemned = {uid: before for uid, before in known.items() if before is not None}
+        if not condemned or not all(before.unit for before in condemned.values()):
+            raise BrokenRuleError("called off", f"{decision.pods} are not to be evicted for {decision.unit}")
+        self._batch.update({uid: before._replace(unit="") for uid, before in condemned.items()})
         self.seen["evictions called off"] += 1
 
     def goes(self, refs: Iterable[PodRef]) -> None:

@@ -1,7 +1,6 @@
 """How decisions are carried out: what is sent, in which order, and what is not lost on the way."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -9,122 +8,21 @@ from structlog.testing import capture_logs
 
 from muster.api.wire import Metadata, Pod, PodGroup, PodStatus
 from muster.app.groups import Origin
-from muster.app.inbox import Inbox
-from muster.app.informers import Informers
-from muster.app.scheduler import Scheduler
-from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage as PodStage
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import NodeGone, PodGone
-from muster.engine.decisions import Bind, Evict, GangCondition, Loss, Lost, Placement, PodCondition, PodRef, Release
+from muster.engine.changes import PodGone
+from muster.engine.decisions import Evict, GangCondition, Loss, Lost, Release
 from muster.gangs.model import Aspect
-from muster.kube.limits import Limit
-from muster.kube.outbox import Outbox
 from muster.kube.resources import NATIVE_POD_GROUPS
-from tests.kube_client.server import Api, Direct, Held, Reply, refusal, running, settled, until
+from tests.app.stage import START, Stage, at_work, binds, evicts, obliging, path, ref, waits
+from tests.kube_client.server import Held, Reply, refusal
 
 pytestmark = pytest.mark.looptime
-
-START = 1_800_000_000.0
-NOTHING = NodeGone("no-such-node")
-
-
-def path(name, subresource=""):
-    return f"/api/v1/namespaces/team/pods/{name}" + (f"/{subresource}" if subresource else "")
-
-
-def ref(name):
-    return PodRef(f"uid-{name}", f"team/{name}")
-
-
-def waits(*names, message="no room", transition=True, on=()):
-    return PodCondition(tuple(map(ref, names)), "Unschedulable", message, transition, tuple(on))
-
-
-def binds(name, node="n1"):
-    return Bind(f"team/{name}", (Placement(f"uid-{name}", f"team/{name}", node),))
-
-
-class Script:
-    """An engine that decides what it was told to."""
-
-    next_decide_at = None
-
-    def __init__(self):
-        self.cluster = Cluster(states={})
-        self.coming = []
-        self.turns = 0
-
-    def apply(self, changes):
-        pass
-
-    def decide(self, now, budget):
-        self.turns += 1
-        decisions, self.coming = self.coming, []
-        return decisions
-
-
-class Stage:
-    def __init__(self, api, *, places):
-        self.api = api
-        self.engine = Script()
-        self.inbox = Inbox()
-        self.outbox = Outbox(limit=Limit(first=places, most=places))
-        client = Direct(api)
-        self.informers = Informers(client, self.inbox)
-        self.scheduler = Scheduler(
-            client,
-            self.engine,
-            inbox=self.inbox,
-            outbox=self.outbox,
-            informers=self.informers,
-            clock=lambda: START + asyncio.get_running_loop().time(),
-            reporter="muster",
-            instance="muster-0",
-        )
-
-    async def decide(self, *decisions, told=NOTHING):
-        """The engine is told something and decides this; returns when it is on its way."""
-        self.engine.coming = list(decisions)
-        self.inbox.put([told])
-        await until_decided(self)
-
-    async def carry_out(self, *decisions):
-        await self.decide(*decisions)
-        await self.outbox.done()
-
-    def sent(self):
-        return [(call.method, call.path) for call in self.api.calls]
-
-    def said(self):
-        """The status of each patch, in the order in which they were sent."""
-        return [call.document["status"] for call in self.api.asked("PATCH")]
-
-
-async def until_decided(stage):
-    # changes are gathered for a moment
-    await asyncio.sleep(0.01)
-    await until(lambda: not stage.engine.coming)
-    await settled(5)
-
-
-@asynccontextmanager
-async def at_work(api, *, places=10):
-    stage = Stage(api, places=places)
-    async with running(stage.scheduler.run()):
-        yield stage
-        await stage.outbox.close()
 
 
 @pytest.fixture
 def api():
-    """Pods a, b and c of which anything may be written."""
-    api = Api()
-    for name in "abc":
-        api.on("PATCH", path(name, "status"), Reply({}))
-        api.on("POST", path(name, "binding"), Reply({}, 201))
-        api.on("DELETE", path(name), Reply({}))
-    return api
+    return obliging()
 
 
 # nominations
@@ -146,7 +44,7 @@ async def test_pods_that_are_nominated_nowhere_say_so(api):
 
 
 async def test_nobody_is_evicted_before_it_is_written_for_whom(api):
-    eviction = Evict("team/a", (ref("c"),), "PreemptionByScheduler", "for a")
+    eviction = evicts("c")
     async with at_work(api, places=1) as stage:
         await stage.carry_out(waits("b"), eviction, waits("a", on=("n1",)))
         assert stage.sent() == [
@@ -338,13 +236,13 @@ async def test_nothing_is_kept_of_pods_that_are(api, name):
     api.on("PATCH", path("a", "status"), refusal(422))
     async with at_work(api) as stage:
         await stage.carry_out(waits("b", on=("n1",)), waits("a"))
-        assert stage.scheduler._unsaid
+        assert stage.scheduler._writer._pods
         if name == "bound":
             await stage.carry_out(binds("a"), binds("b"))
         else:
             await stage.decide(told=PodGone("uid-a"))
             await stage.decide(told=PodGone("uid-b"))
-        assert not stage.scheduler._unsaid
+        assert not stage.scheduler._writer._pods
 
 
 # evictions
@@ -367,7 +265,7 @@ async def test_a_word_from_before_does_not_let_an_eviction_go(api):
     api.on("PATCH", path("a", "status"), held, second)
     async with at_work(api) as stage:
         await stage.decide(waits("a"))
-        await stage.decide(waits("a", on=("n1",)), Evict("team/a", (ref("c"),), "PreemptionByScheduler", "for a"))
+        await stage.decide(waits("a", on=("n1",)), evicts("c"))
         held.gate.set()
         await asyncio.sleep(1)
         assert not api.asked("DELETE")

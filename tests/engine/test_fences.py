@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.wire import Condition
 from muster.engine.changes import Failure
-from muster.engine.decisions import Event, GangCondition, Loss, Lost, Release
+from muster.engine.decisions import CallOff, Event, Evict, GangCondition, Loss, Lost, PodRef, Release
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import Preemption
 from muster.plugins.registry import ProfileParts, make_profile
@@ -207,7 +207,11 @@ def test_whose_room_is_taken_by_higher_priority_learns_it():
 def test_a_higher_gang_takes_the_room_of_a_lower_one_without_new_victims():
     world = preempting().gang("higher", members=2, cpu=4, priority=9)
     decisions = world.decide()
-    assert evicted(decisions) == []
+    assert only(CallOff, decisions) == []
+    assert [(evict.unit, evict.after) for evict in only(Evict, decisions)] == [
+        ("team/higher", ("uid-higher-0", "uid-higher-1"))
+    ] * 2
+    assert evicted(decisions) == ["a", "b"]
     assert losses(decisions) == [Loss.PRIORITY]
     assert set(placements(world.pod_gone("a", "b").decide())) == {"higher-0", "higher-1"}
 
@@ -351,7 +355,10 @@ def test_nothing_is_said_to_be_lost_where_nobody_was_evicted():
 def test_others_are_evicted_when_room_is_lost():
     world = preempting().node("n2", cpu=4).pod("c", cpu=4, on="n2")
     world.decide()
-    assert evicted(world.node_gone("n1").decide()) == ["c"]
+    decisions = world.node_gone("n1").decide()
+    # "a" goes as before, as soon as it stands on the API where the members go now
+    assert evicted(decisions) == ["a", "c"]
+    assert [off.pods for off in only(CallOff, decisions)] == [(PodRef("uid-b", "team/b"),)]
 
 
 def test_victims_that_leave_still_count_when_the_rest_of_the_room_is_lost():
@@ -525,12 +532,12 @@ def test_the_refused_binds_of_one_attempt_count_once():
     world = cluster(4, cpu=4).pod("low2", cpu=4, on="n2").pod("low3", cpu=4, on="n3")
     world.gang("high", members=2, cpu=4, priority=5)
     assert placements(world.decide()) == {"high-0": "n0", "high-1": "n1"}
-    gone = []
+    gone = set()
     for number in range(2):
         world.pod(f"foreign{number}", cpu=4, on=f"n{number}", priority=9, scheduler="other")
         world.bind_failed(f"high-{number}", Failure.REJECTED)
-        gone += evicted(world.decide() + world.decide(after=10.0))
-    assert sorted(gone) == ["low2", "low3"]
+        gone.update(evicted(world.decide() + world.decide(after=10.0)))
+    assert gone == {"low2", "low3"}
 
 
 @pytest.mark.parametrize("unit", ["gang", "pod"])

@@ -5,9 +5,10 @@ from msgspec.structs import replace
 
 from muster.api.times import seconds
 from muster.api.wire import BudgetSpec, BudgetStatus, Metadata, PodDisruptionBudget, PriorityClass, condition
-from muster.engine.changes import BindFailed, Bound, BudgetGone, BudgetSeen, Failure, PodGone, PodSeen
+from muster.engine.changes import BindFailed, Bound, BudgetGone, BudgetSeen, Failure, PodGone, PodSeen, Spared
 from muster.engine.decisions import (
     Bind,
+    CallOff,
     Evict,
     GangCondition,
     Loss,
@@ -96,6 +97,79 @@ class Stage:
 @pytest.fixture
 def stage():
     return Stage()
+
+
+# --- evictions that wait ---
+
+
+class Late(Faults):
+    """Evictions wait for three seconds, and can be called off till then."""
+
+    in_time = True
+
+    def evict(self, decision):
+        return 3.0
+
+    def calls_off(self, decision):
+        return self.in_time
+
+
+def calls_off(*uids):
+    return CallOff("team/high", tuple(PodRef(uid, uid.replace("uid-", "team/")) for uid in uids))
+
+
+def spared(stage):
+    return [change.uids for change in stage.script.heard if isinstance(change, Spared)]
+
+
+def test_an_eviction_waits_until_it_is_written_for_whom():
+    stage = Stage(Late())
+    uid = stage.running("a")
+    stage.evict(uid)
+    stage.pass_seconds(2.9)
+    assert uid in stage.world.pods
+    stage.pass_seconds(0.1)
+    assert (uid in stage.world.pods, spared(stage)) == (False, [])
+
+
+def test_an_eviction_that_is_called_off_spares_the_pods():
+    stage = Stage(Late())
+    uids = stage.running("a"), stage.running("b")
+    stage.evict(*uids)
+    stage.decide(calls_off(*uids))
+    stage.pass_seconds(5)
+    assert (set(stage.world.pods), spared(stage)) == (set(uids), [uids])
+
+
+def test_an_eviction_that_is_called_off_too_late_goes_out():
+    stage = Stage(Late())
+    stage.world.faults.in_time = False
+    uid = stage.running("a")
+    stage.evict(uid)
+    stage.decide(calls_off(uid))
+    stage.pass_seconds(3)
+    assert (stage.world.pods, spared(stage)) == ({}, [])
+
+
+def test_an_eviction_that_was_handed_on_waits_for_the_later_one():
+    stage = Stage(Late())
+    uid = stage.running("a")
+    stage.evict(uid)
+    stage.pass_seconds(2)
+    stage.evict(uid)
+    stage.pass_seconds(2)
+    assert uid in stage.world.pods
+    stage.pass_seconds(1)
+    assert uid not in stage.world.pods
+
+
+def test_evictions_that_wait_die_with_their_scheduler():
+    stage = Stage(Late())
+    uid = stage.running("a")
+    stage.evict(uid)
+    stage.world.restart()
+    stage.pass_seconds(5)
+    assert uid in stage.world.pods
 
 
 # --- going with grace ---

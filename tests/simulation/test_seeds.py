@@ -7,6 +7,8 @@ from muster.sim.chaos.run import Variation, run
 # found before worlds were given more troubles
 FIRST = {
     335: "room elsewhere did not wake a gang that waited for its victims, since it seemed to need more",
+    416: "a gang that goes whole was evicted for nobody, since somebody else had deleted one of it",
+    6775: "a gang that goes whole was evicted for nobody, since one of it went with its node",
     1000: "room that a fence gave back went to whoever came next",
     41089: "another scheduler's gang that must start whole was evicted in part",
     41251: "a gang was undone while binds of it were on their way, and one landed",

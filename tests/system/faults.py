@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.app import scheduler
-from muster.app.evictions import Evictions
+from muster.app import scheduler, writer
 from muster.app.groups import Origin
 from muster.app.inbox import Warm
 from muster.app.informers import Informers
 from muster.app.run import Muster
 from muster.app.scheduler import Scheduler
+from muster.app.writer import Writer
 from muster.base.errors import ApiError, KubeError
 from muster.controllers import protection
 from muster.controllers.protection import NamedByLabel, Protection
-from muster.engine.changes import BindFailed, Bound, Failure, PodGone
+from muster.engine.changes import BindFailed, Bound, Failure, PodGone, Spared
 from muster.kube import reflector, writes
 from muster.kube.client import Client
 from muster.kube.lease import Lease
@@ -214,6 +214,7 @@ def what_is_said_of_a_pod_does_not_wait_for_its_bind(patch):
         put(self, errand)
 
     patch(Outbox, "put", apart)
+    patch(writer._Pod, "bound", lambda self: None)
 
 
 @fault("one bind", needs=["slow"])
@@ -258,7 +259,15 @@ def a_deletion_that_failed_is_forgotten(patch):
 
 @fault("nominated", needs=["priorities", "crowded", "errors"])
 def victims_go_before_it_is_written_for_whom(patch):
-    patch(Evictions, "decided", lambda self, eviction: self._evict(eviction))
+    patch(Writer, "_hold_up", lambda self, deletion: self._go_if_ready(deletion))
+
+
+@fault("decided", needs=["priorities", "crowded", "brief preemptors"])
+def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
+    def careless(self, decision):
+        self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])
+
+    patch(Writer, "_call_off", careless)
 
 
 @fault("agreement", "told", "gang condition", needs=["errors"])

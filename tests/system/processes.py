@@ -1,6 +1,7 @@
 """Replicas of Muster: started, killed between any two awaits, stopped politely, started again."""
 
 import asyncio
+from functools import partial
 
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
@@ -48,13 +49,17 @@ def task_factory(loop, coroutine, **options):
 
 
 class Shown:
-    """An engine whose decisions somebody looks at before they are carried out."""
+    """An engine whose decisions somebody looks at before they are carried out, and who hears what it is told."""
 
-    def __init__(self, engine, show):
+    def __init__(self, engine, show, hear):
         self._engine = engine
         self._show = show
-        self.apply = engine.apply
+        self._hear = hear
         self.cluster = engine.cluster
+
+    def apply(self, changes):
+        self._hear(changes)
+        self._engine.apply(changes)
 
     def decide(self, now, budget=None):
         decisions: list[Decision] = self._engine.decide(now) if budget is None else self._engine.decide(now, budget)
@@ -69,7 +74,7 @@ class Shown:
 class Replica:
     """One replica, in all its lives: a supervisor starts it again whenever it has ended."""
 
-    def __init__(self, name, network, *, rng, show, tell):
+    def __init__(self, name, network, *, rng, show, hear, tell):
         self.name = name
         self.muster = None
         self.link = None
@@ -77,6 +82,8 @@ class Replica:
         self._rng = rng
         self._show = show
         """Told of decisions: (replica, decisions)."""
+        self._hear = hear
+        """Told of what the engine is told: (replica, changes)."""
         self._tell = tell
         self._lives = 0
         self._running = None
@@ -132,7 +139,7 @@ class Replica:
 
     def of(self, engine):
         """In place of a journal."""
-        return Shown(engine, lambda decisions: self._show(self, decisions))
+        return Shown(engine, partial(self._show, self), partial(self._hear, self))
 
     def _again(self, seconds=None):
         if self._comes_back:

@@ -6,7 +6,7 @@ one node        a lone pod whose bind got no answer is not sent to another node,
 uid             every binding, deletion and condition names the UID of its object
 bound once      a pod that has a node keeps it
 over-commit     no bind overfills a node, unless others bound there or the node changed
-decided         nothing is deleted that was not decided to be, by the process that deletes it
+decided         nothing is deleted that was not decided to be, by the process that deletes it, or that it said it spared
 nominated       nobody is evicted before it stands on the server for whom
 priority        nobody of equal or higher priority is evicted
 stale word      nobody says of a pod that it has no place after having bound it, or sent a bind that arrived
@@ -32,8 +32,8 @@ from muster.api.times import seconds
 from muster.api.wire import condition
 from muster.cluster.pods import Stage
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import GroupSeen, NodeSeen, PodSeen
-from muster.engine.decisions import Bind, Evict, PodCondition, Release
+from muster.engine.changes import GroupSeen, NodeSeen, PodSeen, Spared
+from muster.engine.decisions import Bind, CallOff, Evict, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
 from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, GROUP_LABEL, INITIALLY_SCHEDULED
@@ -90,6 +90,8 @@ class Rules:
         """By process: UIDs of pods that it decided to delete."""
         self._evicted = {}
         """By UID of a pod that is evicted: by which process, for which unit, and who is to be nominated before."""
+        self._going = defaultdict(set)
+        """By process: UIDs of pods whose deletion it has begun to send."""
         self._handing = None
         """The call that the server is doing."""
         self._excused = set()
@@ -126,6 +128,9 @@ class Rules:
         if not uid:
             self._broken("uid", f"{call.link} {call.request.method} {call.request.path} names no UID: {body}")
             return
+        said = body.get("status", {}).get("conditions", [{}])[0].get("type") if call.kind == "condition" else ""
+        if call.kind == "delete" or said == "DisruptionTarget":
+            self._going[call.link].add(uid)
         if call.kind == "bind":
             if uid in self._bound[call.link]:
                 self._broken("one bind", f"{call.link} binds {call.request.path} again, which it has bound")
@@ -136,10 +141,8 @@ class Rules:
             self._check_same_node(call, uid, body["target"]["name"])
         elif call.kind == "delete" and uid not in self._doomed[call.link]:
             self._broken("decided", f"{call.link} deletes {call.request.path}, which was not decided")
-        elif call.kind == "condition" and (uid in self._bound[call.link] or self._is_bound_by(call.link, uid)):
-            said = body.get("status", {}).get("conditions", [{}])[0]
-            if said.get("type") == "PodScheduled":
-                self._broken("stale word", f"{call.link} says of {call.request.path}, which it has bound: {said}")
+        elif said == "PodScheduled" and (uid in self._bound[call.link] or self._is_bound_by(call.link, uid)):
+            self._broken("stale word", f"{call.link} says of {call.request.path}, which it has bound: {body}")
 
     def _is_bound_by(self, link, uid):
         """Whether its own bind has arrived, even if nobody has told it so."""
@@ -184,13 +187,11 @@ class Rules:
     def _check_nominated(self, call):
         """The next leader must know for whom the room is."""
         link, unit, awaited = self._evicted.get(_named("delete", _decode(call.request.body)), (None, "", ()))
-        there = [pod for uid, pod in self._cluster.pods.items() if uid in awaited and not _is_leaving(pod)]
-        if link is call.link and there:
-            names = [pod.metadata.name for pod in there]
-            self._broken("nominated", f"{call.link} evicts {call.request.path} for {unit}; not nominated: {names}")
+        if link is call.link and awaited:
+            self._broken("nominated", f"{call.link} evicts {call.request.path} for {unit}; not nominated: {awaited}")
 
     def _settle(self, link, uid):
-        """It stands on the server that the pod is nominated, or nobody wants that any more."""
+        """It stands on the server that the pod is nominated."""
         for evicting, _, awaited in self._evicted.values():
             if evicting is link:
                 awaited.discard(uid)
@@ -258,28 +259,28 @@ class Rules:
         if decisions and replica.link not in self._has_decided:
             self._has_decided.add(replica.link)
             self._check_takeover(replica)
-        nominated = set()
-        """So far in this turn."""
         for decision in decisions:
-            if isinstance(decision, PodCondition):
-                for ref, node in zip(decision.pods, decision.nominated or ("",) * len(decision.pods), strict=True):
-                    if node:
-                        nominated.add(ref.uid)
-                    else:
-                        self._settle(replica.link, ref.uid)
-            if isinstance(decision, Bind):
-                for placement in decision.pods:
-                    self._settle(replica.link, placement.uid)
             if isinstance(decision, Evict | Release):
                 self._doomed[replica.link].update(ref.uid for ref in decision.pods)
             if isinstance(decision, Evict):
+                pods = self._cluster.pods
+                stand = {uid for uid in decision.after if uid in pods and pods[uid].status.nominated_node_name}
                 for ref in decision.pods:
-                    self._evicted[ref.uid] = (replica.link, decision.unit, set(nominated))
+                    if ref.uid in self._going[replica.link]:
+                        continue
+                    self._evicted[ref.uid] = (replica.link, decision.unit, set(decision.after) - stand)
                 self._check_priority(decision)
-            if isinstance(decision, Bind | Evict | Release):
+            if isinstance(decision, Bind | Evict | CallOff | Release):
                 self._network.seen[f"decisions: {type(decision).__name__}"] += 1
         if errors := replica.muster.engine.tally.errors:
             self._broken("no bugs", f"{errors} attempts of the engine failed")
+
+    def told(self, replica, changes):
+        """What its engine is told by a replica's writer and readers."""
+        for change in changes:
+            if isinstance(change, Spared):
+                self._network.seen["evictions called off in time"] += 1
+                self._doomed[replica.link].difference_update(change.uids)
 
     def _check_takeover(self, replica):
         since, pods = self._leads_since[replica.link], self._cluster.pods
@@ -402,10 +403,6 @@ def _named(kind, body):
     if kind == "delete":
         return body.get("preconditions", {}).get("uid", "")
     return body.get("metadata", {}).get("uid", "")
-
-
-def _is_leaving(pod):
-    return pod.metadata.deletion_timestamp is not None
 
 
 def _room(stored):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import structlog
 
+from muster.engine.decisions import Evict
 from muster.kube import reflector
 from muster.sim.rules.broken import BrokenRuleError
 from tests.system.cluster import Cluster
@@ -129,6 +130,7 @@ class _Life:
         self._only = only
         self._failed = None
         self._calm = False
+        self._preemptors = Random(f"{seed}/preemptors")
         rng = lambda name: Random(f"{seed}/{name}")  # noqa: E731
         self._rng = rng
         self.cluster = Cluster(loop, rng=rng("uids"), history=planned.history)
@@ -138,11 +140,33 @@ class _Life:
         self.rules = Rules(self.cluster, self.network, planned, tell=self.tell)
         names = ("a",) if "one replica" in planned.mood else ("a", "b")
         self.replicas = [
-            Replica(name, self.network, rng=rng(f"replica {name}"), show=self.rules.decided, tell=self.tell)
+            Replica(
+                name,
+                self.network,
+                rng=rng(f"replica {name}"),
+                show=self._decided,
+                hear=self.rules.told,
+                tell=self.tell,
+            )
             for name in names
         ]
         self.rules.replicas = self.replicas
         self._hand = None
+
+    def _decided(self, replica, decisions):
+        self.rules.decided(replica, decisions)
+        if "brief preemptors" not in self.recipe.mood or self._calm:
+            return
+        for decision in decisions:
+            if isinstance(decision, Evict) and self._preemptors.random() < 0.5:
+                delay = self._preemptors.choice((0.0, 0.005, 0.02, 0.1, 0.5))
+                self.network.later(delay, self._delete, self._preemptors.choice(decision.after))
+
+    def _delete(self, uid):
+        pod = self.cluster.pods.get(uid)
+        if pod is not None:
+            self.tell(f"{pod.metadata.name} deleted, for whom others are evicted")
+            self.cluster.delete(self.cluster.path(pod))
 
     # --- what is told ---
 

@@ -59,6 +59,9 @@ _LIKELY = {
     "same names": 0.4,
 }
 
+# who evicts others is deleted in the next moment, as often as not
+_BRIEF_PREEMPTORS = 0.3
+
 # (kind of event, weight, the trouble it belongs to)
 _KINDS = (
     ("gang", 10, ""),
@@ -121,6 +124,9 @@ def recipe(seed):
     # by a chance of its own: what seeds stood for before stays what it was
     if Random(f"system/{seed}/label").random() < 0.25:
         mood |= {BY_LABEL}
+    # by a chance of its own: the worlds of older seeds stay as they were
+    if Random(f"system/{seed}/brief preemptors").random() < _BRIEF_PREEMPTORS:
+        mood |= {"brief preemptors"}
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(

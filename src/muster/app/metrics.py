@@ -19,7 +19,18 @@ from muster import __version__
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
-from muster.engine.decisions import Bind, Decision, Event, Evict, GangCondition, Loss, Lost, PodCondition, Release
+from muster.engine.decisions import (
+    Bind,
+    CallOff,
+    Decision,
+    Event,
+    Evict,
+    GangCondition,
+    Loss,
+    Lost,
+    PodCondition,
+    Release,
+)
 from muster.engine.engine import Engine
 from muster.engine.queue import Unit, Where
 from muster.gangs.model import Aspect
@@ -48,7 +59,7 @@ _WAIT_SECONDS = tuple(float(2**n) for n in range(18))
 _PODS_VICTIMS = tuple(float(2**n) for n in range(7))
 _GANGS_VICTIMS = tuple(float(2**n) for n in range(11))
 
-_KINDS = {Bind: "bind", Release: "release", Evict: "evict", Lost: "lost"}
+_KINDS = {Bind: "bind", Release: "release", Evict: "evict", CallOff: "call_off", Lost: "lost"}
 _KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
 _FAILURES = {failure: failure.value.replace("-", "_") for failure in Failure}
 _LOSSES = {loss: loss.value.replace(" ", "_") for loss in Loss}

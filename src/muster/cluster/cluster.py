@@ -153,6 +153,15 @@ class Cluster:
         if row is not None:
             self.disturbed.add(row)
 
+    def stay(self, pod: PodState) -> None:
+        """The pod is not on its way out after all."""
+        self.version += 1
+        pod.leaving = False
+        self.leaving.pop(pod.uid, None)
+        # who counted on its leaving must look again, and whoever could evict it may
+        self._stir(pod.node)
+        self.eased = True
+
     # --- room that is kept ---
 
     def keep(self, pod: PodState, node: str) -> None:

@@ -25,6 +25,17 @@ class Stage(IntEnum):
     FAILED = 4
 
 
+class Condemned(msgspec.Struct, frozen=True, gc=False):
+    """An eviction that may still be called off, and how the victim's gang was before it."""
+
+    unit: str
+    """For whom: key of the gang, or UID of the lone pod."""
+    lost_to: str = ""
+    """The gang's `lost_to`..."""
+    fallen: bool = False
+    """...and whether the gang had fallen."""
+
+
 class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """A pod's facts, and what the engine decided for it.  Equal only to itself."""
 
@@ -73,6 +84,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Where room is kept for it while it waits for others to leave; "" for nowhere."""
     evicted: bool = False
     """It leaves to make room for others."""
+    condemned: Condemned | None = None
+    """Its eviction was decided, and its object does not show yet that it goes."""
     leaving_until: float | None = None
     """When its grace is over, if somebody deleted it."""
     lasting: bool = False

@@ -7,6 +7,8 @@ after a while so that it starts whole again, as it declares.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
@@ -68,6 +70,7 @@ class Binding:
         pod.bind_failures += 1
         pod.bind_error = change.message or str(change.failure)
         if change.failure is Failure.POD_GONE:
+            pod.condemned = None
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
         again = change.failure is Failure.TRANSIENT and pod.unanswered_by == change.node
@@ -112,16 +115,29 @@ class Binding:
 
     def retry(self, pod: PodState) -> None:
         """Asks for the same bind again; if that is no longer right, the pod goes back to pending."""
-        pod.answered = pod.retries_later = False
         if pod.leaving:
-            # the failed bind may have landed after all: its room stays taken until the pod is gone
+            # the failed bind may have landed after all: its room stays taken until the pod is gone, or spared
             return
+        pod.answered = pod.retries_later = False
         gang = self._gang_of(pod)
         if not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
             again = Placement(pod.uid, pod.key, pod.node, pod.record or LONE)
             self._decisions.append(Bind(pod.gang or pod.key, (again,)))
+
+    def spared(self, pod: PodState, now: float) -> None:
+        """The pod does not leave after all: a bind of it that failed meanwhile is tried again."""
+        if pod.stage is Stage.BINDING and pod.retries_later:
+            self._timers.set(now, RETRY, key=pod.uid, ticket=pod.bind_failures)
+
+    def runs_on(self, gang: GangState) -> None:
+        """Members were spared: a gang that said that nothing of it is left takes that back."""
+        said = gang.below_said
+        if gang.declared is None or gang.fallen or not gang.below_minimum or said is None or not said[0]:
+            return
+        if said[1] != MEMBERS_LOST:
+            self._status.gang_is_below(gang, MEMBERS_LOST, left_of(gang.bound, gang.declared.minimum, gang.lost_to))
 
     def forget(self, key: str) -> None:
         """The gang is gone, or must be looked at anew."""
@@ -185,7 +201,7 @@ class Binding:
             self.still_below(gang, now)
         if refused and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
             # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
-            gang.fallen = True
+            _falls(gang)
             self._status.gang_is_below(gang, REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
         elif not gang.running and not gang.binding and (gang.candidates or gang.lost_to):
             gang.fallen = True
@@ -216,7 +232,7 @@ class Binding:
         if not gang.running:
             return False
         message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
-        gang.fallen = True
+        _falls(gang)
         self._release(gang, FELL, message, now)
         self._status.gang_is_below(gang, FELL, message)
         return True
@@ -293,6 +309,14 @@ class Binding:
         if members:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in members)
             self._decisions.append(Release(gang.key, refs, reason, message))
+
+
+def _falls(gang: GangState) -> None:
+    """The gang must start whole again, whoever of it is spared that is to be evicted."""
+    gang.fallen = True
+    for pod in gang.members.values():
+        if pod.condemned is not None:
+            pod.condemned = replace(pod.condemned, fallen=True)
 
 
 def _of(subset: Subset, pods: list[PodState]) -> int:

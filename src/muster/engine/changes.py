@@ -1,4 +1,4 @@
-"""What the engine is told: an object appeared, changed or went; a bind succeeded or failed."""
+"""What the engine is told: an object appeared, changed or went; a bind succeeded or failed; a victim was spared."""
 
 from __future__ import annotations
 
@@ -81,4 +81,22 @@ class BindFailed(_Change, frozen=True, tag="bind-failed"):
     message: str = ""
 
 
-Change = PodSeen | PodGone | NodeSeen | NodeGone | GroupSeen | GroupGone | BudgetSeen | BudgetGone | Bound | BindFailed
+class Spared(_Change, frozen=True, tag="spared"):
+    """Evictions that were called off in time: no deletion of these pods was sent, and none will be."""
+
+    uids: tuple[str, ...]
+
+
+Change = (
+    PodSeen
+    | PodGone
+    | NodeSeen
+    | NodeGone
+    | GroupSeen
+    | GroupGone
+    | BudgetSeen
+    | BudgetGone
+    | Bound
+    | BindFailed
+    | Spared
+)

@@ -1,4 +1,7 @@
-"""What the engine wants done, as plain data.  A driver carries it out and reports bind results as changes."""
+"""What the engine wants done, as plain data.
+
+A driver carries it out, and reports as changes what became of binds and whom it spared.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,8 @@ class Evict(_Decision, frozen=True, tag="evict"):
     """Delete these pods by UID, with their own grace, and say on each why: room for a unit of higher priority.
 
     Only the engine asks for it, and only when the unit has a place with all of them gone.  Deletions that fail are
-    repeated as a Release's are.
+    repeated as a Release's are.  Until its deletion is sent an eviction can be called off (CallOff); an Evict of a pod
+    that waits for an earlier one takes its place.
     """
 
     unit: str
@@ -64,6 +68,23 @@ class Evict(_Decision, frozen=True, tag="evict"):
     pods: tuple[PodRef, ...]
     reason: str
     message: str
+    after: tuple[str, ...] = ()
+    """UIDs of pods whose nominations must stand on the API before a deletion is sent: should the scheduler die before
+    that, nobody was disturbed; should it die after, the next one knows for whom."""
+    note: str = ""
+    """What an event on each of the pods says once its deletion is sent."""
+
+
+class CallOff(_Decision, frozen=True, tag="call-off"):
+    """Do not evict these pods after all: what they were to make room for is lost, or needs them gone no longer.
+
+    They stay or go together: if a deletion of any of them was sent, all go.  Else none is sent, and the driver says so
+    (Spared); until then the pods count as leaving.
+    """
+
+    unit: str
+    """For whom they were to be evicted."""
+    pods: tuple[PodRef, ...]
 
 
 class Loss(StrEnum):
@@ -124,4 +145,4 @@ class Event(_Decision, frozen=True, tag="event"):
     node: str = ""
 
 
-Decision = Bind | Release | Evict | Lost | PodCondition | GangCondition | Event
+Decision = Bind | Release | Evict | CallOff | Lost | PodCondition | GangCondition | Event

@@ -124,6 +124,7 @@ class Engine:
                 self._line.wake()
             self._tell_overtaken()
         self._line.end_turn()
+        self._decider.eviction.settle()
         decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions
@@ -150,6 +151,7 @@ class Engine:
         noted = self._intake.noted
         self._status.unreadable(noted.unreadable)
         noted.unreadable.clear()
+        self._handle_spared(noted)
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
         self._decider.bypass.look_again()
@@ -194,6 +196,15 @@ class Engine:
             unit = self._units.get(key)
             if unit is not None and unit.where is Where.WAITING:
                 self._line.enqueue(unit)
+
+    def _handle_spared(self, noted: Noted) -> None:
+        spared, noted.spared = noted.spared, []
+        for pod in spared:
+            if self._decider.eviction.spared(pod):
+                self._binding.spared(pod, self._now)
+        for key in dict.fromkeys(pod.gang for pod in spared if pod.gang):
+            if (gang := self.cluster.gangs.get(key)) is not None:
+                self._binding.runs_on(gang)
 
     def _handle_failures(self, noted: Noted) -> None:
         failed, noted.failed = noted.failed, []

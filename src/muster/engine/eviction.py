@@ -1,11 +1,16 @@
-"""Carries plans out: evicts victims, keeps the room for whom they go, and says so when it was in vain."""
+"""Carries plans out: evicts victims, keeps the room for whom they go, and calls them off or says so when it is in vain.
+
+condemned → (deletion seen: leaving | called off → spared, or too late: leaving)
+"""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
-from muster.cluster.pods import PodState, Stage
-from muster.engine.decisions import Bind, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
+from muster.cluster.pods import Condemned, PodState, Stage
+from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
 from muster.engine.planning import Plan
@@ -26,6 +31,10 @@ class Eviction:
         self._fences = fences
         self._decisions = decisions
         self._evictions: list[Decision] = []
+        self._victims: dict[str, list[list[PodState]]] = {}
+        """By unit for which room is kept: whom it evicts, those together who stay or go together."""
+        self._ended: list[tuple[Fence, list[list[PodState]]]] = []
+        """What was kept for units that evict others, and is not any more, since this was last settled; and whom."""
 
     @property
     def pending(self) -> bool:
@@ -43,20 +52,27 @@ class Eviction:
         for victim in plan.victims:
             if victim.kept:
                 self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
-        pods = sorted(plan.pods, key=lambda pod: pod.key)
-        for pod in pods:
+        for pod in sorted(plan.pods, key=lambda pod: pod.key):
             not_sent = pod.stage is Stage.BINDING and self._take_back(pod)
             if pod.stage is Stage.BINDING and (pod.answered or not_sent or (pod.stranded and pod.retries_later)):
                 # not bound, or to no node: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
-        pods = [pod for pod in pods if pod.takes_room]
-        if pods:
+        together = [[pod for pod in victim.pods if pod.takes_room] for victim in plan.victims if not victim.kept]
+        together = [pods for pods in together if pods]
+        if together:
             unit.evicts(now)
-            self._evict(unit, pods, now, where=f" on node {plan.places[0][1]}" if unit.pod else "")
+            self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
         if plan.victims or self._fences.makes_way(plan.places):
-            fence = self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(pods), now=now)
+            fence = self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now)
+            if together:
+                self._victims[unit.key] = together
+                evict = self._evict(fence, [pod for pods in together for pod in pods])
+                self._evictions.append(evict)
+                for gang in {pod.gang: gang for pod in plan.pods if (gang := self._gang_of(pod)) is not None}.values():
+                    if not gang.running and not gang.binding:
+                        self._evicted_whole(gang, f"{evict.message} {name}")
             if not fence.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room
                 self._cluster.stirred[unit.key] = None
@@ -72,29 +88,102 @@ class Eviction:
                 return True
         return False
 
-    def _evict(self, unit: Unit, pods: list[PodState], now: float, *, where: str) -> None:
-        kind = "pod" if unit.pod else "podgroup"
-        hit: dict[str, GangState] = {}
+    def _condemn(self, key: str, pods: list[PodState], *, lost_to: str, now: float) -> None:
         for pod in pods:
+            gang = self._gang_of(pod)
+            pod.condemned = Condemned(key) if gang is None else Condemned(key, gang.lost_to, gang.fallen)
+        for pod in sorted(pods, key=lambda pod: pod.key):
             # until its object says how much grace it has
             pod.leaving_until, pod.evicted = now, True
             self._intake.move(pod, pod.stage, leaving=True)
-            gang = self._cluster.gangs.get(pod.gang) if pod.gang else None
+            gang = self._gang_of(pod)
             if gang is not None:
-                hit[gang.key] = gang
-                gang.lost_to = unit.name
+                gang.lost_to = lost_to
                 if gang.below_minimum and not gang.running and not gang.binding:
                     # its other members must not start without those
                     gang.fallen = True
-        message = f"{self._scheduler}: preempting to accommodate a higher priority {kind}"
-        refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
-        self._evictions.append(Evict(unit.name, refs, PREEMPTED, message))
-        for gang in hit.values():
-            if not gang.running and not gang.binding:
-                self._evicted_whole(gang, f"{message} {unit.name}")
+
+    def _evict(self, fence: Fence, pods: list[PodState]) -> Evict:
+        """What the driver is asked to do: the pods go once it stands on the API for whom."""
+        first, gang = fence.pods[0], self._cluster.gangs.get(fence.unit)
         # upstream writes a UID here, and "node cluster" for a group; people look for a name
-        note = f"Preempted by {kind} {unit.name}{where}"
-        self._evictions.append(Event(reason="Preempted", note=note, action="Preempting", pods=refs))
+        kind, where = ("pod", f" on node {first.kept}") if gang is None else ("podgroup", "")
+        return Evict(
+            _name(fence),
+            tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key)),
+            PREEMPTED,
+            f"{self._scheduler}: preempting to accommodate a higher priority {kind}",
+            after=tuple(pod.uid for pod in fence.pods),
+            note=f"Preempted by {kind} {_name(fence)}{where}",
+        )
+
+    # --- what is called off ---
+
+    def ends(self, key: str, now: float) -> Fence | None:
+        """Nothing is kept for the unit any more: it lands, or loses what was kept."""
+        fence = self._fences.take_down(key, now)
+        if fence is not None and (together := self._victims.pop(key, None)) is not None:
+            self._ended.append((fence, together))
+        return fence
+
+    def settle(self) -> None:
+        """Who is to be evicted for nobody any more is called off; to be asked when all that can be decided is.
+
+        Where room is kept for another unit, or for the same one again, the pods go for that one.
+        """
+        ended, self._ended = self._ended, []
+        for fence, together in ended:
+            for pods in together:
+                self._call_off(fence, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod])
+
+    def _call_off(self, fence: Fence, pods: list[PodState]) -> None:
+        """Takes the eviction of pods back that stay or go together.
+
+        Who was seen to go may have been deleted by somebody else: the driver knows, and spares all or none.
+        """
+        condemned = [pod for pod in pods if pod.condemned is not None]
+        heir = self._heir(condemned) if condemned else None
+        if heir is not None:
+            self._hand_over(condemned, heir)
+        elif condemned:
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
+            self._decisions.append(CallOff(_name(fence), refs))
+
+    def _heir(self, pods: list[PodState]) -> Fence | None:
+        """Whose room the pods are in the way of, and who may evict them: the most important of such units."""
+        kept = (kept for pod in pods for kept in self._cluster.kept_on.get(pod.node, {}).values())
+        fences = {fence.unit: fence for pod in kept if (fence := self._fences.of(pod.gang or pod.uid)) is not None}
+        level = max(pod.level for pod in pods)
+        may = [fence for fence in fences.values() if fence.priority > level]
+        return min(may, key=lambda fence: (-fence.priority, fence.unit), default=None)
+
+    def _hand_over(self, pods: list[PodState], heir: Fence) -> None:
+        for pod in pods:
+            assert pod.condemned is not None
+            pod.condemned = replace(pod.condemned, unit=heir.unit)
+            if (gang := self._gang_of(pod)) is not None:
+                gang.lost_to = _name(heir)
+        heir.evicted = True
+        self._victims.setdefault(heir.unit, []).append(pods)
+        self._decisions.append(self._evict(heir, pods))
+
+    def spared(self, pod: PodState) -> bool:
+        """The driver has not deleted the pod, and will not; whether the engine counted on that."""
+        before = pod.condemned
+        if before is None or self._cluster.pods.get(pod.uid) is not pod:
+            return False
+        pod.condemned, pod.evicted, pod.leaving_until = None, False, None
+        self._intake.move(pod, pod.stage, leaving=False)
+        gang = self._gang_of(pod)
+        if gang is None:
+            return True
+        if not any(member.evicted for member in gang.members.values()):
+            gang.lost_to = before.lost_to
+        if gang.fallen and not before.fallen and (gang.running or gang.binding):
+            gang.fallen = False
+        return True
+
+    # --- what is lost ---
 
     def _evicted_whole(self, gang: GangState, message: str) -> None:
         """Nothing of the gang is left; its object says for whom, unless another scheduler speaks of it."""
@@ -105,7 +194,7 @@ class Eviction:
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""
-        fence = self._fences.take_down(key, now)
+        fence = self.ends(key, now)
         if fence is None:
             return None
         self._cluster.stirred[key] = None
@@ -120,7 +209,7 @@ class Eviction:
             message = f"room that others were evicted for is lost: {message}"
             first = fence.pods[0]
             lone = first.gang is None
-            self._decisions.append(Lost(first.key if lone else key, why, message))
+            self._decisions.append(Lost(_name(fence), why, message))
             refs = (PodRef(first.uid, first.key),) if lone and key in self._cluster.pods else ()
             gang = "" if lone else key
             if refs or gang:
@@ -130,3 +219,12 @@ class Eviction:
                     )
                 )
         return fence
+
+    def _gang_of(self, pod: PodState) -> GangState | None:
+        return self._cluster.gangs.get(pod.gang) if pod.gang else None
+
+
+def _name(fence: Fence) -> str:
+    """How people know the unit that room is kept for."""
+    first = fence.pods[0]
+    return first.key if first.gang is None else fence.unit

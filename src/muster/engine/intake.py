@@ -28,6 +28,7 @@ from muster.engine.changes import (
     NodeSeen,
     PodGone,
     PodSeen,
+    Spared,
 )
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
@@ -50,7 +51,7 @@ MEMBERS_LOST = "MembersLost"
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
 
-    __slots__ = ("bound", "failed", "gangs", "members", "pods", "unreadable")
+    __slots__ = ("bound", "failed", "gangs", "members", "pods", "spared", "unreadable")
 
     def __init__(self) -> None:
         self.unreadable: list[tuple[Change, str]] = []
@@ -64,6 +65,8 @@ class Noted:
         """Gangs of which anything changed."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
+        self.spared: list[PodState] = []
+        """Pods whose evictions were called off in time."""
 
 
 class Intake:
@@ -86,6 +89,7 @@ class Intake:
             BindFailed: self._bind_failed,
             BudgetSeen: self._budget_seen,
             BudgetGone: self._budget_gone,
+            Spared: self._spared,
         }
 
     def take(self, changes: Iterable[Change]) -> None:
@@ -292,7 +296,7 @@ class Intake:
         state.gates = tuple(gate.name for gate in spec.scheduling_gates)
         if deleted is not None:
             state.leaving_until = seconds(deleted)
-            state.evicted = state.evicted or _evicted(pod)
+            state.evicted, state.condemned = state.evicted or _evicted(pod), None
             self._cluster.leave(state)
         state.priority = spec.priority or 0
         state.labels = pod.metadata.labels
@@ -377,6 +381,10 @@ class Intake:
         if state is not None and state.stage is Stage.BINDING and state.node == change.node:
             self.noted.failed.append((state, change))
 
+    def _spared(self, change: Spared) -> None:
+        known = (self._cluster.pods.get(uid) for uid in change.uids)
+        self.noted.spared.extend(pod for pod in known if pod is not None)
+
     # --- what the engine itself changes ---
 
     def move(
@@ -385,9 +393,9 @@ class Intake:
         stage: Stage,
         *,
         bound_at: float | None = None,
-        leaving: bool = False,
+        leaving: bool | None = None,
     ) -> None:
-        """A pod's stage changes by our own doing; its room is given back if it goes back to pending."""
+        """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back."""
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
@@ -397,6 +405,8 @@ class Intake:
         pod.stage = stage
         if leaving:
             self._cluster.leave(pod)
+        elif leaving is False:
+            self._cluster.stay(pod)
         if bound_at is not None:
             pod.bound_at = bound_at
             self._cluster.disturb(pod)

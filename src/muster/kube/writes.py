@@ -157,10 +157,11 @@ async def delete_pod(
 
 async def write_pod_condition(
     client: Client, pod: PodRef, *, reason: str, message: str, nominated: str = "", since: float | None
-) -> None:
+) -> bool:
     """Writes PodScheduled=False, and the node on which room is kept for the pod; "" says that there is none.
 
-    `since` is the time of transition; None if the pod said so before, and when.
+    `since` is the time of transition; None if the pod said so before, and when.  Returns whether it stands there: the
+    pod may be gone.
     """
     said: dict[str, object] = {
         "type": "PodScheduled",
@@ -178,6 +179,8 @@ async def write_pod_condition(
     except ApiError as error:
         if not is_gone(error):
             raise
+        return False
+    return True
 
 
 async def _patch_status(client: Client, resource: Resource, key: str, patch: object) -> None:

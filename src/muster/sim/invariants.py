@@ -14,6 +14,7 @@ from muster.api.wire import Pod
 from muster.engine.changes import BindFailed, Change, NodeSeen
 from muster.engine.decisions import (
     Bind,
+    CallOff,
     Decision,
     Event,
     Evict,
@@ -22,6 +23,7 @@ from muster.engine.decisions import (
     Lost,
     Placement,
     PodCondition,
+    PodRef,
     Release,
 )
 from muster.framework.profile import Fairness, Preemption
@@ -43,7 +45,7 @@ from muster.sim.plain import (
 )
 from muster.sim.reading import OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
-from muster.sim.rules.evictions import Evictions
+from muster.sim.rules.evictions import Condemned, Evictions
 from muster.sim.rules.fences import Fences, evicted_by
 from muster.sim.rules.life import Life
 from muster.sim.rules.passes import Passes
@@ -107,7 +109,9 @@ class Invariants:
         self._scheduler = scheduler
         self._alone = alone
         self._patience = preemption.patience_seconds
-        self._binds = OpenBinds(world, scheduler=scheduler)
+        self._condemned: dict[str, Condemned] = {}
+        """By UID: pods that this scheduler decided to evict, and whose deletions have not gone out."""
+        self._binds = OpenBinds(world, scheduler=scheduler, condemned=self._condemned)
         self._life = Life(world)
         self._starts = Starts(world, scheduler=scheduler)
         self._reading = Reading(
@@ -117,10 +121,11 @@ class Invariants:
             doubtful=self._binds.doubtful,
             fallen=self._life.fallen,
             began=self._starts.began,
+            condemned=self._condemned,
         )
         self._words = Words(world, self._reading)
         self._fences = Fences(world, self._reading)
-        self._evictions = Evictions(world, self._reading, preemption)
+        self._evictions = Evictions(world, self._reading, preemption, condemned=self._condemned)
         self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))
         self._seen: Counter[str] = Counter()
         self._mixed: set[str] = set()
@@ -192,6 +197,8 @@ class Invariants:
                 if not bound.isdisjoint(ref.uid for ref in decision.pods):
                     raise BrokenRuleError("order", f"pods are bound, and evicted for {decision.unit} in the same turn")
                 self._check_evict(decision, scene, evicted=evicted, stood=decision.unit in stood)
+            elif isinstance(decision, CallOff):
+                self._evictions.call_off(decision)
             elif isinstance(decision, Lost):
                 if decision.why in _SEEN_BY_ALL and self._all_stands(decision.unit, scene):
                     raise BrokenRuleError(
@@ -200,6 +207,12 @@ class Invariants:
                 self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
         self._life.check_evicted(evicted, scene)
+        for uid in self._evictions.end_batch():
+            self._life.condemned(uid)
+
+    def goes(self, refs: list[PodRef]) -> None:
+        """Hears that the deletions of these pods go out."""
+        self._evictions.goes(refs)
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
@@ -224,6 +237,8 @@ class Invariants:
         """Looks at the world when nothing will change any more: nobody waits who fits, everybody knows why."""
         if self._world.in_flight or self._binds.held:
             raise BrokenRuleError("rest", f"binds are open: {[*self._world.in_flight, *self._binds.held]}")
+        if self._condemned:
+            raise BrokenRuleError("rest", f"evictions neither went out nor were called off: {[*self._condemned]}")
         scene = self._scene()
         for unit in scene.waiting:
             self._check_waits(unit, scene)
@@ -244,7 +259,14 @@ class Invariants:
             # one bind that is given up may leave too few for the others of its gang
             while self._binds.review(gangs, shrunk=self._excused | full):
                 gangs = self._reading.gangs()
-        scene = Scene(self._world, self._reading, gangs, broken=self._fences.broken, patience=self._patience)
+        scene = Scene(
+            self._world,
+            self._reading,
+            gangs,
+            broken=self._fences.broken,
+            condemned={uid: known.since for uid, known in self._condemned.items()},
+            patience=self._patience,
+        )
         for uid, placement in self._binds.doubtful.items():
             scene.doubt(uid, placement.node)
         return scene
@@ -332,7 +354,7 @@ class Invariants:
             raise BrokenRuleError("gates", f"{placement.pod} is bound with gates")
         if asks_in_vain(pod):
             raise BrokenRuleError("asks", f"{placement.pod} is bound without what it asks for")
-        if pod.metadata.deletion_timestamp is not None:
+        if self._reading.leaves(pod):
             raise BrokenRuleError("leaving", f"{placement.pod} is bound while it is being deleted")
         return pod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container
 
-from muster.engine.changes import BindFailed, Change, Failure, PodGone, PodSeen
+from muster.engine.changes import BindFailed, Change, Failure, PodGone, PodSeen, Spared
 from muster.engine.decisions import Placement
 from muster.gangs.record import LONE
 from muster.sim.plain import key_of, unit_of
@@ -27,8 +27,9 @@ class OpenBinds:
     gang would not be whole: the engine may keep its room until it would have tried again, or give it up at once.
     """
 
-    def __init__(self, world: World, *, scheduler: str) -> None:
+    def __init__(self, world: World, *, scheduler: str, condemned: Container[str] = ()) -> None:
         self._world = world
+        self._condemned = condemned
         self._scheduler = scheduler
         self.sent: dict[str, Placement] = {}
         """The last bind that was decided for each pod."""
@@ -55,6 +56,9 @@ class OpenBinds:
             self._settled(change.uid)
             self._denied_at.pop(change.uid, None)
             self._unanswered_at.pop(change.uid, None)
+        elif isinstance(change, Spared):
+            # tried again on its node
+            self._since.update({uid: self._world.now for uid in change.uids if uid in self.doubtful})
         elif isinstance(change, PodSeen) and change.pod.spec.node_name:
             self._settled(change.pod.metadata.uid)
 
@@ -78,8 +82,7 @@ class OpenBinds:
                 self.refused.add(unit_of(self._world.pods[uid]))
         for uid in list(self.doubtful):
             # a pod that is being deleted may keep its room until it is gone
-            leaving = self._world.pods[uid].metadata.deletion_timestamp is not None
-            if now - self._since[uid] > _RETRY_SECONDS and not leaving:
+            if now - self._since[uid] > _RETRY_SECONDS and not self._leaves(uid):
                 del self.doubtful[uid]
         return before != (len(self.held), len(self.doubtful))
 
@@ -144,9 +147,12 @@ class OpenBinds:
         self.held.pop(uid, None)
         self.doubtful.pop(uid, None)
 
+    def _leaves(self, uid: str) -> bool:
+        return self._world.pods[uid].metadata.deletion_timestamp is not None or uid in self._condemned
+
     def _makes_sense(self, placement: Placement, gangs: dict[str, Gang]) -> bool:
         pod = self._world.pods[placement.uid]
-        if placement.node not in self._world.nodes or pod.metadata.deletion_timestamp is not None:
+        if placement.node not in self._world.nodes or self._leaves(placement.uid):
             return False
         if pod.spec.scheduling_group is None:
             return True

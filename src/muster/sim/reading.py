@@ -312,7 +312,8 @@ class Reading:
 
     `held` are binds that are not in flight but will be tried again: their pods count as being bound.  `doubtful` ones
     perhaps will.  `fallen` are UIDs of groups of which nothing was left after their start, `began` of those that had
-    their minimum bound since the scheduler came.
+    their minimum bound since the scheduler came.  `condemned` are pods that are to be evicted, and whose deletions have
+    not gone out: they count as leaving.
     """
 
     def __init__(
@@ -324,8 +325,10 @@ class Reading:
         doubtful: Mapping[str, Placement],
         fallen: Container[str],
         began: Container[str] = (),
+        condemned: Container[str] = (),
     ) -> None:
         self._world = world
+        self._condemned = condemned
         self.scheduler = scheduler
         self._held = held
         self._doubtful = doubtful
@@ -349,8 +352,12 @@ class Reading:
 
     def waits(self, pod: Pod) -> bool:
         """Ours, pending, and no bind of it is open."""
-        ours = pod.spec.scheduler_name == self.scheduler and pod.metadata.deletion_timestamp is None
+        ours = pod.spec.scheduler_name == self.scheduler and not self.leaves(pod)
         return ours and pod.status.phase not in ENDED and not self.node_of(pod)
+
+    def leaves(self, pod: Pod) -> bool:
+        """On its way out, or about to be."""
+        return pod.metadata.deletion_timestamp is not None or pod.metadata.uid in self._condemned
 
     def node_of(self, pod: Pod) -> str:
         """Where it is bound, or on its way to if we sent it."""
@@ -380,7 +387,7 @@ class Reading:
         phase, node = pod.status.phase, self.node_of(pod)
         gang.members.append(pod)
         foreign = pod.spec.scheduler_name != self.scheduler and not pod.spec.node_name
-        if foreign or phase == "Failed" or pod.metadata.deletion_timestamp is not None:
+        if foreign or phase == "Failed" or self.leaves(pod):
             return
         if phase != "Succeeded" and node and node not in self._world.nodes:
             return

@@ -18,13 +18,19 @@ from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.world import World
 
 
-def recount(world: World, engine: Engine) -> None:
-    """Compares everything that is cheap to compare; call it when the engine has been told everything."""
+def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> None:
+    """Compares everything that is cheap to compare; call it when the engine has been told everything.
+
+    `condemned` are UIDs of pods whose evictions wait.
+    """
     cluster = engine.cluster
     _compare("nodes known", "", set(cluster.nodes.rows), set(world.nodes))
     _compare("pods known", "", set(cluster.pods), set(world.pods))
     for uid, pod in world.pods.items():
-        _compare_pod(cluster.pods[uid], pod, world.nodes)
+        state = cluster.pods[uid]
+        _compare_pod(state, pod, world.nodes)
+        leaves = pod.metadata.deletion_timestamp is not None or uid in condemned
+        _compare("whether it leaves:", state.key, state.leaving, leaves)
     _compare_rows(cluster)
     _compare_gangs(cluster)
 

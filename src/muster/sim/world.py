@@ -40,9 +40,11 @@ from muster.engine.changes import (
     NodeSeen,
     PodGone,
     PodSeen,
+    Spared,
 )
 from muster.engine.decisions import (
     Bind,
+    CallOff,
     Decision,
     Event,
     Evict,
@@ -75,7 +77,7 @@ _GATED = Condition(
 )
 _DEFAULT_GRACE_SECONDS = 30
 
-_Answer = Bound | BindFailed
+_Answer = Bound | BindFailed | Spared
 _Spec = TypeVar("_Spec", PodSpec, PodGroupSpec)
 
 # Far more than the largest benchmark takes; a scheduler that is still not done goes round in circles.
@@ -106,6 +108,14 @@ class Faults:
         """Whether a bind that was in flight when the scheduler died reached the API server."""
         return True
 
+    def evict(self, decision: Evict) -> float:
+        """For how many seconds an eviction waits until it is written for whom it is."""
+        return 0.0
+
+    def calls_off(self, decision: CallOff) -> bool:
+        """Whether evictions can be called off that have not arrived; else they are on their way."""
+        return True
+
     def relist(self, changes: list[Change]) -> list[Change]:
         """In which order a new scheduler reads the objects that are there."""
         return changes
@@ -129,12 +139,14 @@ class Scheduler(Protocol):
     def next_decide_at(self) -> float | None: ...
 
 
-class _Seat:
+class Seat:
     """A scheduler at work, and what it has not been told yet."""
 
     def __init__(self, scheduler: Scheduler, unseen: list[Change]) -> None:
         self.scheduler = scheduler
         self.unseen = unseen
+        self.evicting: dict[str, Evict] = {}
+        """By UID: evictions of its that wait."""
 
     def rests(self, now: float) -> bool:
         due = self.scheduler.next_decide_at
@@ -159,7 +171,7 @@ class World:
         self._make_engine = engine
         self._through = through
         self.engine = engine()
-        self._seats = [_Seat(through(self.engine), [])]
+        self._seats = [Seat(through(self.engine), [])]
         """The scheduler, then those beside it."""
         self._acting = self._seats[0]
         """Whose decisions are carried out."""
@@ -178,7 +190,7 @@ class World:
         self.history: list[Happened] = []
         self.in_flight: dict[str, Placement] = {}
         """Binds sent and not yet answered, by pod UID."""
-        self._asked: dict[str, _Seat] = {}
+        self._asked: dict[str, Seat] = {}
         """Who sent them, by pod UID."""
         self._leaving: set[str] = set()
         """UIDs of pods that kubelets are stopping."""
@@ -237,7 +249,7 @@ class World:
                 return
         raise RuntimeError(f"the scheduler does not come to rest at {stamp(self.now)}: {self.history[-1].what}")
 
-    def _turn(self, seat: _Seat) -> None:
+    def _turn(self, seat: Seat) -> None:
         """Tells one scheduler what changed and carries its decisions out."""
         unseen, seat.unseen = seat.unseen, []
         first = seat is self._seats[0]
@@ -353,7 +365,7 @@ class World:
     def beside(self, engine: Callable[[], Engine]) -> Engine:
         """Puts another scheduler on the same nodes, for good; returns it.  It is told what all are told."""
         made = engine()
-        self._seats.append(_Seat(made, self.objects()))
+        self._seats.append(Seat(made, self.objects()))
         return made
 
     def restart(self) -> None:
@@ -370,7 +382,7 @@ class World:
                 self._land(placement.uid, placement.node, placement.bound_for)
         self.history += [Happened(self.now, change) for change in before.unseen]
         self.engine = self._make_engine()
-        self._seats[0] = _Seat(self._through(self.engine), self.faults.relist(self.objects()))
+        self._seats[0] = Seat(self._through(self.engine), self.faults.relist(self.objects()))
 
     def objects(self) -> list[Change]:
         """What a scheduler reads first."""
@@ -386,9 +398,13 @@ class World:
         if isinstance(decision, Bind):
             for placement in decision.pods:
                 self._send(placement)
-        elif isinstance(decision, Release | Evict):
+        elif isinstance(decision, Release):
             for ref in decision.pods:
                 self._disrupt(ref.uid, decision)
+        elif isinstance(decision, Evict):
+            self._evict(decision)
+        elif isinstance(decision, CallOff):
+            self._call_off(decision)
         elif isinstance(decision, PodCondition):
             for ref, node in zip(decision.pods, decision.nominated or repeat(""), strict=False):
                 self._write_pod_condition(ref.uid, decision, nominated=node)
@@ -443,6 +459,40 @@ class World:
         pod = replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node), status=status)
         self._put_pod(pod)
         self._arrive(pod)
+
+    def _evict(self, decision: Evict) -> None:
+        seat, delay = self._acting, self.faults.evict(decision)
+        for ref in decision.pods:
+            seat.evicting[ref.uid] = decision
+        if delay > 0:
+            self.at(self.now + delay, lambda: self._nominations_stand(seat, decision))
+        else:
+            self._let_go(seat, decision)
+
+    def _nominations_stand(self, seat: Seat, decision: Evict) -> None:
+        if seat in self._seats and seat.unseen:
+            # who is told of this instant first may still call it off
+            self.at(self.now, lambda: self._nominations_stand(seat, decision))
+        elif seat in self._seats:
+            self._let_go(seat, decision)
+
+    def _let_go(self, seat: Seat, decision: Evict) -> None:
+        """Deletes those who still wait for this eviction, and not for one that took its place."""
+        for ref in decision.pods:
+            if seat.evicting.get(ref.uid) is decision:
+                del seat.evicting[ref.uid]
+                self._disrupt(ref.uid, decision)
+
+    def _call_off(self, decision: CallOff) -> None:
+        """All of the pods are spared, or none."""
+        seat, uids = self._acting, tuple(ref.uid for ref in decision.pods)
+        if all(uid in seat.evicting for uid in uids) and self.faults.calls_off(decision):
+            for uid in uids:
+                del seat.evicting[uid]
+            self._spare(seat, Spared(uids))
+
+    def _spare(self, seat: Seat, change: Spared) -> None:
+        seat.unseen.append(change)
 
     def _disrupt(self, uid: str, decision: Release | Evict) -> None:
         """Says on the pod why it goes, then deletes it."""
@@ -534,7 +584,7 @@ class World:
             self._tell(PodGone(uid))
 
     def _tell(self, change: Change) -> None:
-        told = [self._asked.pop(change.uid)] if isinstance(change, _Answer) else self._seats
+        told = [self._asked.pop(change.uid)] if isinstance(change, Bound | BindFailed) else self._seats
         for seat in told:
             seat.unseen.append(change)
 

@@ -8,7 +8,7 @@ from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.engine import intake, planning, victims
 from muster.engine.cycle import Ground
-from muster.engine.decisions import Loss
+from muster.engine.decisions import CallOff, Loss
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
 from muster.engine.fences import Fences
@@ -37,8 +37,12 @@ def victims_go_before_there_is_a_proof(patch):
 
 @fault("proof", "priorities")
 def one_of_the_victims_stays(patch):
-    pods = Plan.pods.fget
-    patch(Plan, "pods", property(lambda self: pods(self)[1:] or pods(self)))
+    carry_out = Eviction.carry_out
+
+    def lenient(self, unit, plan, now):
+        carry_out(self, unit, Plan(plan.places, plan.victims[1:] or plan.victims), now)
+
+    patch(Eviction, "carry_out", lenient)
 
 
 @fault("one victim too many", "priorities")
@@ -170,6 +174,35 @@ def a_unit_plans_anew_while_its_victims_leave(patch):
 @fault("eviction", "beside", "crowded", "priorities")
 def nobody_counts_how_often_a_unit_evicts(patch):
     patch(Unit, "evicts", lambda self, now: None)
+
+
+# --- evictions that are called off ---
+
+
+@fault("called off", "late evictions", "priorities", "crowded")
+def evictions_for_nobody_go_out_all_the_same(patch):
+    """As it was until evictions could be called off."""
+    patch(Eviction, "settle", lambda self: self._ended.clear())
+
+
+@fault("recount", "late evictions", "priorities", "crowded")
+def who_is_called_off_is_believed_to_be_spared(patch):
+    settle = Eviction.settle
+
+    def trusting(self):
+        first = len(self._decisions)
+        settle(self)
+        for decision in self._decisions[first:]:
+            if isinstance(decision, CallOff):
+                for ref in decision.pods:
+                    self.spared(self._cluster.pods[ref.uid])
+
+    patch(Eviction, "settle", trusting)
+
+
+@fault("recount", "late evictions", "priorities", "crowded")
+def those_who_were_spared_stay_on_their_way_out(patch):
+    patch(Intake, "_spared", lambda self, change: None)
 
 
 # --- room that is kept ---

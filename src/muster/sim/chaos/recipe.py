@@ -31,6 +31,7 @@ Mood = frozenset[str]
 # How often a world has each trouble.  "stubborn" has nodes where every bind fails; "hurry" gives the engine so
 # little budget that it decides one unit per call; "long" worlds last for hours, others for a minute or two.  "stuck"
 # pods stay after their grace is over, and an "impatient" engine does not wait for such; "beside" has a second engine.
+# In worlds with "late evictions" these wait until it is written for whom they are, and can be called off till then.
 # In "crowded" worlds many come, few end by themselves, and who comes later is more important.
 _LIKELY = {
     "slow": 0.5,
@@ -71,12 +72,14 @@ _LIKELY = {
 # serve one job after another, in "remade" ones a group is deleted and made anew while its members run, in "grown" ones
 # the minimum of gangs that run is raised and members come to meet it; with "asks" pods and groups ask for what nobody
 # honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
+# With "late evictions" deletions wait for what must stand on the API before them.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
     "grown": 0.2,
     "asks": 0.1,
     "uneven": 0.2,
+    "late evictions": 0.35,
 }
 
 # (kind of event, weight, the trouble it belongs to)

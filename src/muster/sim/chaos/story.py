@@ -18,7 +18,7 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
-from muster.engine.decisions import Bind, Decision, Evict, GangCondition, Lost, PodCondition, PodRef, Release
+from muster.engine.decisions import Bind, CallOff, Decision, Evict, GangCondition, Lost, PodCondition, PodRef, Release
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
@@ -135,6 +135,8 @@ def _decided(what: Decision) -> Iterator[str]:
         yield f"release {what.unit}: {_refs(what.pods)} ({what.message})"
     elif isinstance(what, Evict):
         yield f"evict for {what.unit}: {_refs(what.pods)}"
+    elif isinstance(what, CallOff):
+        yield f"call off for {what.unit}: {_refs(what.pods)}"
     elif isinstance(what, Lost):
         yield f"lost by {what.unit}: {what.message}"
     elif isinstance(what, PodCondition):

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from muster.api.times import stamp
 from muster.api.wire import Pod
-from muster.engine.changes import Change, Failure
-from muster.engine.decisions import Decision, Evict, Lost, Placement
+from muster.engine.changes import Change, Failure, Spared
+from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement
 from muster.engine.engine import WORK, Engine
 from muster.framework.profile import Backoff, Preemption
 from muster.plugins.registry import ProfileParts, make_profile
@@ -19,7 +19,7 @@ from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.reading import OURS
 from muster.sim.recount import recount
-from muster.sim.world import BindFate, Faults, Happened, World
+from muster.sim.world import BindFate, Faults, Happened, Seat, World
 
 START = 1_700_000_000.0
 OTHER = "other"
@@ -45,6 +45,7 @@ class ChaosFaults(Faults):
         self._mood = mood
         self._shuffle = shuffle
         self._tries: Counter[str] = Counter()
+        self._evictions: Counter[str] = Counter()
         self._relists = 0
 
     def bind(self, placement: Placement, now: float) -> BindFate:
@@ -73,6 +74,21 @@ class ChaosFaults(Faults):
         survives = self._rng("survives", placement).random() < 0.5
         self.seen["binds in flight at a restart: " + ("landed" if survives else "lost")] += 1
         return survives
+
+    def evict(self, decision: Evict) -> float:
+        self._evictions[decision.unit] += 1
+        if self.calm or "late evictions" not in self._mood:
+            return 0.0
+        rng = Random(f"{self._seed}/evict/{decision.unit}/{self._evictions[decision.unit]}")
+        delay = rng.choice((0.0, 0.3, 1.0, 3.0, 6.0))
+        self.seen["late evictions"] += delay > 0
+        return delay
+
+    def calls_off(self, decision: CallOff) -> bool:
+        rng = Random(f"{self._seed}/call off/{decision.unit}/{self._evictions[decision.unit]}/{decision.pods[0].pod}")
+        spared = rng.random() < 0.75
+        self.seen["evictions called off: " + ("spared" if spared else "too late")] += 1
+        return spared
 
     def relist(self, changes: list[Change]) -> list[Change]:
         self._relists += 1
@@ -169,7 +185,8 @@ class ChaosWorld(World):
     @property
     def quiet(self) -> bool:
         """No bind is open, nobody is in backoff: all that the engine knows stands in the objects."""
-        return not self.in_flight and not any(watch.troubled for watch in self._watches.values())
+        evicting = any(seat.evicting for seat in self._seats)
+        return not self.in_flight and not evicting and not any(watch.troubled for watch in self._watches.values())
 
     def end_trouble(self) -> None:
         """From now on binds succeed and the scheduler lives."""
@@ -208,8 +225,8 @@ class ChaosWorld(World):
                 self._count_again()
 
     def _count_again(self) -> None:
-        for engine in (self.engine, *self._engines.values()):
-            recount(self, engine)
+        for seat, engine in zip(self._seats, (self.engine, *self._engines.values()), strict=True):
+            recount(self, engine, condemned=seat.evicting)
 
     def at_rest(self) -> None:
         if self._recount:
@@ -281,6 +298,19 @@ class ChaosWorld(World):
         super()._tell(change)
         for watch in self._watches.values():
             watch.told(change)
+
+    def _let_go(self, seat: Seat, decision: Evict) -> None:
+        waiting = [ref for ref in decision.pods if seat.evicting.get(ref.uid) is decision]
+        self._watch_of(seat).goes(waiting)
+        super()._let_go(seat, decision)
+
+    def _spare(self, seat: Seat, change: Spared) -> None:
+        super()._spare(seat, change)
+        self._watch_of(seat).told(change)
+
+    def _watch_of(self, seat: Seat) -> Invariants:
+        """The rules that this scheduler is held to."""
+        return self._watches[OURS if seat is self._seats[0] else OTHER]
 
     def _remove_pod(self, uid: str) -> None:
         """A pod that is stuck goes later, unless its node is gone."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple
 
 from muster.api.wire import Pod
-from muster.engine.changes import Change, PodSeen
-from muster.engine.decisions import Evict, Loss
+from muster.engine.changes import Change, PodGone, PodSeen, Spared
+from muster.engine.decisions import CallOff, Evict, Loss, PodRef
 from muster.framework.profile import Preemption
 from muster.sim.plain import fits, key_of, take, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
@@ -18,11 +19,24 @@ from muster.sim.world import World
 _RULE = "eviction"
 
 
+class Condemned(NamedTuple):
+    """A pod that is to be evicted, and whose deletion has not gone out."""
+
+    unit: str
+    """For whom; "" if that was called off, and nobody knows yet whether in time."""
+    since: float
+
+
 class Evictions:
     """Watches who is evicted, and keeps what is owed: a start, or a word why not."""
 
-    def __init__(self, world: World, reading: Reading, preemption: Preemption) -> None:
+    def __init__(
+        self, world: World, reading: Reading, preemption: Preemption, *, condemned: dict[str, Condemned]
+    ) -> None:
         self._world = world
+        self._condemned = condemned
+        self._batch: dict[str, Condemned] = {}
+        """What the batch of decisions that is looked at makes of `condemned`."""
         self._reading = reading
         self._most_rounds = preemption.rounds
         self._lapse = preemption.lapse_seconds
@@ -49,6 +63,13 @@ class Evictions:
 
     def told(self, change: Change) -> None:
         """Whatever others were evicted for is done when a pod has landed."""
+        if isinstance(change, PodGone):
+            self._condemned.pop(change.uid, None)
+        elif isinstance(change, Spared):
+            for uid in change.uids:
+                self._condemned.pop(uid, None)
+        elif isinstance(change, PodSeen) and change.pod.metadata.deletion_timestamp is not None:
+            self._condemned.pop(change.pod.metadata.uid, None)
         if isinstance(change, PodSeen) and change.pod.spec.node_name and change.pod.metadata.uid not in self._landed:
             self._landed.add(change.pod.metadata.uid)
             self._rounds.pop(unit_of(change.pod), None)
@@ -62,8 +83,35 @@ class Evictions:
             self.seen["room that was lost without an eviction"] += 1
         self._owed.pop(unit, None)
 
+    # --- what is called off ---
+
+    def call_off(self, decision: CallOff) -> None:
+        known = {ref.uid: self._batch.get(ref.uid) or self._condemned.get(ref.uid) for ref in decision.pods}
+        # those who go with them may have been deleted by somebody else
+        condemned = {uid: before for uid, before in known.items() if before is not None}
+        if not condemned or not all(before.unit for before in condemned.values()):
+            raise BrokenRuleError("called off", f"{decision.pods} are not to be evicted for {decision.unit}")
+        self._batch.update({uid: before._replace(unit="") for uid, before in condemned.items()})
+        self.seen["evictions called off"] += 1
+
+    def goes(self, refs: Iterable[PodRef]) -> None:
+        """The deletions of these pods go out: room must be kept for whom they make way."""
+        for ref in refs:
+            unit = self._condemned[ref.uid].unit if ref.uid in self._condemned else ""
+            waits = (pod for pod in self._world.pods.values() if unit_of(pod) == unit and self._reading.waits(pod))
+            if unit and not any(pod.status.nominated_node_name for pod in waits):
+                raise BrokenRuleError("called off", f"{ref.pod} is evicted for {unit}, for which nothing is kept")
+
+    def end_batch(self) -> list[str]:
+        """All decisions were looked at; returns the pods that are to be evicted from now on."""
+        new = [uid for uid in self._batch if uid not in self._condemned]
+        self._condemned.update(self._batch)
+        self._batch.clear()
+        return new
+
     def restarted(self) -> None:
         """A new scheduler knows of those who are leaving: not of who is gone, or was to be evicted and was not."""
+        self._condemned.clear()
         self._rounds.clear()
         self._spent.clear()
         self._inherited = set(self._owed)
@@ -125,6 +173,13 @@ class Evictions:
         nodes perhaps could not be used.
         """
         self.seen["evictions looked at"] += 1
+        before = [self._batch.get(ref.uid) or self._condemned.get(ref.uid) for ref in decision.pods]
+        for ref, known in zip(decision.pods, before, strict=True):
+            since = self._world.now if known is None else known.since
+            self._batch[ref.uid] = Condemned(unit.key, since)
+        if all(known is not None and known.unit for known in before):
+            self._handed_over(decision, unit, scene)
+            return
         if stood:
             raise BrokenRuleError("new victims", f"{unit.key} evicts although what is kept for it still serves it")
         if unit.key in self._owed and unit.key not in self._inherited:
@@ -143,6 +198,14 @@ class Evictions:
         self._check_proof(unit, scene, scene.leaving | evicted)
         self._check_minimal(unit, scene, victims, blocked)
 
+    def _handed_over(self, decision: Evict, unit: Waiting, scene: Scene) -> None:
+        """Pods that were to go for others go for the unit: a plan of that one counts on it already."""
+        self.seen["evictions handed over"] += 1
+        for ref in decision.pods:
+            if scene.priority_of(self._world.pods[ref.uid]) >= unit.priority:
+                raise BrokenRuleError("priority", f"{ref.pod} is to go for {unit.key}, which is not more important")
+        self._owed.setdefault(unit.key, set()).update(ref.uid for ref in decision.pods)
+
     def _victims(self, decision: Evict, unit: Waiting, scene: Scene) -> dict[str, set[str]]:
         """UIDs by what is evicted as one; all of them may be."""
         found: dict[str, set[str]] = {}
@@ -151,7 +214,7 @@ class Evictions:
             there = ref.uid in scene.takers or ref.uid in scene.doubtful
             if pod is None or not (there or self._stranded(pod)):
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and takes no room")
-            if ref.uid in scene.leaving or pod.metadata.deletion_timestamp is not None:
+            if ref.uid in scene.leaving or self._reading.leaves(pod):
                 raise BrokenRuleError(_RULE, f"{ref.pod} is evicted for {unit.key} and is leaving already")
             level = self._level(pod, scene)
             if level >= unit.priority:
@@ -177,7 +240,7 @@ class Evictions:
         """Another scheduler's, which has not said that it started, and cannot any more after this batch."""
         if not gang.foreign or gang.group is None or gang.has_started:
             return False
-        stayed = [pod for pod in gang.members if pod.metadata.deletion_timestamp is None]
+        stayed = [pod for pod in gang.members if not self._reading.leaves(pod)]
         evicted = [pod for pod in stayed if pod.metadata.uid in scene.takers.keys() & scene.leaving]
         return gang.bound - len(evicted) < gang.minimum
 
@@ -186,8 +249,8 @@ class Evictions:
         return pod.spec.scheduling_group is not None and bool(self._reading.node_of(pod))
 
     def _stays(self, pod: Pod, scene: Scene, decision: Evict) -> bool:
-        uid, leaves = pod.metadata.uid, pod.metadata.deletion_timestamp is not None
-        if uid not in scene.takers or uid in scene.leaving or leaves:
+        uid = pod.metadata.uid
+        if uid not in scene.takers or uid in scene.leaving or self._reading.leaves(pod):
             return False
         return all(ref.uid != uid for ref in decision.pods)
 
@@ -262,7 +325,7 @@ class Evictions:
             for uid, taker in scene.takers.items()
             if scene.level_of(taker.pod) < priority
             and unit_of(taker.pod) != unit.key
-            and taker.pod.metadata.deletion_timestamp is None
+            and not self._reading.leaves(taker.pod)
         }
 
     def _hoped(self, unit: Waiting, scene: Scene, gone: set[str]) -> Places:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from muster.api.times import seconds
 from muster.api.wire import Pod
-from muster.engine.changes import Change, PodSeen
+from muster.engine.changes import Change, PodSeen, Spared
 from muster.engine.decisions import GangCondition, Release
 from muster.gangs.model import Aspect
 from muster.sim.kubelets import is_refusal
@@ -40,9 +40,23 @@ class Life:
         """UIDs of pods that kubelets refused."""
         self._refused: dict[str, float] = {}
         """By gang: when a kubelet last refused a member, since it was last whole."""
+        self._condemned: dict[str, bool] = {}
+        """By UID of a pod that is to be evicted: whether its gang had fallen before."""
         self.seen: Counter[str] = Counter()
 
+    def condemned(self, uid: str) -> None:
+        """The pod is to be evicted."""
+        self._condemned.setdefault(uid, self._group_uid(uid) in self.fallen)
+
+    def _group_uid(self, uid: str) -> str:
+        group = self._world.groups.get(unit_of(self._world.pods[uid]))
+        return "" if group is None else group.metadata.uid
+
     def told(self, change: Change) -> None:
+        if isinstance(change, Spared):
+            for uid in change.uids:
+                if not self._condemned.pop(uid, False) and uid in self._world.pods:
+                    self.fallen.discard(self._group_uid(uid))
         if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
             uid = change.pod.metadata.uid
             if uid not in self._failed:
@@ -54,6 +68,7 @@ class Life:
         self.fallen.clear()
         self._since.clear()
         self._refused.clear()
+        self._condemned.clear()
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""

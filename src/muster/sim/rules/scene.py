@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from muster.api.times import seconds
@@ -43,9 +43,13 @@ class Scene:
         gangs: dict[str, Gang],
         *,
         broken: Container[str],
+        condemned: Mapping[str, float],
         patience: float,
     ) -> None:
-        """`broken` are pods whose nomination no longer means that room is kept for them."""
+        """`broken` are pods whose nomination no longer means that room is kept for them.
+
+        `condemned` says since when pods are to be evicted whose deletions have not gone out.
+        """
         self._world = world
         self._reading = reading
         self.gangs = gangs
@@ -72,16 +76,18 @@ class Scene:
         self.perhaps: dict[str, Keep] = {}
         """By UID: room that pods are nominated to, and that is perhaps not kept any more, or is again."""
         for uid, pod in world.pods.items():
-            self._read(uid, pod, broken=broken, patience=patience)
+            deleted = pod.metadata.deletion_timestamp
+            until = condemned.get(uid) if deleted is None else seconds(deleted)
+            leaves = until is not None and world.now <= until + patience
+            self._read(uid, pod, broken=broken, leaves=leaves)
 
-    def _read(self, uid: str, pod: Pod, *, broken: Container[str], patience: float) -> None:
+    def _read(self, uid: str, pod: Pod, *, broken: Container[str], leaves: bool) -> None:
         if pod.status.phase in ENDED:
             return
-        deleted = pod.metadata.deletion_timestamp
         node, reading = self._reading.node_of(pod), self._reading
         if node in self._world.nodes:
             self.takers[uid] = Taker(pod, node, reading.needs_of(pod))
-            if deleted is not None and self._world.now <= seconds(deleted) + patience:
+            if leaves:
                 self.leaving.add(uid)
         nominated = pod.status.nominated_node_name
         if nominated in self._world.nodes and reading.waits(pod):

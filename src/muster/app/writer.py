@@ -1,0 +1,435 @@
+"""Carries decisions out: what should stand on the API, for each pod and group, and how it gets there.
+
+    decided → desired state → outbox (most urgent first, as fast as the server takes it) → written
+
+Of a pod or group only the newest word is kept, with what an older one that was never written had to say besides.
+What a decision waits for is part of the decision: a deletion goes out when the nominations that it names stand, and
+until it has gone out it can be called off.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from muster.api.wire import PodGroup
+from muster.app.groups import Origin
+from muster.app.inbox import Sink
+from muster.app.informers import Informers
+from muster.base.errors import KubeError
+from muster.controllers.protection import FINALIZER
+from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, Spared
+from muster.engine.decisions import (
+    Bind,
+    CallOff,
+    Decision,
+    Event,
+    Evict,
+    GangCondition,
+    Lost,
+    Placement,
+    PodCondition,
+    PodRef,
+    Release,
+)
+from muster.gangs.dialects import dialect_of
+from muster.gangs.model import Aspect
+from muster.kube import writes
+from muster.kube.client import Client
+from muster.kube.outbox import Errand, Outbox, Urgency
+from muster.kube.resources import NODES, PODS
+from muster.kube.writes import Regarding
+
+_log = structlog.get_logger()
+
+# so often the reason of a deletion is tried to be written before the deletion goes without
+_INSISTENT_TRIES = 6
+
+
+class BindMeasure(Protocol):
+    """Told how long a bind took, and what came of it."""
+
+    def bound(self, change: Change, seconds: float) -> None: ...
+
+
+class _Deletion:
+    """Pods that are to be deleted for one reason."""
+
+    __slots__ = ("after", "at", "decision", "tries")
+
+    def __init__(self, decision: Release | Evict, at: float) -> None:
+        self.decision = decision
+        self.at = at
+        self.after: set[str] = set()
+        """UIDs of pods whose nominations do not stand yet."""
+        self.tries: dict[str, int] = {}
+        """By UID: how often the deletion was sent."""
+
+    def is_open(self, uid: str) -> bool:
+        """Whether the pod's deletion may still be called off, or decided anew."""
+        return uid not in self.tries and isinstance(self.decision, Evict)
+
+
+class _Pod:
+    """What should stand on one pod.  Kept until it does; of pods that are bound or gone nothing is kept."""
+
+    __slots__ = ("deletion", "holds_up", "node", "nominated", "ref", "said", "since")
+
+    def __init__(self, ref: PodRef) -> None:
+        self.ref = ref
+        self.said: PodCondition | None = None
+        """Why it waits, as decided last, while that is not written; a bind goes before it."""
+        self.node = ""
+        """The nomination that was decided last."""
+        self.nominated = False
+        """The API says, or may come to say, that the pod is nominated; then whatever is said must be written: a
+        nomination, since the next leader has it from there only; its end, or room is kept for nobody."""
+        self.since: float | None = None
+        """Since when it has no place, while the API does not say that; whatever is written first says it."""
+        self.deletion: _Deletion | None = None
+        """It is to go, and is not gone."""
+        self.holds_up: list[_Deletion] = []
+        """Deletions of others that wait for its nomination."""
+
+    def waits(self, said: PodCondition, node: str, since: float | None) -> None:
+        """It is to say this."""
+        self.said, self.node = said, node
+        self.nominated = self.nominated or bool(node)
+        if self.since is None:
+            self.since = since
+
+    def written(self, said: PodCondition, node: str, since: float | None) -> None:
+        """It says this now; something newer may have been decided meanwhile."""
+        if self.said is said:
+            self.said = None
+        if self.since == since:
+            self.since = None
+        if not node and not self.node:
+            self.nominated = False
+
+    def bound(self) -> None:
+        """It has a place, or never will: nothing is to be said of that any more."""
+        self.said, self.node, self.nominated, self.since = None, "", False, None
+        self.holds_up.clear()
+
+    @property
+    def idle(self) -> bool:
+        words = self.said is not None or self.nominated or self.since is not None
+        return not words and self.deletion is None and not self.holds_up
+
+
+class Writer:
+    """Brings what was decided to the API.  Everything that is sent goes through the outbox.
+
+    `answer` takes what the engine is to be told: what became of binds, and who was spared.  `clock` gives seconds since
+    the epoch and never goes back.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        outbox: Outbox,
+        informers: Informers,
+        answer: Sink,
+        clock: Callable[[], float],
+        reporter: str,
+        instance: str,
+        measure: BindMeasure | None = None,
+    ) -> None:
+        self._client = client
+        self._outbox = outbox
+        self._informers = informers
+        self._answer = answer
+        self._clock = clock
+        self._reporter = reporter
+        self._instance = instance
+        self._measure = measure
+        self._pods: dict[str, _Pod] = {}
+        """By UID."""
+        self._groups: dict[str, dict[Aspect, tuple[GangCondition, float]]] = {}
+        """By gang: what its object is to say of each aspect, and since when, while that is not written."""
+        self._evicting: list[_Deletion] = []
+        """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
+
+    def carry_out(self, decisions: Iterable[Decision], told: Iterable[Change]) -> None:
+        """Takes over what was decided in one turn, after the engine was `told` this."""
+        bound: set[str] = set()
+        for decision in decisions:
+            match decision:
+                case Bind():
+                    self._bind(decision)
+                    bound.update(placement.uid for placement in decision.pods)
+                case Release() | Evict():
+                    self._delete(decision)
+                case CallOff():
+                    self._call_off(decision)
+                case Lost():
+                    why = decision.why.value
+                    _log.warning("evicted in vain", unit=decision.unit, reason=why, why=decision.message)
+                case PodCondition():
+                    self._pods_wait(decision)
+                case GangCondition():
+                    self._gang_says(decision)
+                case Event():
+                    self._tell(decision, self._regarding(decision))
+        evicting, self._evicting = self._evicting, []
+        for deletion in evicting:
+            self._hold_up(deletion)
+        self._hear(told, bound)
+
+    def _hear(self, told: Iterable[Change], bound: set[str]) -> None:
+        """Heard after the decisions, which may say what becomes of those who are gone or were refused."""
+        if not self._pods and not self._groups:
+            return
+        for change in told:
+            if isinstance(change, PodGone):
+                self._pods.pop(change.uid, None)
+            elif isinstance(change, GroupGone):
+                self._groups.pop(change.key, None)
+            elif isinstance(change, BindFailed) and change.uid not in bound:
+                self._not_bound(change)
+
+    def _not_bound(self, change: BindFailed) -> None:
+        """What a bind took the place of is said if the pod is surely not bound."""
+        pod = self._pods.get(change.uid)
+        if pod is not None and change.failure is not Failure.TRANSIENT:
+            self._say(pod)
+
+    def _pod(self, ref: PodRef) -> _Pod:
+        found = self._pods.get(ref.uid)
+        if found is None:
+            found = self._pods[ref.uid] = _Pod(ref)
+        return found
+
+    def _forget_if_idle(self, pod: _Pod) -> None:
+        if pod.idle and self._pods.get(pod.ref.uid) is pod:
+            del self._pods[pod.ref.uid]
+
+    # --- binds ---
+
+    def _bind(self, decision: Bind) -> None:
+        _log.info("binding", unit=decision.unit, pods=len(decision.pods))
+        for placement in decision.pods:
+            # the subject makes it follow, or replace, what is still to be said of the pod while it waited
+            send = partial(self._send_bind, placement)
+            self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
+
+    async def _send_bind(self, placement: Placement) -> None:
+        began = time.perf_counter()
+        try:
+            answer = await writes.bind(self._client, placement, at=self._clock())
+        except KubeError:
+            raise
+        except Exception as error:
+            # whatever it is, the engine waits for an answer
+            _log.exception("a bug: a bind failed in an unforeseen way", pod=placement.pod)
+            answer = BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
+        if self._measure is not None:
+            self._measure.bound(answer, time.perf_counter() - began)
+        if not isinstance(answer, BindFailed):
+            if (pod := self._pods.get(placement.uid)) is not None:
+                pod.bound()
+                self._forget_if_idle(pod)
+        else:
+            _log.warning(
+                "a bind failed",
+                pod=placement.pod,
+                node=placement.node,
+                failure=answer.failure.value,
+                error=answer.message,
+            )
+        self._answer.put([answer])
+
+    # --- why pods wait, and where room is kept for them ---
+
+    def _pods_wait(self, decision: PodCondition) -> None:
+        since = self._clock() if decision.transition else None
+        nominated = decision.nominated or ("",) * len(decision.pods)
+        for ref, node in zip(decision.pods, nominated, strict=True):
+            pod = self._pod(ref)
+            pod.waits(decision, node, since)
+            self._say(pod)
+
+    def _say(self, pod: _Pod) -> None:
+        if pod.said is None:
+            return
+        urgency = Urgency.NOMINATION if pod.node else Urgency.POD
+        send = partial(self._send_word, pod)
+        self._outbox.put(Errand(urgency, send, subject=f"pod {pod.ref.uid}", lasting=pod.nominated))
+
+    async def _send_word(self, pod: _Pod) -> None:
+        said, node, since = pod.said, pod.node, pod.since
+        if said is None or self._pods.get(pod.ref.uid) is not pod:
+            return
+        stands = await writes.write_pod_condition(
+            self._client, pod.ref, reason=said.reason, message=said.message, nominated=node, since=since
+        )
+        pod.written(said, node, since)
+        if stands and pod.said is None and node:
+            held_up, pod.holds_up = pod.holds_up, []
+            for deletion in held_up:
+                deletion.after.discard(pod.ref.uid)
+                self._go_if_ready(deletion)
+        self._forget_if_idle(pod)
+
+    # --- deletions ---
+
+    def _delete(self, decision: Release | Evict) -> None:
+        deletion = _Deletion(decision, self._clock())
+        for ref in decision.pods:
+            pod = self._pod(ref)
+            if pod.deletion is None or pod.deletion.is_open(ref.uid):
+                pod.deletion = deletion
+        if isinstance(decision, Evict):
+            self._evicting.append(deletion)
+        else:
+            self._go_if_ready(deletion)
+
+    def _hold_up(self, deletion: _Deletion) -> None:
+        """Lets an eviction go, or wait for the nominations that it names and that do not stand."""
+        assert isinstance(deletion.decision, Evict)
+        for uid in deletion.decision.after:
+            pod = self._pods.get(uid)
+            if pod is not None and pod.said is not None:
+                deletion.after.add(uid)
+                pod.holds_up.append(deletion)
+        self._go_if_ready(deletion)
+
+    def _go_if_ready(self, deletion: _Deletion) -> None:
+        """A nomination that is never written, since its pod is bound or gone, lets nobody go: that is called off."""
+        if deletion.after:
+            return
+        decision = deletion.decision
+        refs = [ref for ref in decision.pods if self._goes_by(deletion, ref.uid)]
+        if refs:
+            what = "releasing" if isinstance(decision, Release) else "evicting"
+            _log.warning(what, unit=decision.unit, pods=len(refs), why=decision.message)
+        for ref in refs:
+            send = partial(self._send_deletion, ref, deletion)
+            self._outbox.put(Errand(Urgency.RELEASE, send, subject=f"delete {ref.uid}", lasting=True))
+
+    def _goes_by(self, deletion: _Deletion, uid: str) -> bool:
+        """Whether this is why the pod goes: it is not gone, and that was neither called off nor decided anew."""
+        pod = self._pods.get(uid)
+        return pod is not None and pod.deletion is deletion
+
+    async def _send_deletion(self, ref: PodRef, deletion: _Deletion) -> None:
+        if not self._goes_by(deletion, ref.uid):
+            return
+        decision, tries = deletion.decision, deletion.tries.get(ref.uid, 0)
+        deletion.tries[ref.uid] = tries + 1
+        if not tries and isinstance(decision, Evict) and decision.note:
+            event = Event(reason="Preempted", note=decision.note, action="Preempting")
+            self._tell(event, [writes.regarding(PODS, ref.pod, ref.uid)])
+        await writes.delete_pod(
+            self._client,
+            ref,
+            reason=decision.reason,
+            message=decision.message,
+            at=deletion.at,
+            insist=tries < _INSISTENT_TRIES,
+        )
+
+    def _call_off(self, decision: CallOff) -> None:
+        """The pods are spared, unless one of them is on its way out."""
+        pods = [self._pods.get(ref.uid) for ref in decision.pods]
+        waiting = [pod for pod in pods if pod is not None and pod.deletion and pod.deletion.is_open(pod.ref.uid)]
+        if len(waiting) < len(pods):
+            return
+        _log.info("eviction called off", unit=decision.unit, pods=len(pods))
+        for pod in waiting:
+            pod.deletion = None
+            self._forget_if_idle(pod)
+        self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])
+
+    # --- groups ---
+
+    def _gang_says(self, decision: GangCondition) -> None:
+        said = decision.aspect if decision.holds else f"not {decision.aspect}"
+        _log.info("gang", gang=decision.gang, said=said, reason=decision.reason, why=decision.message)
+        says = self._groups.setdefault(decision.gang, {})
+        says[decision.aspect] = decision, self._clock()
+        # that a gang waits it says again and again; all else once
+        lasting = any(said.holds or aspect is not Aspect.STARTED for aspect, (said, _) in says.items())
+        send = partial(self._send_group, decision.gang, says)
+        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"group {decision.gang}", lasting=lasting))
+
+    async def _send_group(self, gang: str, says: dict[Aspect, tuple[GangCondition, float]]) -> None:
+        """Writes all that the group does not say yet.
+
+        First that it started: without that a leader that comes later would take a gang that lost members for one that
+        never was whole, and undo it.
+        """
+        for aspect in sorted(says, key=lambda aspect: aspect is not Aspect.STARTED):
+            decision, at = says[aspect]
+            await self._write_if_declared(decision, at)
+            if says[aspect][0] is decision:
+                del says[aspect]
+        if not says and self._groups.get(gang) is says:
+            del self._groups[gang]
+
+    async def _write_if_declared(self, decision: GangCondition, at: float) -> None:
+        found = self._informers.groups.find(decision.gang)
+        if found is None:
+            return
+        origin, group = found
+        resource = self._informers.resource(origin)
+        if resource is None:
+            return
+        said = dialect_of(group).condition(
+            decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
+        )
+        await writes.write_group_condition(self._client, resource, group, said, at=at)
+
+    def write_finalizers(
+        self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], *, keeps: Callable[[str], bool]
+    ) -> None:
+        """`keeps` is asked once more when the errand is sent: pods may have come or gone while it waited."""
+        send = partial(self._send_finalizers, origin, group, finalizers, keeps)
+        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))
+
+    async def _send_finalizers(
+        self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], keeps: Callable[[str], bool]
+    ) -> None:
+        resource = self._informers.resource(origin)
+        key = f"{group.metadata.namespace}/{group.metadata.name}"
+        if resource is not None and keeps(key) is (FINALIZER in finalizers):
+            await writes.write_finalizers(self._client, resource, group, finalizers)
+
+    # --- events ---
+
+    def _tell(self, event: Event, regarding: Iterable[Regarding]) -> None:
+        at = self._clock()
+        for about in regarding:
+            # eventTime and name make it unique; names as client-go makes them
+            name = f"{about.name[:200].rstrip('-.')}.{secrets.token_hex(8)}"
+            send = partial(
+                writes.write_event,
+                self._client,
+                about,
+                reason=event.reason,
+                note=event.note,
+                action=event.action,
+                warning=event.warning,
+                reporter=self._reporter,
+                instance=self._instance,
+                name=name,
+                at=at,
+            )
+            self._outbox.put(Errand(Urgency.EVENT, send))
+
+    def _regarding(self, event: Event) -> Iterable[Regarding]:
+        yield from (writes.regarding(PODS, pod.pod, pod.uid) for pod in event.pods)
+        if event.node:
+            yield writes.regarding(NODES, event.node, event.node)
+        if event.gang and (found := self._informers.groups.find(event.gang)) is not None:
+            origin, group = found
+            resource = self._informers.resource(origin)
+            if resource is not None:
+                yield writes.regarding(resource, event.gang, group.metadata.uid)

@@ -1,0 +1,371 @@
+"""What should stand on the API: what an eviction waits for, how it is called off, and what newer words do not lose."""
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+
+from muster.api.wire import Metadata, PodGroup
+from muster.app.groups import Origin
+from muster.engine.changes import GroupGone, PodGone, Spared
+from muster.engine.decisions import GangCondition
+from muster.gangs.model import Aspect
+from muster.kube.resources import NATIVE_POD_GROUPS
+from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, waits
+from tests.kube_client.server import Held, Reply, refusal
+
+pytestmark = pytest.mark.looptime
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/team/events"
+
+
+@pytest.fixture
+def api():
+    api = obliging()
+    api.on("POST", EVENTS, Reply({}, 201))
+    return api
+
+
+def hold(api, method, where, answer=None):
+    """The server answers the first such request only when its gate is set."""
+    held = Held(answer or Reply({}))
+    api.on(method, where, held, Reply({}))
+    return held.gate
+
+
+def spared(stage):
+    return [change.uids for change in stage.engine.told if isinstance(change, Spared)]
+
+
+def deleted(api):
+    return [call.path.rpartition("/")[2] for call in api.asked("DELETE")]
+
+
+# what an eviction waits for
+
+
+async def test_an_eviction_goes_at_once_if_the_nomination_stands(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", on=("n1",)))
+        await stage.carry_out(evicts("c"))
+        assert deleted(api) == ["c"]
+
+
+async def test_an_eviction_waits_however_often_the_nomination_is_refused(api):
+    api.on("PATCH", path("a", "status"), *[refusal(422)] * 20, Reply({}))
+    async with at_work(api) as stage:
+        await stage.decide(evicts("c"), waits("a", on=("n1",)))
+        await asyncio.sleep(10)
+        assert deleted(api) == []
+        await stage.outbox.done()
+        assert deleted(api) == ["c"]
+
+
+async def test_an_eviction_goes_when_all_of_its_nominations_stand(api):
+    first, second = hold(api, "PATCH", path("a", "status")), hold(api, "PATCH", path("b", "status"))
+    both = replace(evicts("c"), after=("uid-a", "uid-b"))
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", "b", on=("n1", "n2")), both)
+        first.set()
+        await asyncio.sleep(1)
+        assert deleted(api) == []
+        second.set()
+        await stage.outbox.done()
+        assert deleted(api) == ["c"]
+
+
+async def test_nobody_goes_for_a_pod_that_is_gone_before_it_is_nominated(api):
+    api.on("PATCH", path("a", "status"), refusal(404))
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", on=("n1",)), evicts("c"))
+        assert deleted(api) == []
+        await stage.decide(calls_off("c"), told=PodGone("uid-a"))
+        await stage.decide()
+        assert (deleted(api), spared(stage)) == ([], [("uid-c",)])
+
+
+async def test_nobody_goes_for_a_pod_that_is_bound_before_it_is_nominated(api):
+    gate = hold(api, "PATCH", path("b", "status"))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(waits("b", on=("n2",)))
+        await stage.decide(waits("a", on=("n1",)), evicts("c"))
+        await stage.decide(calls_off("c"), binds("a"))
+        gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert (deleted(api), spared(stage)) == ([], [("uid-c",)])
+
+
+async def test_an_eviction_that_is_decided_anew_waits_for_whom_it_is_now(api):
+    first, second = hold(api, "PATCH", path("a", "status")), hold(api, "PATCH", path("b", "status"))
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", on=("n1",)), evicts("c"))
+        await stage.decide(waits("b", on=("n1",)), evicts("c", unit="b"))
+        first.set()
+        await asyncio.sleep(1)
+        assert deleted(api) == []
+        second.set()
+        await stage.outbox.done()
+        assert deleted(api) == ["c"]
+        assert stage.said()[-1]["conditions"][0]["message"] == "for b"
+
+
+async def test_a_pod_that_is_bound_meanwhile_is_evicted_all_the_same(api):
+    bind, nomination = hold(api, "POST", path("c", "binding")), hold(api, "PATCH", path("a", "status"))
+    async with at_work(api) as stage:
+        await stage.decide(binds("c"))
+        await stage.decide(waits("a", on=("n1",)), evicts("c"))
+        bind.set()
+        await asyncio.sleep(1)
+        nomination.set()
+        await stage.outbox.done()
+        assert deleted(api) == ["c"]
+
+
+async def test_the_event_of_an_eviction_comes_with_its_deletion(api):
+    gate = hold(api, "PATCH", path("a", "status"))
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", on=("n1",)), evicts("c", note="Preempted by pod uid-a on node n1"))
+        await asyncio.sleep(1)
+        assert not api.asked("POST")
+        gate.set()
+        await stage.outbox.done()
+        (event,) = [call.document for call in api.asked("POST")]
+        assert (event["reason"], event["note"]) == ("Preempted", "Preempted by pod uid-a on node n1")
+        assert event["regarding"]["uid"] == "uid-c"
+
+
+async def test_an_older_nomination_does_not_let_an_eviction_go(api):
+    first, second = Held(Reply({})), Held(Reply({}))
+    api.on("PATCH", path("a", "status"), first, second)
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", on=("n1",)))
+        await stage.decide(waits("a", on=("n2",)), evicts("c"))
+        first.gate.set()
+        await asyncio.sleep(1)
+        assert deleted(api) == []
+        second.gate.set()
+        await stage.outbox.done()
+        assert deleted(api) == ["c"]
+
+
+async def test_an_eviction_that_is_tried_again_has_one_event(api):
+    api.on("DELETE", path("c"), refusal(500), refusal(500), Reply({}))
+    async with at_work(api) as stage:
+        await stage.carry_out(evicts("c", note="once"))
+        assert (len(deleted(api)), len(api.asked("POST"))) == (3, 1)
+
+
+# calling off
+
+
+async def test_an_eviction_that_is_called_off_while_it_waits_does_not_go_out(api):
+    gate = hold(api, "PATCH", path("a", "status"))
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", on=("n1",)), evicts("c", note="never said"))
+        await stage.decide(waits("a", transition=False), calls_off("c"))
+        gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert (deleted(api), spared(stage)) == ([], [("uid-c",)])
+        assert stage.sent() == [("PATCH", path("a", "status"))] * 2
+
+
+async def test_an_eviction_is_called_off_in_the_turn_in_which_it_was_decided(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(evicts("c"), calls_off("c"))
+        await stage.decide()
+        assert (stage.sent(), spared(stage)) == ([], [("uid-c",)])
+
+
+async def test_an_eviction_that_waits_for_its_turn_to_be_sent_is_called_off(api):
+    gate = hold(api, "PATCH", path("b", "status"))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(waits("b", on=("n1",)))
+        await stage.decide(evicts("c"))
+        await stage.decide(calls_off("c"))
+        gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert (deleted(api), spared(stage)) == ([], [("uid-c",)])
+
+
+@pytest.mark.parametrize("answer", [Reply({}), refusal(500)], ids=["done", "tried again"])
+async def test_who_is_on_the_way_out_is_not_spared(api, answer):
+    gate = hold(api, "DELETE", path("c"), answer)
+    async with at_work(api) as stage:
+        await stage.decide(evicts("c"))
+        await stage.decide(calls_off("c"))
+        gate.set()
+        await stage.outbox.done()
+        await stage.decide(calls_off("c"))
+        await stage.decide()
+        assert (set(deleted(api)), spared(stage)) == ({"c"}, [])
+
+
+async def test_pods_that_go_together_are_spared_together_or_not_at_all(api):
+    gate = hold(api, "DELETE", path("b"))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(evicts("b", "c"))
+        await asyncio.sleep(1)
+        assert deleted(api) == ["b"]
+        await stage.decide(calls_off("b", "c"))
+        gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert (deleted(api), spared(stage)) == (["b", "c"], [])
+
+
+async def test_who_was_spared_can_be_evicted_again(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(evicts("c"), calls_off("c"))
+        await stage.carry_out(evicts("c"))
+        assert deleted(api) == ["c"]
+
+
+# stopping
+
+
+async def test_a_stop_waits_for_evictions_that_wait_for_their_nominations(api):
+    gate = hold(api, "PATCH", path("a", "status"))
+    stage = Stage(api, places=1)
+    stage.engine.coming = [waits("a", on=("n1",)), evicts("c")]
+    stage.scheduler.stop()
+    await stage.scheduler._turn()
+    finishing = asyncio.ensure_future(stage.scheduler.finish())
+    await asyncio.sleep(1)
+    assert not finishing.done()
+    gate.set()
+    await finishing
+    assert deleted(api) == ["c"]
+
+
+async def test_a_stop_does_not_wait_for_evictions_whose_preemptor_is_gone(api):
+    api.on("PATCH", path("a", "status"), refusal(404))
+    stage = Stage(api, places=1)
+    stage.engine.coming = [waits("a", on=("n1",)), evicts("c")]
+    stage.scheduler.stop()
+    await stage.scheduler._turn()
+    await asyncio.wait_for(stage.scheduler.finish(), 5)
+    assert deleted(api) == []
+
+
+# what newer words would lose of older ones
+
+
+def times(stage):
+    return [status["conditions"][0].get("lastTransitionTime") for status in stage.said()]
+
+
+async def test_the_first_of_two_times_is_the_true_one(api):
+    gate = hold(api, "PATCH", path("b", "status"))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(waits("b"))
+        await stage.decide(waits("a"))
+        await asyncio.sleep(10)
+        await stage.decide(waits("a", message="less room"))
+        gate.set()
+        await stage.outbox.done()
+        assert times(stage)[-1] == "2027-01-15T08:00:00Z"
+
+
+async def test_a_time_that_came_while_something_older_was_sent_is_still_written(api):
+    gate = hold(api, "PATCH", path("a", "status"))
+    async with at_work(api) as stage:
+        await stage.decide(waits("a", transition=False))
+        await asyncio.sleep(10)
+        await stage.decide(waits("a", message="less room"))
+        gate.set()
+        await stage.outbox.done()
+        assert times(stage) == [None, "2027-01-15T08:00:10Z"]
+
+
+async def test_a_nomination_whose_end_was_sent_before_it_was_decided_anew_is_ended_again(api):
+    ending = Held(Reply({}))
+    api.on("PATCH", path("a", "status"), Reply({}), ending, Reply({}), *[refusal(422)] * 20, Reply({}))
+    async with at_work(api) as stage:
+        await stage.carry_out(waits("a", on=("n1",)))
+        await stage.decide(waits("a", transition=False))
+        await stage.decide(waits("a", transition=False, on=("n2",)))
+        ending.gate.set()
+        await stage.outbox.done()
+        await stage.carry_out(waits("a", transition=False))
+        nominated = [status["nominatedNodeName"] for status in stage.said()]
+        assert nominated == ["n1", None, "n2"] + [None] * 21
+
+
+async def test_a_bind_that_is_decided_anew_goes_before_what_the_refused_one_replaced(api):
+    gate = hold(api, "POST", path("b", "binding"), Reply({}, 201))
+    api.on("POST", path("a", "binding"), refusal(422), Reply({}, 201))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"), waits("a"))
+        await stage.decide(binds("a"))
+        stage.engine.coming = [binds("a", "n2")]
+        gate.set()
+        await asyncio.sleep(1)
+        assert stage.said() == []
+        assert [call.document["target"]["name"] for call in api.asked("POST")] == ["n1", "n1", "n2"]
+
+
+# groups
+
+GROUP = PodGroup(metadata=Metadata(name="g", namespace="team", uid="uid-g"))
+WHERE = NATIVE_POD_GROUPS[0].path("team", "g", "status")
+STARTED = GangCondition("team/g", True, "Scheduled", "")
+BELOW = GangCondition("team/g", True, "MembersLost", "one left", Aspect.BELOW_MINIMUM)
+WHOLE = GangCondition("team/g", False, "Scheduled", "", Aspect.BELOW_MINIMUM)
+
+
+def with_group(stage):
+    stage.informers.groups.seen(Origin.NATIVE, GROUP)
+    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+    return stage
+
+
+def conditions(stage):
+    return [(c["type"], c["status"]) for status in stage.said() for c in status["conditions"]]
+
+
+async def test_that_a_gang_has_started_is_written_first_in_whatever_order_it_is_decided(api):
+    api.on("PATCH", WHERE, Reply({}))
+    async with at_work(api) as stage:
+        await with_group(stage).carry_out(BELOW, STARTED)
+        assert conditions(stage) == [("PodGroupInitiallyScheduled", "True"), ("PodGroupBelowMinimum", "True")]
+
+
+async def test_of_each_aspect_the_newest_is_written(api):
+    gate = hold(api, "PATCH", WHERE)
+    async with at_work(api) as stage:
+        await with_group(stage).decide(STARTED)
+        await stage.decide(BELOW)
+        await stage.decide(WHOLE)
+        gate.set()
+        await stage.outbox.done()
+        assert conditions(stage) == [("PodGroupInitiallyScheduled", "True"), ("PodGroupBelowMinimum", "False")]
+
+
+async def test_what_is_decided_while_the_same_aspect_is_written_is_written_after_it(api):
+    gate = hold(api, "PATCH", WHERE)
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW)
+        await stage.decide(WHOLE)
+        gate.set()
+        await stage.outbox.done()
+        assert conditions(stage) == [("PodGroupBelowMinimum", "True"), ("PodGroupBelowMinimum", "False")]
+
+
+async def test_what_a_gang_lost_is_said_however_often_the_server_refuses(api):
+    api.on("PATCH", WHERE, *[refusal(422)] * 20, Reply({}))
+    async with at_work(api) as stage:
+        await with_group(stage).carry_out(WHOLE)
+        assert len(conditions(stage)) == 21
+
+
+async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
+    api.on("PATCH", WHERE, *[refusal(422)] * 20)
+    async with at_work(api) as stage:
+        await with_group(stage).carry_out(GangCondition("team/g", False, "Unschedulable", "no room"))
+        assert len(conditions(stage)) == 1
+        assert stage.scheduler._writer._groups
+        await stage.decide(told=GroupGone("team/g"))
+        assert not stage.scheduler._writer._groups

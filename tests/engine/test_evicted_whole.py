@@ -84,7 +84,7 @@ def test_a_gang_that_is_evicted_once_more_says_so_once_more():
     world.decide()
     assert targets(world.bound().decide()) == AGAIN
     again = world.gang("top", members=4, cpu=4, priority=9).decide()
-    assert [said[:2] for said in targets(again)] == [("g", True), ("high", True)]
+    assert sorted(said[:2] for said in targets(again)) == [("g", True), ("high", True)]
 
 
 def test_an_older_view_of_the_object_does_not_take_it_back():

@@ -754,7 +754,7 @@ def test_an_eviction_names_its_victims_and_its_reason():
         reason="PreemptionByScheduler",
         message="muster: preempting to accommodate a higher priority podgroup",
         after=("uid-high-0", "uid-high-1"),
-        note="Preempted by podgroup uid-high on node cluster",
+        note="Preempted by podgroup team/high",
     )
 
 

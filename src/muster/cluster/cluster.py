@@ -158,6 +158,7 @@ class Cluster:
         self.version += 1
         pod.leaving = False
         self.leaving.pop(pod.uid, None)
+        self.disturb(pod)
         # who counted on its leaving must look again, and whoever could evict it may
         self._stir(pod.node)
         self.eased = True

@@ -35,6 +35,8 @@ class Eviction:
         """By unit for which room is kept: whom it evicts, those together who stay or go together."""
         self._ended: list[tuple[Fence, list[list[PodState]]]] = []
         """What was kept for units that evict others, and is not any more, since this was last settled; and whom."""
+        self._hit: dict[str, str] = {}
+        """Gangs that lost members since this was last settled, and what their objects are to say if nothing is left."""
 
     @property
     def pending(self) -> bool:
@@ -70,9 +72,7 @@ class Eviction:
                 self._victims[unit.key] = together
                 evict = self._evict(fence, [pod for pods in together for pod in pods])
                 self._evictions.append(evict)
-                for gang in {pod.gang: gang for pod in plan.pods if (gang := self._gang_of(pod)) is not None}.values():
-                    if not gang.running and not gang.binding:
-                        self._evicted_whole(gang, f"{evict.message} {name}")
+                self._hit |= {pod.gang: f"{evict.message} {name}" for pod in plan.pods if pod.gang is not None}
             if not fence.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room
                 self._cluster.stirred[unit.key] = None
@@ -132,9 +132,17 @@ class Eviction:
         Where room is kept for another unit, or for the same one again, the pods go for that one.
         """
         ended, self._ended = self._ended, []
+        hit, self._hit = self._hit, {}
         for fence, together in ended:
             for pods in together:
                 self._call_off(fence, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod])
+                for pod in pods:
+                    # it may be spared, and then something of its gang is left
+                    hit.pop(pod.gang or "", None)
+        for key, message in hit.items():
+            gang = self._cluster.gangs.get(key)
+            if gang is not None and not gang.lives:
+                self._evicted_whole(gang, message)
 
     def _call_off(self, fence: Fence, pods: list[PodState]) -> None:
         """Takes the eviction of pods back that stay or go together.
@@ -190,7 +198,7 @@ class Eviction:
         said = (True, PREEMPTED, message)
         if gang.declared is not None and not gang.foreign and gang.evicted_said != said:
             gang.evicted_said = said
-            self._evictions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
+            self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""

@@ -193,15 +193,20 @@ class Gang:
     @property
     def below_minimum(self) -> bool:
         """It has started, and fewer than its minimum are bound now."""
-        return self.group is not None and not self.basic and self.once_started and self.bound < self.floor
+        if self.group is None or self.basic or not self.once_started:
+            return False
+        # one that fell is not whole because of members that succeeded before that
+        return self.bound < self.floor or (self._must_be_whole and not (self.running or self.binding))
+
+    @property
+    def _must_be_whole(self) -> bool:
+        """It fell, as was seen or as it says, and must start whole again."""
+        return self.fell or (self.says_below and self.below is not None and self.below.reason != MEMBERS_LOST)
 
     @property
     def fallen(self) -> bool:
         """It had started, and must start whole again."""
-        if not self.below_minimum:
-            return False
-        told = self.says_below and self.below is not None and self.below.reason != MEMBERS_LOST
-        return told or self.fell or self.nothing_left
+        return self.below_minimum and (self._must_be_whole or self.nothing_left)
 
     @property
     def nothing_left(self) -> bool:
@@ -235,7 +240,7 @@ class Gang:
     @property
     def placeable(self) -> list[Pod]:
         """Candidates that may be placed, as far as they are concerned."""
-        return [pod for pod in self.candidates if not pod.spec.scheduling_gates and not self.odd(pod)]
+        return [pod for pod in self.candidates if not held(pod) and not self.odd(pod)]
 
     @property
     def shared(self) -> bool:

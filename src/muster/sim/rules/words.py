@@ -8,7 +8,7 @@ from muster.api.wire import Pod, condition
 from muster.engine.changes import BindFailed, Change, GroupGone, GroupSeen, PodGone, PodSeen
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
-from muster.sim.plain import asks_in_vain, group_asks_in_vain, key_of, unit_of
+from muster.sim.plain import asks_in_vain, group_asks_in_vain, held, key_of, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Scene
@@ -134,7 +134,7 @@ class Words:
         if gang.started or not (lacks or gang.gated or gang.at_odds or asks):
             return
         said = gang.below if gang.fallen else gang.said
-        if gang.at_odds and not gang.shared and (said is None or said.reason != GROUP_ERROR):
+        if gang.at_odds and not asks and not gang.shared and (said is None or said.reason != GROUP_ERROR):
             raise BrokenRuleError("told", f"{gang.key} has members of several priorities and does not say so")
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
@@ -142,7 +142,7 @@ class Words:
 
     def _check_odd(self, pod: Pod, gang: Gang) -> None:
         """A member whose priority is not its group's says so, and with the right numbers; nobody else does."""
-        said, odd = condition(pod.status.conditions, "PodScheduled"), gang.odd(pod) and not pod.spec.scheduling_gates
+        said, odd = condition(pod.status.conditions, "PodScheduled"), gang.odd(pod) and not held(pod)
         if odd is not (said is not None and said.reason == GROUP_ERROR):
             raise BrokenRuleError("told", f"{key_of(pod)} is odd: {odd}, and says {said}")
         declared = None if gang.group is None else gang.group.spec.priority

@@ -135,8 +135,7 @@ class Eviction:
         hit, self._hit = self._hit, {}
         for fence, together in ended:
             for pods in together:
-                self._call_off(fence, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod])
-                for pod in pods:
+                for pod in self._call_off(fence, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod]):
                     # it may be spared, and then something of its gang is left
                     hit.pop(pod.gang or "", None)
         for key, message in hit.items():
@@ -144,8 +143,8 @@ class Eviction:
             if gang is not None and not gang.lives:
                 self._evicted_whole(gang, message)
 
-    def _call_off(self, fence: Fence, pods: list[PodState]) -> None:
-        """Takes the eviction of pods back that stay or go together.
+    def _call_off(self, fence: Fence, pods: list[PodState]) -> list[PodState]:
+        """Takes the eviction of pods back that stay or go together; returns those who may be spared.
 
         Who was seen to go may have been deleted by somebody else: the driver knows, and spares all or none.
         """
@@ -153,9 +152,11 @@ class Eviction:
         heir = self._heir(condemned) if condemned else None
         if heir is not None:
             self._hand_over(condemned, heir)
-        elif condemned:
+            return []
+        if condemned:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
             self._decisions.append(CallOff(_name(fence), refs))
+        return condemned
 
     def _heir(self, pods: list[PodState]) -> Fence | None:
         """Whose room the pods are in the way of, and who may evict them: the most important of such units."""

@@ -113,7 +113,7 @@ class Invariants:
         """By UID: pods that this scheduler decided to evict, and whose deletions have not gone out."""
         self._binds = OpenBinds(world, scheduler=scheduler, condemned=self._condemned)
         self._life = Life(world)
-        self._starts = Starts(world, scheduler=scheduler)
+        self._starts = Starts(world, scheduler=scheduler, condemned=self._condemned)
         self._reading = Reading(
             world,
             scheduler=scheduler,
@@ -206,7 +206,8 @@ class Invariants:
                     )
                 self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
-        self._life.check_evicted(evicted, scene)
+        called_off = {ref.uid for decision in decisions if isinstance(decision, CallOff) for ref in decision.pods}
+        self._life.check_evicted(evicted, scene, called_off=called_off)
         for uid in self._evictions.end_batch():
             self._life.condemned(uid)
 

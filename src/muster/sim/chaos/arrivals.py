@@ -206,7 +206,8 @@ class Arrivals(Hand):
         priority = self.world.groups[f"{NAMESPACE}/{name}"].spec.priority or 0
         for number in range(come):
             pod_name = f"{self.name(name + '-j')}-{number}"
-            self.world.create_pod(self._pod(pod_name, shape, rng, gang=name, priority=priority))
+            scheduler = self.scheduler_of(name)
+            self.world.create_pod(self._pod(pod_name, shape, rng, gang=name, priority=priority, scheduler=scheduler))
         return f"{come} members of {name} for another run"
 
     # --- not ours ---

@@ -84,6 +84,11 @@ class Hand:
     def scheduler(self, rng: Random) -> str:
         return OTHER if "beside" in self.mood and rng.random() < 0.4 else OURS
 
+    def scheduler_of(self, gang: str) -> str:
+        """Which scheduler the gang's members name; ours if there are none."""
+        members = [pod for pod in self.world.pods.values() if gang_of(pod) == gang]
+        return members[-1].spec.scheduler_name if members else OURS
+
     def name(self, prefix: str) -> str:
         """Named after the step, so that leaving out others does not rename it."""
         return f"{prefix}{self.step}"

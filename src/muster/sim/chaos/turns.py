@@ -175,8 +175,10 @@ class Turns(Arrivals):
         self.gangs[name] = (wanted + more, shape)
         happened = self._change_minimum(f"{NAMESPACE}/{name}", more)
         priority = self.world.groups[f"{NAMESPACE}/{name}"].spec.priority or 0
+        scheduler = self.scheduler_of(name)
         for number in range(more):
-            member = self._pod(f"{self.name(name + '-m')}-{number}", shape, rng, gang=name, priority=priority)
+            member_name = f"{self.name(name + '-m')}-{number}"
+            member = self._pod(member_name, shape, rng, gang=name, priority=priority, scheduler=scheduler)
             self.later(rng.choice((0.0, 0.0, 1.0, 6.0)), member)
         return happened
 

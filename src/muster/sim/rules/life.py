@@ -144,11 +144,13 @@ class Life:
         if not decision.holds and (gang.bound < gang.minimum or not (gang.says_disrupted or gang.shared)):
             raise BrokenRuleError(_TARGET, f"{gang.key} is said to run again: {gang.bound} of {gang.minimum}")
 
-    def check_evicted(self, evicted: set[str], scene: Scene) -> None:
-        """Looks at a batch in which these were evicted: gangs of which nothing stays say so."""
+    def check_evicted(self, evicted: set[str], scene: Scene, *, called_off: set[str]) -> None:
+        """Looks at a batch in which these were evicted: gangs of which nothing stays, or may be spared, say so."""
         for gang in scene.gangs.values():
             hit = any(pod.metadata.uid in evicted for pod in gang.members)
             if not hit or gang.group is None or gang.foreign or self._stay(gang, scene):
+                continue
+            if any(pod.metadata.uid in called_off for pod in gang.members):
                 continue
             self.seen["gangs evicted whole"] += 1
             said = scene.gangs_said.get((gang.key, Aspect.EVICTED))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, PodGroup
@@ -14,9 +16,11 @@ from muster.sim.world import World
 class Starts:
     """Follows one scheduler's view of groups and bound pods."""
 
-    def __init__(self, world: World, *, scheduler: str) -> None:
+    def __init__(self, world: World, *, scheduler: str, condemned: Container[str]) -> None:
+        """`condemned` are pods that are to be evicted: they count as leaving before their objects say so."""
         self._world = world
         self._scheduler = scheduler
+        self._condemned = condemned
         self.began: set[str] = set()
         """UIDs of groups that had their minimum bound once, as the scheduler has seen."""
         self._groups: dict[str, PodGroup] = {}
@@ -73,6 +77,8 @@ class Starts:
         gang = Gang(key, scheduler=self._scheduler)
         gang.group = group
         for pod in self._bound.get(key, {}).values():
+            if pod.metadata.uid in self._condemned:
+                continue
             if pod.status.phase in ENDED:
                 gang.done.append(pod)
             elif pod.spec.node_name in self._nodes:

@@ -138,7 +138,8 @@ class Words:
             raise BrokenRuleError("told", f"{gang.key} has members of several priorities and does not say so")
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
-        self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
+        if self._world.now - self._changed.get(gang.key, 0.0) > _TELLING_SECONDS:
+            self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
 
     def _check_odd(self, pod: Pod, gang: Gang) -> None:
         """A member whose priority is not its group's says so, and with the right numbers; nobody else does."""

@@ -187,7 +187,7 @@ class Engine:
             gang.gets_what_it_wanted()
             if unit.where in (Where.WAITING, Where.BACKOFF):
                 # it need not wait any longer, and others may be evicted for the rest of it again
-                self._line.enqueue(unit)
+                self._enqueue(unit)
 
     def _stir(self) -> None:
         """Units for which room is kept look again when something changed there."""
@@ -195,7 +195,7 @@ class Engine:
         for key in stirred:
             unit = self._units.get(key)
             if unit is not None and unit.where is Where.WAITING:
-                self._line.enqueue(unit)
+                self._enqueue(unit)
 
     def _handle_spared(self, noted: Noted) -> None:
         spared, noted.spared = noted.spared, []
@@ -230,7 +230,7 @@ class Engine:
                 unit.gang.refused_attempt = latest
                 unit.is_refused(self._now)
             if unit.where is Where.READY:
-                self._line.enqueue(unit)
+                self._enqueue(unit)
 
     def _consider_pod(self, pod: PodState) -> None:
         unit = self._units.get(pod.uid)
@@ -248,11 +248,11 @@ class Engine:
             self._hold(unit)
             self._status.pods_held([pod])
         elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
-            self._line.enqueue(unit)
+            self._enqueue(unit)
         elif unit.where is Where.WAITING:
             parked = self._line.parked(unit)
             if parked is not None and pod.pod_class not in parked.wants:
-                self._line.enqueue(unit)
+                self._enqueue(unit)
 
     def _consider_gang(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
@@ -319,7 +319,7 @@ class Engine:
             self._reorder(unit, order)
             return
         self._reorder(unit, order)
-        self._line.enqueue(unit)
+        self._enqueue(unit)
 
     def _reorder(self, unit: Unit, order: Order) -> None:
         unit.order = order
@@ -344,7 +344,7 @@ class Engine:
                 self._status.joined_in_backoff(pods, unit.bind_error)
             elif gang.has_started or gang.said is None:
                 # what the group says, if anything, is no reason for them: they get one of their own
-                self._line.enqueue(unit)
+                self._enqueue(unit)
             else:
                 self._status.joined_waiting(gang, pods)
 
@@ -358,6 +358,12 @@ class Engine:
         return self._profile.order.key(priority=gang.priority, created=created, uid=uid)
 
     # --- moving units ---
+
+    def _enqueue(self, unit: Unit) -> None:
+        """The unit is ready, or will be when its backoff is over; members that say nothing then say why they wait."""
+        self._line.enqueue(unit)
+        if unit.where is Where.BACKOFF and unit.gang is not None:
+            self._intake.noted.members += [pod for pod in unit.gang.candidates.values() if pod.said is None]
 
     def _hold(self, unit: Unit) -> None:
         self._decider.bypass.leaves(unit.key)
@@ -393,7 +399,7 @@ class Engine:
         """Gangs for which nodes are held from now on say so."""
         for unit in self._decider.bypass.reached():
             if unit.where is Where.WAITING:
-                self._line.enqueue(unit)
+                self._enqueue(unit)
 
     def _could_make_room(self, unit: Unit) -> bool:
         return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit), self._now)
@@ -486,7 +492,7 @@ class Engine:
         if refused:
             unit.is_refused(self._now, times=2)
         if unit.where is Where.READY or unit.where is Where.WAITING:
-            self._line.enqueue(unit)
+            self._enqueue(unit)
 
     # --- deciding ---
 
@@ -506,7 +512,7 @@ class Engine:
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
             self._back_off(unit)
-            self._line.enqueue(unit)
+            self._enqueue(unit)
         elif tried.outcome is not Outcome.PLACED:
             self.tally.pods_refused += sum(tried.wants.values())
             waits = tried.outcome is Outcome.PREEMPTING

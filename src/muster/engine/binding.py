@@ -15,9 +15,9 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
-from muster.engine.intake import MEMBERS_LOST, Intake
+from muster.engine.intake import MEMBERS_LOST, SCHEDULER_ERROR, Intake
 from muster.engine.queue import Timers
-from muster.engine.status import FELL, PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT, Status
+from muster.engine.status import FELL, PREEMPTED, SCHEDULED, TIMEOUT, Status
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import BelowMinimum, Subset
 from muster.gangs.record import LONE

@@ -30,7 +30,7 @@ from muster.engine.queue import Unit
 from muster.engine.search import Search
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
-from muster.engine.verdicts import Outcome, Verdict
+from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
@@ -146,6 +146,12 @@ class Decider:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
         if unit.key in self.fences.by_unit:
             return None
+        try:
+            return self._as_small(unit)
+        except Exception:  # a plugin's bug shows when the unit is tried alone
+            return None
+
+    def _as_small(self, unit: Unit) -> Small | None:
         if unit.pod is not None:
             return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
         gang = unit.gang
@@ -168,8 +174,8 @@ class Decider:
 
     def _try(self, unit: Unit) -> Tried:
         self._stream.skip()
-        blocked = self.held_for_others(unit)
         try:
+            blocked = self.held_for_others(unit)
             return self._try_pod(unit, unit.pod, blocked) if unit.pod else self._try_gang(unit, blocked)
         except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
             return self._failed(unit, error)
@@ -185,12 +191,13 @@ class Decider:
         return blocked
 
     def _failed(self, unit: Unit, error: Exception) -> Tried:
-        # who was told to leave by then leaves
-        self._decisions += self.eviction.take()
-        message = f"the scheduler failed: {type(error).__name__}: {error}"
+        self.preemption.forget()
+        message = failure(error)
         verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
         self._audit.record(Attempt(self._now, verdict))
         self._status.failed(unit.gang, [unit.pod] if unit.pod else [], message)
+        # who is to leave by then leaves, now that the unit's pods say where room is kept for them
+        self._decisions += self.eviction.take()
         return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
 
     def _ground(self, unit: Unit, blocked: Bools | None) -> Ground:
@@ -295,7 +302,7 @@ class Decider:
     # --- what follows ---
 
     def _bind(self, unit: Unit, name: str, binds: list[tuple[PodState, int]]) -> None:
-        """The pods are on their way; their room is taken already."""
+        """The pods are on their way; their room is taken already, and no plugin is asked before that is said."""
         gang, names = unit.gang, self._cluster.nodes.names
         # asked before its members count as being bound
         mends = bool(self.bypass.waiting) and unit.mends
@@ -313,13 +320,13 @@ class Decider:
             if gang is not None:
                 pod.attempt = gang.attempts
                 gang.count(pod)
+        placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
+        self._decisions.append(Bind(name, tuple(placements)))
         if self.bypass.waiting:
             self.bypass.leaves(unit.key)
             if not mends:
                 demand = Counter(pod.pod_class for pod, _ in binds)
                 self.bypass.passes(unit.order, tuple(demand.items()), [row for _, row in binds])
-        placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
-        self._decisions.append(Bind(name, tuple(placements)))
 
     def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:
         verdict = Verdict(unit=name, outcome=Outcome.PLACED, placed=placed, needed=needed)

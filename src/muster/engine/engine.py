@@ -9,9 +9,11 @@ No sockets, no clock, no chance: the same changes and the same times give the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, ValuesView
+from collections.abc import Callable, Iterable, ValuesView
+from typing import TypeVar
 
 from muster.api.asks import Ask
+from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
@@ -24,7 +26,7 @@ from muster.engine.intake import Intake, Noted
 from muster.engine.line import UNIT, Line
 from muster.engine.queue import Order, Timer, Timers, Unit, Where
 from muster.engine.status import Status
-from muster.engine.verdicts import Outcome, Verdict
+from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.engine.waiting import Parked
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -41,6 +43,10 @@ _ALWAYS = 4e9
 _QUIET_SECONDS = 2.0
 
 _TELL = "tell"
+_LOOK = "look again after a failure"
+_GATES = "ask the gates again"
+
+_What = TypeVar("_What")
 
 
 class Engine:
@@ -108,7 +114,9 @@ class Engine:
                     break
                 continue
             tried, untried = self._decider.decide(unit, self._line.pop, now)
-            done = sum(map(self._file, tried))
+            done = sum(one.work for one in tried)
+            for one in tried:
+                self._guard(one.unit.key, self._file, one)
             self._line.spend(done)
             work -= done
             for left in untried:
@@ -154,25 +162,56 @@ class Engine:
         self._handle_spared(noted)
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
+        for pod in noted.failing:
+            self._timers.set(self._now + self._profile.backoff.initial, _GATES, key=pod.uid)
+        noted.failing.clear()
         self._decider.bypass.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
-            self._ring(timer)
+            known = self.cluster.pods.get(timer.key)
+            key = timer.key if known is None else known.gang or known.uid
+            self._guard(key, self._ring, timer)
         left = _CHANGES_PER_DECIDE
         while left > 0:
             left -= 1
             if noted.bound:
                 self._bound(*noted.bound.popleft())
             elif noted.pods:
-                self._consider_pod(noted.pods.popleft())
+                pod = noted.pods.popleft()
+                self._guard(pod.uid, self._consider_pod, pod)
             elif noted.gangs:
                 left -= _CHANGES_PER_GANG
-                self._consider_gang(noted.gangs.popitem(last=False)[0])
+                key = noted.gangs.popitem(last=False)[0]
+                self._guard(key, self._consider_gang, key)
             elif self.cluster.stirred:
                 self._stir()
             else:
                 self._tell_newcomers(noted)
                 return True
         return False
+
+    def _guard(self, key: str, work: Callable[[_What], None], what: _What) -> None:
+        """Does some work for one unit: a plugin that raises costs that unit a while, and nobody else anything."""
+        try:
+            work(what)
+        except Exception as error:
+            self._troubled(key, error)
+
+    def _troubled(self, key: str, error: Exception) -> None:
+        """The unit is looked at again after a while; it is not decided before that."""
+        self.tally.errors += 1
+        gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
+        if gang is None or not gang.foreign:
+            self._status.failed(
+                gang, [pod] if gang is None and pod is not None and pod.candidate else [], failure(error)
+            )
+        failures = 1
+        if unit is not None:
+            unit.failures = failures = unit.failures + 1
+            unit.tried_at = self._now
+            self._line.move(unit, Where.HELD)
+        wait = self._profile.backoff
+        delay = backoff_seconds(failures, initial=wait.initial, maximum=wait.maximum)
+        self._timers.set(self._now + delay, _LOOK, key=key)
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
@@ -402,7 +441,10 @@ class Engine:
                 self._enqueue(unit)
 
     def _could_make_room(self, unit: Unit) -> bool:
-        return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit), self._now)
+        try:
+            return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit), self._now)
+        except Exception:  # a plugin's bug shows when the unit is tried
+            return True
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)
@@ -411,6 +453,14 @@ class Engine:
             if unit.forgets(self._now, after=self._profile.preemption.lapse_seconds):
                 self._decider.bypass.prove_again()
             self._line.push(unit)
+        elif timer.purpose == _GATES:
+            pod = self.cluster.pods.get(timer.key)
+            if pod is not None and pod.candidate:
+                self._intake.look_at_gates(pod)
+        elif timer.purpose == _LOOK and timer.key in self.cluster.gangs:
+            self._intake.noted.gangs[timer.key] = None
+        elif timer.purpose == _LOOK and timer.key in self.cluster.pods:
+            self._intake.noted.pods.append(self.cluster.pods[timer.key])
         elif timer.purpose == _TELL and unit is not None and unit.to_be_told:
             self._tell(unit)
         elif timer.purpose == RETRY:
@@ -496,13 +546,13 @@ class Engine:
 
     # --- deciding ---
 
-    def _file(self, tried: Tried) -> int:
-        """Puts a unit that was tried where it belongs; returns the work the attempt took."""
+    def _file(self, tried: Tried) -> None:
+        """Puts a unit that was tried where it belongs."""
         unit = tried.unit
         if tried.outcome is Outcome.THINKING:
             # it is the first of those that are ready, and stays that
             self._line.push(unit)
-            return tried.work
+            return
         unit.tried_at = self._now
         if unit.failures > 1 and tried.outcome is not Outcome.PLACED:
             self._line.spend_in_vain(tried.work)
@@ -533,7 +583,6 @@ class Engine:
             if unit.gang.classes:
                 # members that found no place are told why, in an attempt of their own
                 self._line.push(unit)
-        return tried.work
 
 
 def _more_to_choose_from(gang: GangState, parked: Parked) -> bool:

@@ -42,6 +42,8 @@ PREEMPTED = "PreemptionByScheduler"
 """Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
 UNSUPPORTED = "Unsupported"
 """Why a pod or a gang is held that asks for what no plugin honours; autoscalers look for Unschedulable alone."""
+SCHEDULER_ERROR = "SchedulerError"
+"""Why a pod or gang waits with which the scheduler, or a plugin of it, failed."""
 GROUP_ERROR = "PodGroupError"
 """Why a gang, or a member, waits whose priorities or schedulers do not agree."""
 MEMBERS_LOST = "MembersLost"
@@ -51,7 +53,7 @@ MEMBERS_LOST = "MembersLost"
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
 
-    __slots__ = ("bound", "failed", "gangs", "members", "pods", "spared", "unreadable")
+    __slots__ = ("bound", "failed", "failing", "gangs", "members", "pods", "spared", "unreadable")
 
     def __init__(self) -> None:
         self.unreadable: list[tuple[Change, str]] = []
@@ -59,6 +61,8 @@ class Noted:
         self.bound: deque[tuple[PodState, str]] = deque()
         """Pods whose bind was acknowledged, and where."""
         self.failed: list[tuple[PodState, BindFailed]] = []
+        self.failing: list[PodState] = []
+        """Pods that a gate failed with; to be shown to it again after a while."""
         self.pods: deque[PodState] = deque()
         """Lone pods of ours that came, changed or went."""
         self.gangs: OrderedDict[str, None] = OrderedDict()
@@ -190,6 +194,17 @@ class Intake:
             self._hold_the_odd(gang)
             self.noted.gangs[gang.key] = None
             self._cluster.forget_if_empty(gang)
+
+    def look_at_gates(self, pod: PodState) -> None:
+        """Asks the gates once more, with which one failed."""
+        gang = self._gang_of(pod)
+        if gang is not None:
+            gang.uncount(pod)
+        self._hold_or_not(pod)
+        if gang is not None:
+            gang.count(pod)
+            self.noted.members.append(pod)
+        self._note(pod, gang)
 
     def _hold_the_odd(self, gang: GangState) -> None:
         """The gang declares another priority than before: members wait that differ from it, and others need not."""
@@ -337,7 +352,8 @@ class Intake:
             try:
                 why = gate.holds(state)
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
-                why = f"{gate.name} failed: {type(error).__name__}: {error}"
+                self.noted.failing.append(state)
+                return f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR
             if why is not None:
                 return why, ""
         if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):

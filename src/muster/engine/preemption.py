@@ -142,6 +142,10 @@ class Preemption:
         self._eviction.carry_out(unit, plan, now)
         return Room.MADE
 
+    def forget(self) -> None:
+        """Whatever was being thought of is begun anew: it failed half-way."""
+        self._thought = _NO_THOUGHT
+
     def _think(self, unit: Unit, blocked: Bools | None, now: float) -> _Thought:
         """Goes on with the unit's plan, from the start if anything has changed, for one turn."""
         thought, version = self._thought, (unit.key, self._cluster.version, unit.changes)

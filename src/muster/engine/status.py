@@ -10,7 +10,7 @@ from muster.cluster.pods import PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, UNSUPPORTED
+from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.verdicts import (
     MEMBERS_HELD,
     MEMBERS_MISSING,
@@ -33,7 +33,6 @@ SCHEDULED = "Scheduled"
 GATED = "SchedulingGated"
 TIMEOUT = "Timeout"
 PREEMPTED = "Preempted"
-SCHEDULER_ERROR = "SchedulerError"
 NOTHING_RUNS = "NothingRuns"
 FELL = "PodGroupBelowMinimum"
 """Why a gang was taken down that had started."""

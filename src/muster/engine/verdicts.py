@@ -148,6 +148,11 @@ def members_missing(there: int, missing: int, strangers: int = 0) -> str:
     )
 
 
+def failure(error: Exception) -> str:
+    """What is said of a unit with which the scheduler itself failed."""
+    return f"the scheduler failed: {type(error).__name__}: {error}"
+
+
 MEMBERS_MISSING = "not all of its members exist"
 MEMBERS_HELD = "members may not be placed yet"
 UNPROVEN = " No place was found for it beside the other members, which is no proof that there is none."

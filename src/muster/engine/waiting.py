@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from muster.cluster.classes import PodClass
-from muster.cluster.nodes import NodeTable
+from muster.cluster.nodes import NodeTable, Rows
 from muster.engine.ledger import Ledger, WantColumns
 from muster.engine.queue import Order, Unit
 from muster.framework.contract import Bools
@@ -134,7 +134,7 @@ class WaitingRoom:
     def _offer_held(self, rows: list[int]) -> None:
         """Room that is held may be more than is needed now, even for those who had enough of it before."""
         for pod_class, want in islice(self._wants.items(), _CLASSES_AT_ONCE):
-            if pod_class not in self._hot and self._views.of(pod_class).copies[rows].any():
+            if pod_class not in self._hot and self._copies(pod_class, rows):
                 self._columns.growth[want.slot] += 1
                 self._hot[pod_class] = None
 
@@ -165,7 +165,7 @@ class WaitingRoom:
             large = len(parked.wants) == 1 and parked.wants[pod_class] >= full_from
             if parked.tried[pod_class] == growth or (large and not parked.unit.mends):
                 continue
-            held_before, held = held, self.held_from(parked.unit)
+            held_before, held = held, self._held_from(parked.unit)
             if held is not held_before:
                 room = in_all if held is None else self._room(pod_class, held)
             if room - taken < least and not parked.has_changed and not parked.unit.mends:
@@ -180,11 +180,27 @@ class WaitingRoom:
         return found
 
     def _room(self, pod_class: PodClass, held: Bools | None) -> int:
+        return self._copies(pod_class, slice(None) if held is None else np.flatnonzero(~held))
+
+    # a plugin's bug is no reason to let anybody wait: whoever is woken finds out when it is tried
+
+    def _copies(self, pod_class: PodClass, rows: list[int] | Rows | slice) -> int:
         try:
-            copies = self._views.of(pod_class).copies
-        except Exception:  # a plugin's bug: whoever waits finds out when it is tried
+            return int(self._views.of(pod_class).copies[rows].sum())
+        except Exception:
             return _PLENTY
-        return int(copies.sum() if held is None else copies[~held].sum())
+
+    def _held_from(self, unit: Unit) -> Bools | None:
+        try:
+            return self.held_from(unit)
+        except Exception:
+            return None
+
+    def _touchy(self, pod_class: PodClass) -> bool:
+        try:
+            return not self._views.needs_resources_only(pod_class)
+        except Exception:
+            return True
 
     # --- the columns ---
 
@@ -197,7 +213,7 @@ class WaitingRoom:
         want = self._wants[pod_class] = _Want(self._vacant.pop())
         self._by_slot[want.slot] = pod_class
         self._columns.fit(len(self._nodes.resources))
-        touchy = not self._views.needs_resources_only(pod_class)
+        touchy = self._touchy(pod_class)
         self._columns.put(want.slot, pod_class, rules=self._ledger.take_rules(pod_class.rules), touchy=touchy)
         self._columns.total[want.slot] = self._ledger.count(pod_class)
         return want

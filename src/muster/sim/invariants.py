@@ -102,12 +102,17 @@ class Invariants:
         alone: bool = True,
         preemption: Preemption | None = None,
         fairness: Fairness | None = None,
+        sound: bool = True,
     ) -> None:
-        """`alone`: nobody else binds pods without knowing what this scheduler has under way."""
+        """`alone`: nobody else binds pods without knowing what this scheduler has under way.
+
+        Not `sound`: plugins raise, and any unit may wait a while for that, passed by others.
+        """
         preemption, fairness = preemption or Preemption(), fairness or Fairness()
         self._world = world
         self._scheduler = scheduler
         self._alone = alone
+        self._sound = sound
         self._patience = preemption.patience_seconds
         self._condemned: dict[str, Condemned] = {}
         """By UID: pods that this scheduler decided to evict, and whose deletions have not gone out."""
@@ -303,7 +308,7 @@ class Invariants:
         return places
 
     def _may_back_off(self, key: str) -> bool:
-        return key in self._mixed or key in self._binds.refused
+        return not self._sound or key in self._mixed or key in self._binds.refused
 
     def _candidates(self, scene: Scene) -> set[str]:
         """Units that still have something to place."""
@@ -340,7 +345,9 @@ class Invariants:
             unsure = self._mixed | self._binds.refused | scene.shaken
             # members that stay behind take nothing from anybody
             passer = unit._replace(pods=pods)
-            self._passes.bound(passer, nodes, scene, unsure=unsure, sure=not uids <= again and not nodes <= own)
+            self._passes.bound(
+                passer, nodes, scene, unsure=unsure, sure=self._sound and not uids <= again and not nodes <= own
+            )
         self._evictions.bound(decision.unit)
 
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:

@@ -13,8 +13,9 @@ from muster.api.wire import Pod
 from muster.engine.changes import Change, Failure, Spared
 from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement
 from muster.engine.engine import WORK, Engine
-from muster.framework.profile import Backoff, Preemption
+from muster.framework.profile import Backoff, Preemption, Profile
 from muster.plugins.registry import ProfileParts, make_profile
+from muster.sim.chaos.faulty import Bugs, faulty_profile
 from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.reading import OURS
@@ -41,7 +42,7 @@ class ChaosFaults(Faults):
     def __init__(self, seed: int, mood: Mood, *, shuffle: int = 0) -> None:
         self.seen: Counter[str] = Counter()
         self.calm = False
-        self._seed = seed
+        self.seed = seed
         self._mood = mood
         self._shuffle = shuffle
         self._tries: Counter[str] = Counter()
@@ -79,13 +80,13 @@ class ChaosFaults(Faults):
         self._evictions[decision.unit] += 1
         if self.calm or "late evictions" not in self._mood:
             return 0.0
-        rng = Random(f"{self._seed}/evict/{decision.unit}/{self._evictions[decision.unit]}")
+        rng = Random(f"{self.seed}/evict/{decision.unit}/{self._evictions[decision.unit]}")
         delay = rng.choice((0.0, 0.3, 1.0, 3.0, 6.0))
         self.seen["late evictions"] += delay > 0
         return delay
 
     def calls_off(self, decision: CallOff) -> bool:
-        rng = Random(f"{self._seed}/call off/{decision.unit}/{self._evictions[decision.unit]}/{decision.pods[0].pod}")
+        rng = Random(f"{self.seed}/call off/{decision.unit}/{self._evictions[decision.unit]}/{decision.pods[0].pod}")
         spared = rng.random() < 0.75
         self.seen["evictions called off: " + ("spared" if spared else "too late")] += 1
         return spared
@@ -93,32 +94,32 @@ class ChaosFaults(Faults):
     def relist(self, changes: list[Change]) -> list[Change]:
         self._relists += 1
         changes = list(changes)
-        Random(f"{self._seed}/relist/{self._relists}/{self._shuffle}").shuffle(changes)
+        Random(f"{self.seed}/relist/{self._relists}/{self._shuffle}").shuffle(changes)
         return changes
 
     def _stubbornness(self, node: str, now: float) -> Failure | None:
         """Some nodes fail every bind for a while, whoever asks: an admission plugin gone wrong, a partition."""
         if "stubborn" not in self._mood or now > START + _STUBBORN_SECONDS:
             return None
-        return Random(f"{self._seed}/{node}").choice((Failure.REJECTED, Failure.TRANSIENT, None, None))
+        return Random(f"{self.seed}/{node}").choice((Failure.REJECTED, Failure.TRANSIENT, None, None))
 
     def _denial(self, placement: Placement, now: float) -> Failure | None:
         """Somebody's policy denies some pods: for ever, for their first tries, until a time, or on some nodes."""
         if "denials" not in self._mood:
             return None
-        rng = Random(f"{self._seed}/denied/{placement.pod}")
+        rng = Random(f"{self.seed}/denied/{placement.pod}")
         how = rng.choice(("not", "not", "not", "not", "ever", "tries", "time", "nodes"))
         denied = {
             "not": False,
             "ever": True,
             "tries": self._tries[placement.uid] <= rng.randint(1, 4),
             "time": now < START + rng.choice((5, 20, 60)),
-            "nodes": Random(f"{self._seed}/{placement.pod}/{placement.node}").random() < 0.6,
+            "nodes": Random(f"{self.seed}/{placement.pod}/{placement.node}").random() < 0.6,
         }[how]
         return Failure.DENIED if denied else None
 
     def _rng(self, what: str, placement: Placement) -> Random:
-        return Random(f"{self._seed}/{what}/{placement.pod}/{self._tries[placement.uid]}")
+        return Random(f"{self.seed}/{what}/{placement.pod}/{self._tries[placement.uid]}")
 
 
 class SchedulerDiedError(Exception):
@@ -128,10 +129,8 @@ class SchedulerDiedError(Exception):
 class ChaosEngine(Engine):
     """Shows its decisions to the invariants before anybody carries them out."""
 
-    def __init__(
-        self, parts: ProfileParts, *, budget: int, show: Callable[[Engine, list[Decision], float], None]
-    ) -> None:
-        super().__init__(make_profile(parts))
+    def __init__(self, profile: Profile, *, budget: int, show: Callable[[Engine, list[Decision], float], None]) -> None:
+        super().__init__(profile)
         self._budget = budget
         self._show = show
 
@@ -151,6 +150,7 @@ class ChaosWorld(World):
     def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True) -> None:
         self._chaos = faults
         self._recount = recount
+        self._bugs = Bugs(faults.seed) if "bugs" in mood else None
         self._budget = 1 if "hurry" in mood else WORK
         self._preemption = _IMPATIENT if "impatient" in mood else Preemption()
         self.seen: Counter[str] = Counter()
@@ -169,7 +169,11 @@ class ChaosWorld(World):
         names = (OURS, OTHER) if "beside" in mood else (OURS,)
         for name in names:
             self._watches[name] = Invariants(
-                self, scheduler=name, alone="beside" not in mood, preemption=self._preemption
+                self,
+                scheduler=name,
+                alone="beside" not in mood,
+                preemption=self._preemption,
+                sound="bugs" not in mood,
             )
         self.invariants = self._watches[OURS]
         self._engines = {name: self.beside(lambda: self._engine(OTHER)) for name in names if name != OURS}
@@ -178,8 +182,9 @@ class ChaosWorld(World):
         # without the safety net, which would hide a wake-up that was forgotten
         backoff = Backoff(flush=_NEVER)
         parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption, backoff=backoff)
+        profile = make_profile(parts) if self._bugs is None else faulty_profile(parts, self._bugs)
         return ChaosEngine(
-            parts, budget=self._budget, show=lambda engine, decisions, now: self._shown(name, engine, decisions, now)
+            profile, budget=self._budget, show=lambda engine, decisions, now: self._shown(name, engine, decisions, now)
         )
 
     @property
@@ -189,8 +194,11 @@ class ChaosWorld(World):
         return not self.in_flight and not evicting and not any(watch.troubled for watch in self._watches.values())
 
     def end_trouble(self) -> None:
-        """From now on binds succeed and the scheduler lives."""
+        """From now on binds succeed, plugins answer, and the scheduler lives."""
         self._chaos.calm = True
+        if self._bugs is not None:
+            self._bugs.calm = True
+            self.seen["bugs of plugins"] += self._bugs.raised
         self.crash_in = self.crash_at_eviction = None
         self.after_eviction.clear()
         self.thief = None
@@ -246,7 +254,7 @@ class ChaosWorld(World):
         self._calls[engine] += 1
         if self._calls[engine] > _MOST_CALLS:
             raise BrokenRuleError("livelock", f"{_MOST_CALLS} calls of decide at one instant")
-        if errors := engine.tally.errors:
+        if (errors := engine.tally.errors) and self._bugs is None:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
             self._watches[name].before(decisions)

@@ -301,6 +301,15 @@ def test_what_a_gang_lost_comes_back_one_by_one_below_a_raised_minimum():
     assert placements(world.decide()) == {"g-2": "n1"}
 
 
+def test_a_member_that_comes_back_below_a_raised_minimum_is_promised_no_more_than_those_it_joins():
+    world = runs_and_is_raised(to=4).pod_gone("g-1").members("g", 2, cpu=1)
+    (bind,) = only(Bind, world.decide())
+    assert [placement.bound_for.minimum for placement in bind.pods] == [2]
+    world.bound()
+    decisions = decide_for_long(world)
+    assert [said for said in only(GangCondition, decisions) if said.aspect.name == "BELOW_MINIMUM"] == []
+
+
 def test_of_several_that_come_only_as_many_as_were_lost_are_bound_below_a_raised_minimum():
     world = runs_and_is_raised(to=5).pod_gone("g-1").members("g", 2, 3, cpu=1)
     assert len(placements(world.decide())) == 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
+from muster.gangs.record import BoundFor
 
 
 class GangState(Roll):
@@ -177,3 +180,20 @@ class GangState(Roll):
         unknown = subset.minimum if self._says_started else self.of(subset.name).bound
         known = (unknown if record is None else record.minimum for record in self.records_of(subset.name))
         return min(subset.minimum, max(known, default=subset.minimum))
+
+    def records(self, placed: Mapping[str, int]) -> dict[str, BoundFor]:
+        """What is written onto members of which so many are bound now, by subset.
+
+        A member that comes back to a gang below a raised minimum was promised no more than those it joins.
+        """
+        declared, run = self.declared, self.next_run
+        assert declared is not None
+        records: dict[str, BoundFor] = {}
+        for subset in declared.subsets:
+            counts, minimum = self.of(subset.name), subset.minimum
+            if self.has_started and counts.bound + counts.binding + placed.get(subset.name, 0) < minimum:
+                minimum = self.floor(subset)
+            records[subset.name] = BoundFor(
+                gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
+            )
+        return records

@@ -220,15 +220,6 @@ class Roll:
         over = not self.lives and self._runs and not any(self._succeeded(*item) for item in self._counts.items())
         return self.run + 1 if over else self.run
 
-    def records(self) -> dict[str, BoundFor]:
-        """What is written onto members that are bound now, by subset."""
-        declared, run = self.declared, self.next_run
-        assert declared is not None
-        return {
-            subset.name: BoundFor(gang=self.key, uid=declared.uid, subset=subset.name, minimum=subset.minimum, run=run)
-            for subset in declared.subsets
-        }
-
     @property
     def bound(self) -> int:
         return sum(self.of(subset).bound for subset in self._counts)

@@ -188,8 +188,12 @@ def group(
     uid: str | None = None,
     constraints: SchedulingConstraints | None = None,
     claims: int = 0,
+    controller: str = "",
 ) -> PodGroup:
-    """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single"."""
+    """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single".
+
+    `controller` is the UID of the controller that made it.
+    """
     gang = None if minimum is None else GangPolicy(min_count=minimum)
     timeouts = {} if timeout is None else {"muster.dev/schedule-timeout-seconds": f"{timeout:g}"}
     return PodGroup(
@@ -199,6 +203,7 @@ def group(
             uid=uid or f"uid-{name}",
             creation_timestamp=stamp(created),
             annotations=timeouts | dict(annotations or {}),
+            owner_references=_owners("", controller),
         ),
         spec=PodGroupSpec(
             scheduling_policy=SchedulingPolicy(gang=gang),

@@ -5,13 +5,16 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Metadata, PodGroup
+from muster.api.wire import Condition, Metadata, PodGroup
 from muster.app.groups import Origin
+from muster.controllers.protection import FINALIZER
 from muster.engine.changes import GroupGone, PodGone, Spared
 from muster.engine.decisions import GangCondition
 from muster.gangs.model import Aspect
-from muster.kube.resources import NATIVE_POD_GROUPS
+from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, waits
+from tests.builders import STARTED as STARTED_CONDITION
+from tests.builders import group
 from tests.kube_client.server import Held, Reply, refusal
 
 pytestmark = pytest.mark.looptime
@@ -369,3 +372,67 @@ async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
         assert stage.scheduler._writer._groups
         await stage.decide(told=GroupGone("team/g"))
         assert not stage.scheduler._writer._groups
+
+
+# a name that both APIs declare
+
+CUSTOM_STATUS = CUSTOM_POD_GROUPS[0].path("team", "g", "status")
+
+
+def both(stage, *, native, custom, conditions=()):
+    """Groups of one name with these minima."""
+    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+    stage.informers.custom.resource = CUSTOM_POD_GROUPS[0]
+    one = group("g", custom, uid="custom", conditions=conditions)
+    protected = replace(one, metadata=replace(one.metadata, finalizers=(FINALIZER,)))
+    stage.informers.groups.seen(Origin.CUSTOM, protected)
+    stage.informers.groups.seen(Origin.NATIVE, group("g", native, uid="native"))
+
+
+async def test_a_custom_group_whose_native_namesake_asks_for_another_minimum_says_once_that_it_does_not_count(api):
+    api.on("PATCH", CUSTOM_STATUS, Reply({}))
+    async with at_work(api) as stage:
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+    (call,) = api.calls
+    assert call.document["metadata"]["uid"] == "custom"
+    (said,) = call.document["status"]["conditions"]
+    assert (said["type"], said["status"], said["reason"], said["message"]) == (
+        "PodGroupInitiallyScheduled",
+        "False",
+        "PodGroupError",
+        "the PodGroup of the same name in scheduling.k8s.io counts",
+    )
+
+
+SAID = Condition(
+    type="PodGroupInitiallyScheduled",
+    status="False",
+    reason="PodGroupError",
+    message="the PodGroup of the same name in scheduling.k8s.io counts",
+)
+
+
+@pytest.mark.parametrize(
+    ("native", "said"), [(2, ()), (3, (STARTED_CONDITION,)), (3, (SAID,))], ids=["agrees", "started", "said before"]
+)
+async def test_nothing_is_written_where_nothing_is_at_odds_or_the_gang_has_started_or_it_was_said(api, native, said):
+    async with at_work(api) as stage:
+        both(stage, native=native, custom=2, conditions=said)
+        await stage.carry_out()
+    assert api.calls == []
+
+
+async def test_a_native_group_that_goes_before_that_is_written_has_nothing_to_be_told_of(api):
+    bind = Held(Reply({}, 201))
+    api.on("POST", path("b", "binding"), bind)
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"))
+        both(stage, native=3, custom=2)
+        await stage.decide()
+        stage.informers.groups.gone(Origin.NATIVE, "team/g")
+        bind.gate.set()
+        await stage.outbox.done()
+    assert [call.method for call in api.calls] == ["POST"]

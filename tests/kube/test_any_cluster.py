@@ -476,3 +476,22 @@ def test_a_job_that_kubernetes_makes_a_gang_of_starts_whole(native, nodes, tmp_p
         assert native.bound() == 0
         nodes(native.cluster, 1, cpu="1", prefix="more")
         native.until_bound("train", 3)
+
+
+@needs_native_groups
+def test_a_labelled_job_is_a_gang_where_kubernetes_makes_a_basic_group_for_it(native, nodes, tmp_path):
+    """As docs/install.md has it, on a cluster whose Job controller sets the field whatever the label says."""
+    nodes(native.cluster, 3, cpu="1")
+    with Muster(tmp_path, *as_installed(native.cluster, tmp_path)) as process:
+        process.wait_for("leading")
+        native.job("train", 4, gang="train")
+        until(lambda: len(native.pods()) == 4, "the job's pods")
+        fields = {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in native.pods()}
+        assert "train" not in fields
+        native.group("train", 4)
+        native.until_group_says("train", "Unschedulable")
+        assert native.bound() == 0
+        until(lambda: FINALIZER in native.finalizers("train"), "protection of the group")
+        nodes(native.cluster, 1, cpu="1", prefix="more")
+        native.until_bound("train", 4)
+        native.until_group_says("train", "Scheduled")

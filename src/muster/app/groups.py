@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.wire import PodGroup, PriorityClass
 from muster.engine.changes import Change, GroupGone, GroupSeen
+from muster.gangs.dialects import declare
 
 
 class Origin(IntEnum):
@@ -37,6 +38,18 @@ class Groups:
             return None
         origin = min(found)
         return origin, found[origin]
+
+    def gives_way(self, key: str) -> bool:
+        """Whether pods that name another group besides this one belong to that."""
+        found = self.find(key)
+        return found is not None and declare(found[1]).gives_way
+
+    def overruled(self, key: str) -> PodGroup | None:
+        """A custom group that asks for another minimum than the native one of its name, which counts."""
+        found = self._declared.get(key, {})
+        if len(found) < len(Origin) or declare(found[Origin.NATIVE]).subsets == declare(found[Origin.CUSTOM]).subsets:
+            return None
+        return found[Origin.CUSTOM]
 
     def of(self, origin: Origin, key: str) -> PodGroup | None:
         """The object of one API, whether it counts for the gang or not."""

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import structlog
 
-from muster.api.wire import PodGroup
+from muster.api.wire import PodGroup, condition
 from muster.app.groups import Origin
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
@@ -37,6 +37,7 @@ from muster.engine.decisions import (
     PodRef,
     Release,
 )
+from muster.engine.intake import GROUP_ERROR
 from muster.gangs.dialects import dialect_of
 from muster.gangs.model import Aspect
 from muster.kube import writes
@@ -49,6 +50,7 @@ _log = structlog.get_logger()
 
 # so often the reason of a deletion is tried to be written before the deletion goes without
 _INSISTENT_TRIES = 6
+_OVERRULED = "the PodGroup of the same name in scheduling.k8s.io counts"
 
 
 class BindMeasure(Protocol):
@@ -154,6 +156,8 @@ class Writer:
         """By UID."""
         self._groups: dict[str, dict[Aspect, tuple[GangCondition, float]]] = {}
         """By gang: what its object is to say of each aspect, and since when, while that is not written."""
+        self._overruled: dict[str, str] = {}
+        """By key: UIDs of custom groups that were told that they do not count."""
         self._evicting: list[_Deletion] = []
         """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
 
@@ -386,6 +390,27 @@ class Writer:
             decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
         )
         await writes.write_group_condition(self._client, resource, group, said, at=at)
+
+    def tell_overruled(self, touched: Iterable[str]) -> None:
+        """Custom groups that do not count, since native ones of their names ask for something else, say so: once."""
+        for key in sorted(touched):
+            group = self._informers.groups.overruled(key)
+            if group is None:
+                self._overruled.pop(key, None)
+            elif self._overruled.get(key) != group.metadata.uid:
+                self._overruled[key] = group.metadata.uid
+                send = partial(self._send_overruled, key, self._clock())
+                self._outbox.put(Errand(Urgency.GROUP, send, subject=f"overruled {key}", lasting=True))
+
+    async def _send_overruled(self, key: str, at: float) -> None:
+        group, resource = self._informers.groups.overruled(key), self._informers.resource(Origin.CUSTOM)
+        if group is None or resource is None:
+            return
+        said = dialect_of(group).condition(Aspect.STARTED, holds=False, reason=GROUP_ERROR, message=_OVERRULED)
+        before = condition(group.status.conditions, said.type)
+        # that a gang has started under this object is never taken back
+        if before is None or (before.status != "True" and before.message != said.message):
+            await writes.write_group_condition(self._client, resource, group, said, at=at)
 
     def write_finalizers(
         self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], *, keeps: Callable[[str], bool]

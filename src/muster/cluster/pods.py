@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.asks import Ask
 from muster.cluster.classes import PodClass
+from muster.gangs.model import Membership
 from muster.gangs.record import BoundFor
 
 
@@ -48,6 +49,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     gang: str | None
     """Key of its gang; None for a lone pod."""
     subset: str
+    names: Membership | None = None
+    """How it names its gang, if it names two; None for all others."""
+    overruled: str = ""
+    """Key of the gang that it names in vain, since the other that it names is one that somebody asked for."""
     ours: bool
     """Names this scheduler; others are only counted where they run."""
     controller: str = ""

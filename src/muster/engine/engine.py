@@ -151,6 +151,8 @@ class Engine:
         noted = self._intake.noted
         self._status.unreadable(noted.unreadable)
         noted.unreadable.clear()
+        self._status.overruled(noted.overruled)
+        noted.overruled.clear()
         self._handle_spared(noted)
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)

@@ -51,7 +51,7 @@ MEMBERS_LOST = "MembersLost"
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
 
-    __slots__ = ("bound", "failed", "gangs", "members", "pods", "spared", "unreadable")
+    __slots__ = ("bound", "failed", "gangs", "members", "overruled", "pods", "spared", "unreadable")
 
     def __init__(self) -> None:
         self.unreadable: list[tuple[Change, str]] = []
@@ -65,6 +65,8 @@ class Noted:
         """Gangs of which anything changed."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
+        self.overruled: list[PodState] = []
+        """Pods that turned out to name a gang in vain."""
         self.spared: list[PodState] = []
         """Pods whose evictions were called off in time."""
 
@@ -77,6 +79,8 @@ class Intake:
         self._names = profile.scheduler_names
         self._gates = profile.gates
         self._profile = profile
+        self._named_twice: dict[str, dict[str, PodState]] = {}
+        """Pods that name two gangs, by the one that may give way, by UID."""
         self.noted = Noted()
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
@@ -180,6 +184,7 @@ class Intake:
         if declared.priority != (None if told is None else told.priority):
             self._hold_the_odd(gang)
         self.noted.gangs[gang.key] = None
+        self._settle_names(gang.key)
 
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
@@ -189,7 +194,48 @@ class Intake:
             self._cluster.relevel(gang)
             self._hold_the_odd(gang)
             self.noted.gangs[gang.key] = None
+            self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
+
+    def _settle_names(self, key: str) -> None:
+        """What the gang declares has changed: pods that name another besides may belong to that, or no longer do."""
+        for pod in list(self._named_twice.get(key, {}).values()):
+            self._settle_name(pod)
+
+    def _settle_name(self, pod: PodState) -> None:
+        """A pod that names two gangs goes to the one that counts; one that was bound stays in that of its record."""
+        if pod.names is None or pod.record is not None:
+            return
+        key = pod.names.settled(self._gives_way)
+        self._overrule(pod, key)
+        before = self._gang_of(pod)
+        if before is None or before.key == key:
+            return
+        before.remove(pod)
+        self._give_up(pod)
+        pod.gang = key
+        self._hold_or_not(pod)
+        after = self._cluster.gang(key)
+        after.add(pod)
+        for gang in (before, after):
+            self.noted.gangs[gang.key] = None
+            if pod.takes_room:
+                self._cluster.relevel(gang)
+        self.noted.members.append(pod)
+        self._cluster.forget_if_empty(before)
+
+    def _gives_way(self, key: str) -> bool:
+        gang = self._cluster.gangs.get(key)
+        return gang is not None and gang.declared is not None and gang.declared.gives_way
+
+    def _overrule(self, pod: PodState, key: str) -> None:
+        """Notes which gang a pod that belongs to this one names in vain; nobody knows before the first is declared."""
+        names, gang = pod.names, self._cluster.gangs.get(key)
+        known = names is not None and key == names.gang and gang is not None and gang.declared is not None
+        overruled = names.besides if names is not None and known else ""
+        if overruled and overruled != pod.overruled and pod.candidate:
+            self.noted.overruled.append(pod)
+        pod.overruled = overruled
 
     def _hold_the_odd(self, gang: GangState) -> None:
         """The gang declares another priority than before: members wait that differ from it, and others need not."""
@@ -227,6 +273,7 @@ class Intake:
     def _pod_came(self, pod: Pod) -> None:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod)
+        key = member.settled(self._gives_way) if member else None
         ours = spec.scheduler_name in self._names
         stage = _stage(pod, Stage.PENDING)
         state = PodState(
@@ -235,8 +282,9 @@ class Intake:
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.class_of(pod),
-            gang=member.gang if member else None,
+            gang=key,
             subset=member.subset if member else "",
+            names=member if member and member.besides else None,
             ours=ours,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
@@ -261,10 +309,13 @@ class Intake:
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
-        if member is not None:
-            self._cluster.gang(member.gang).add(state)
-            self.noted.gangs[member.gang] = None
+        if key is not None:
+            self._cluster.gang(key).add(state)
+            self.noted.gangs[key] = None
             self.noted.members.append(state)
+            if state.names is not None:
+                self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
+                self._overrule(state, key)
         elif ours:
             self.noted.pods.append(state)
 
@@ -324,9 +375,13 @@ class Intake:
         if state.stage is Stage.BINDING and not pod.spec.node_name:
             # it is being bound for the one that it was in
             return False
-        member, _ = self._belongs(pod)
-        named = (member.gang, member.subset) if member else (None, "")
-        return named != (state.gang, state.subset)
+        member, record = self._belongs(pod)
+        if member is None:
+            return state.gang is not None
+        if (member.settled(self._gives_way), member.subset) != (state.gang, state.subset):
+            return True
+        # another name that counts only if the first gives way
+        return record is None and (member if member.besides else None) != state.names
 
     def _hold_or_not(self, state: PodState) -> None:
         state.held, state.held_as = self._held(state)
@@ -354,11 +409,19 @@ class Intake:
         if gang is not None:
             gang.remove(state)
             self._cluster.forget_if_empty(gang)
+        if state.names is not None:
+            self._forget_names(state, state.names.gang)
         self._give_up(state)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
         self._note(state, gang)
+
+    def _forget_names(self, state: PodState, gang: str) -> None:
+        named = self._named_twice[gang]
+        del named[state.uid]
+        if not named:
+            del self._named_twice[gang]
 
     def _give_up(self, state: PodState) -> None:
         """Room that is kept for the pod is of no use any more; its unit must look again."""
@@ -414,6 +477,9 @@ class Intake:
             gang.count(pod)
             self.noted.members.append(pod)
         self._note(pod, gang)
+        if stage is Stage.PENDING:
+            # the gangs that it names may have changed while it was being bound
+            self._settle_name(pod)
 
     def started(self, gang: GangState, now: float) -> None:
         """The gang has its minimum, for the first time or again."""

@@ -96,8 +96,22 @@ class Status:
             elif isinstance(change, NodeSeen):
                 self._decisions.append(_warning(why, node=change.node.metadata.name))
 
+    def overruled(self, pods: Iterable[PodState]) -> None:
+        """Pods that name two gangs, both of which somebody asked for: whoever wrote that is told which counts."""
+        for pod in pods:
+            refs = (PodRef(pod.uid, pod.key),)
+            note = f"the pod is a member of {_name(pod.gang or '')}{_overruled(pod)}"
+            self._decisions.append(Event(reason=GROUP_ERROR, note=note, action="Scheduling", warning=True, pods=refs))
+
     def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
-        """The pods say why they wait, and where room is kept for them."""
+        """The pods say why they wait, and where room is kept for them; those that name two gangs, which counts."""
+        alike: dict[str, list[PodState]] = {}
+        for pod in pods:
+            alike.setdefault(_overruled(pod), []).append(pod)
+        for overruled, some in alike.items():
+            self._pods_wait(some, message + overruled, reason=reason)
+
+    def _pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str) -> None:
         said = (reason, message)
         news = [pod for pod in pods if pod.said != said or pod.nominated != pod.kept]
         if not news:
@@ -246,7 +260,7 @@ class Status:
 
     def _undeclared(self, gang: GangState) -> None:
         """There is no object to write on: the pods say it, and those left bound below their minimum are told."""
-        why = f"{gang.key.partition('/')[2]} does not exist"
+        why = f"{_name(gang.key)} does not exist"
         self._not_ready(gang, why)
         if gang.said != (False, "", why):
             gang.said = (False, "", why)
@@ -257,7 +271,15 @@ class Status:
 
 def _why_held(pod: PodState) -> str:
     """Gates are all alike; what a pod asks for is its own."""
-    return f"{pod.key.partition('/')[2]}: {pod.held}" if pod.held_as else pod.held or ""
+    return f"{_name(pod.key)}: {pod.held}" if pod.held_as else pod.held or ""
+
+
+def _overruled(pod: PodState) -> str:
+    return f"; that it names {_name(pod.overruled)} too does not count" if pod.overruled else ""
+
+
+def _name(key: str) -> str:
+    return key.partition("/")[2]
 
 
 _UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED, FELL)

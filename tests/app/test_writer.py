@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Condition, Metadata, PodGroup
+from muster.api.wire import Condition, Metadata, PodGroup, read
 from muster.app.groups import Origin
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import GroupGone, PodGone, Spared
-from muster.engine.decisions import GangCondition
+from muster.engine.changes import GroupGone, GroupRead, PodGone, Spared
+from muster.engine.decisions import GangCondition, Reread
 from muster.gangs.model import Aspect
 from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, waits
@@ -436,3 +436,75 @@ async def test_a_native_group_that_goes_before_that_is_written_has_nothing_to_be
         bind.gate.set()
         await stage.outbox.done()
     assert [call.method for call in api.calls] == ["POST"]
+
+
+# groups that are read again
+
+GROUP_PATH = NATIVE_POD_GROUPS[0].path("team", "g")
+CUSTOM_PATH = CUSTOM_POD_GROUPS[0].path("team", "g")
+READ = Reread("team/g", 7)
+
+
+def document(minimum, *, version, uid="uid-g"):
+    return {
+        "metadata": {"name": "g", "namespace": "team", "uid": uid, "resourceVersion": str(version)},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
+    }
+
+
+def answers(stage):
+    """What the engine was told: the number, and the minimum that was read; None for a group that is gone."""
+    found = [change for change in stage.engine.told if isinstance(change, GroupRead)]
+    return [(one.number, one.group and one.group.spec.scheduling_policy.gang.min_count) for one in found]
+
+
+def serving(stage, *, native=True, custom=False):
+    stage.informers.native.resource = NATIVE_POD_GROUPS[0] if native else None
+    stage.informers.custom.resource = CUSTOM_POD_GROUPS[0] if custom else None
+    return stage
+
+
+async def test_a_group_is_read_at_the_server_and_the_engine_is_told(api):
+    api.on("GET", GROUP_PATH, Reply(document(4, version=9)))
+    async with at_work(api) as stage:
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+        assert stage.informers.groups.find("team/g")[1].metadata.resource_version == "9"
+
+
+async def test_it_is_tried_until_there_is_an_answer(api):
+    api.on("GET", GROUP_PATH, *[refusal(500)] * 8, refusal(403), refusal(429), Reply(document(4, version=9)))
+    async with at_work(api) as stage:
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+
+
+async def test_a_group_that_is_not_there_is_gone(api):
+    api.on("GET", GROUP_PATH, refusal(404))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, None)]
+
+
+async def test_both_apis_are_asked_where_both_are_served_and_the_native_one_counts(api):
+    api.on("GET", GROUP_PATH, Reply(document(4, version=9)))
+    api.on("GET", CUSTOM_PATH, Reply(document(2, version=8, uid="custom")))
+    api.on("PATCH", CUSTOM_PATH, Reply({}))
+    api.on("PATCH", CUSTOM_STATUS, Reply({}))
+    async with at_work(api) as stage:
+        await serving(stage, custom=True).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+
+
+async def test_what_cannot_be_read_leaves_what_was_known(api):
+    api.on("GET", GROUP_PATH, Reply({"metadata": {"name": 7}}))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 2)]

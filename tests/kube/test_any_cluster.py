@@ -204,6 +204,24 @@ def test_a_job_whose_pods_carry_the_label_starts_as_a_gang(space, running, nodes
     space.until_group_says("train", "Scheduled")
 
 
+def test_members_that_join_a_gang_that_runs_are_bound_as_its_group_asks_now(space, running, nodes):
+    """Its group is read again before that, with the rights that were installed."""
+    nodes(space.cluster, 5, cpu="1")
+    space.gang("train", 2)
+    space.until_group_says("train", "Scheduled")
+    space.pod("train-2", gang="train")
+    space.until_bound("train", 3)
+    space.change_group("train", {"spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}})
+    space.pod("train-3", gang="train")
+    # whatever is done about it is done when something that came later is bound
+    space.pod("later", cpu="100m")
+    space.until_bound("later", 1)
+    assert space.bound("train") == 3
+    space.pod("train-4", gang="train")
+    space.remove("later")
+    space.until_bound("train", 5)
+
+
 def test_three_nodes_for_four_members_start_none_of_them(space, running, nodes):
     nodes(space.cluster, 3, cpu="1")
     space.gang("train", 4)

@@ -76,7 +76,10 @@ class Informers:
         def deliver(batch: list[PodGroup | Gone]) -> None:
             groups = self.groups
             self.sink.put(
-                [groups.gone(origin, one.key) if isinstance(one, Gone) else groups.seen(origin, one) for one in batch]
+                [
+                    groups.gone(origin, one.key, one.uid) if isinstance(one, Gone) else groups.seen(origin, one)
+                    for one in batch
+                ]
             )
             for one in batch:
                 key = one.key if isinstance(one, Gone) else f"{one.metadata.namespace}/{one.metadata.name}"

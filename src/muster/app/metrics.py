@@ -30,6 +30,7 @@ from muster.engine.decisions import (
     Lost,
     PodCondition,
     Release,
+    Reread,
 )
 from muster.engine.engine import Engine
 from muster.engine.queue import Unit, Where
@@ -60,7 +61,7 @@ _PODS_VICTIMS = tuple(float(2**n) for n in range(7))
 _GANGS_VICTIMS = tuple(float(2**n) for n in range(11))
 
 _KINDS = {Bind: "bind", Release: "release", Evict: "evict", CallOff: "call_off", Lost: "lost"}
-_KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
+_KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Reread: "reread", Event: "event"}
 _FAILURES = {failure: failure.value.replace("-", "_") for failure in Failure}
 _LOSSES = {loss: loss.value.replace(" ", "_") for loss in Loss}
 

@@ -21,7 +21,7 @@ from muster.api.wire import PodGroup, condition
 from muster.app.groups import Origin
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
-from muster.base.errors import KubeError
+from muster.base.errors import KubeError, ObjectError
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, Spared
 from muster.engine.decisions import (
@@ -36,6 +36,7 @@ from muster.engine.decisions import (
     PodCondition,
     PodRef,
     Release,
+    Reread,
 )
 from muster.engine.intake import GROUP_ERROR
 from muster.gangs.dialects import dialect_of
@@ -180,6 +181,8 @@ class Writer:
                     self._pods_wait(decision)
                 case GangCondition():
                     self._gang_says(decision)
+                case Reread():
+                    self._reread(decision)
                 case Event():
                     self._tell(decision, self._regarding(decision))
         evicting, self._evicting = self._evicting, []
@@ -390,6 +393,26 @@ class Writer:
             decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
         )
         await writes.write_group_condition(self._client, resource, group, said, at=at)
+
+    def _reread(self, decision: Reread) -> None:
+        """Members wait for the answer, as they do for binds."""
+        send = partial(self._send_read, decision)
+        self._outbox.put(Errand(Urgency.BIND, send, subject=f"read {decision.gang}", lasting=True))
+
+    async def _send_read(self, decision: Reread) -> None:
+        """Reads the groups of that name in all APIs that are served: one may have been made beside the other."""
+        groups = self._informers.groups
+        for origin in Origin:
+            resource = self._informers.resource(origin)
+            if resource is None:
+                continue
+            try:
+                groups.read(origin, decision.gang, await writes.read_group(self._client, resource, decision.gang))
+            except ObjectError as error:
+                # what was known of it stands, as for the watch
+                _log.warning("a group cannot be read", group=decision.gang, error=str(error))
+        self._informers.named_by_label.group_changed(decision.gang)
+        self._answer.put([groups.answer(decision.gang, decision.number)])
 
     def tell_overruled(self, touched: Iterable[str]) -> None:
         """Custom groups that do not count, since native ones of their names ask for something else, say so: once."""

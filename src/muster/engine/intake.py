@@ -14,7 +14,7 @@ from muster.api.times import seconds
 from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
+from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import (
     BindFailed,
@@ -23,6 +23,7 @@ from muster.engine.changes import (
     BudgetSeen,
     Change,
     GroupGone,
+    GroupRead,
     GroupSeen,
     NodeGone,
     NodeSeen,
@@ -81,6 +82,8 @@ class Intake:
         self._profile = profile
         self._named_twice: dict[str, dict[str, PodState]] = {}
         """Pods that name two gangs, by the one that may give way, by UID."""
+        self._readings = 0
+        """How often an object was asked for."""
         self.noted = Noted()
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
@@ -89,6 +92,7 @@ class Intake:
             NodeGone: self._node_gone,
             GroupSeen: self._group_seen,
             GroupGone: self._group_gone,
+            GroupRead: self._group_read,
             Bound: self._bound,
             BindFailed: self._bind_failed,
             BudgetSeen: self._budget_seen,
@@ -197,6 +201,43 @@ class Intake:
             self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
 
+    def _group_read(self, change: GroupRead) -> None:
+        gang = self._cluster.gangs.get(change.key)
+        if gang is not None and gang.reading_number == change.number:
+            # before anything that may turn out to be unreadable
+            gang.reading = None
+            self.noted.gangs[gang.key] = None
+        if change.group is None:
+            self._group_gone(GroupGone(change.key))
+        else:
+            self._group_seen(GroupSeen(change.group))
+
+    def hold_unread(self, gang: GangState) -> int:
+        """Members that joined a gang after its start wait until its object was read.
+
+        Returns the number of the reading that is to be asked for, 0 for none.
+
+        The minimum may have been raised for them, and nobody knows which watch is ahead: with an old view of the group
+        a part of them would go.
+        """
+        replaces = gang.await_reading()
+        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.held == UNREAD} if gang.gated else {}
+        for uid in dict.fromkeys((*waits, *replaces)):
+            pod = gang.candidates[uid]
+            holds = not replaces.get(uid, True)
+            if (pod.held == UNREAD) is holds or (holds and pod.held is not None):
+                continue
+            gang.uncount(pod)
+            pod.held, pod.held_as = (UNREAD, "") if holds else self._held(pod)
+            gang.count(pod)
+            if not holds:
+                self.noted.members.append(pod)
+        if gang.reading is not None or all(replaces.values()):
+            return 0
+        self._readings += 1
+        gang.reading, gang.unread, gang.reading_number = gang.unread, {}, self._readings
+        return self._readings
+
     def _settle_names(self, key: str) -> None:
         """What the gang declares has changed: pods that name another besides may belong to that, or no longer do."""
         for pod in list(self._named_twice.get(key, {}).values()):
@@ -217,6 +258,7 @@ class Intake:
         self._hold_or_not(pod)
         after = self._cluster.gang(key)
         after.add(pod)
+        after.joins(pod)
         for gang in (before, after):
             self.noted.gangs[gang.key] = None
             if pod.takes_room:
@@ -310,7 +352,9 @@ class Intake:
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
         if key is not None:
-            self._cluster.gang(key).add(state)
+            gang = self._cluster.gang(key)
+            gang.add(state)
+            gang.joins(state)
             self.noted.gangs[key] = None
             self.noted.members.append(state)
             if state.names is not None:
@@ -340,11 +384,13 @@ class Intake:
             state.record = self._belongs(pod)[1]
         if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
             gang.refused |= gang.was_bound_for(state)
+        gates = tuple(gate.name for gate in spec.scheduling_gates)
+        joins = pod_class is not state.pod_class or gates != state.gates
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
             self._cluster.occupy(state, node)
-        state.gates = tuple(gate.name for gate in spec.scheduling_gates)
+        state.gates = gates
         if deleted is not None:
             state.leaving_until = seconds(deleted)
             state.evicted, state.condemned = state.evicted or _evicted(pod), None
@@ -362,6 +408,8 @@ class Intake:
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
+            if joins:
+                gang.joins(state)
 
     def _belongs(self, pod: Pod) -> tuple[Membership | None, BoundFor | None]:
         """The gang that the pod is in, and for whom it was bound; a bound pod stays in the gang of its record."""
@@ -475,6 +523,9 @@ class Intake:
             self._cluster.disturb(pod)
         if gang is not None:
             gang.count(pod)
+            if stage is Stage.PENDING:
+                # decided before the gang's start perhaps, and not bound then
+                gang.joins(pod)
             self.noted.members.append(pod)
         self._note(pod, gang)
         if stage is Stage.PENDING:

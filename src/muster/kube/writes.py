@@ -230,6 +230,17 @@ async def write_group_condition(
             raise
 
 
+async def read_group(client: Client, resource: Resource, key: str) -> PodGroup | None:
+    """The group as it is now, whatever watches have told; None if it is not there."""
+    try:
+        # without a resourceVersion: not from the server's cache, if that is not up to date
+        return read(PodGroup, await client.request("GET", resource.path(*_split(key))))
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        return None
+
+
 async def write_finalizers(client: Client, resource: Resource, group: PodGroup, finalizers: tuple[str, ...]) -> None:
     """Replaces the finalizers, if nobody changed the object since it was read."""
     meta = group.metadata

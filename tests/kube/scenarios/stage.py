@@ -19,6 +19,7 @@ from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityCl
 from muster.base.errors import ApiError
 from muster.engine.changes import Failure, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.gangs.dialects import gang_of
+from muster.gangs.record import BOUND_FOR
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
 from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
@@ -141,7 +142,8 @@ class KubeStage:
             self._arrives(placement.uid)
             namespace, _, name = placement.pod.rpartition("/")
             target = {"apiVersion": "v1", "kind": "Node", "name": placement.node}
-            body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+            meta = {"name": name, "annotations": {BOUND_FOR: placement.bound_for.text}}
+            body = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}
             await self._requests("POST", PODS.path(namespace, name, "binding"), body)
         await self._start_driver()
 

@@ -72,7 +72,8 @@ _LIKELY = {
 # serve one job after another, in "remade" ones a group is deleted and made anew while its members run, in "grown" ones
 # the minimum of gangs that run is raised and members come to meet it; with "asks" pods and groups ask for what nobody
 # honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
-# With "late evictions" deletions wait for what must stand on the API before them.
+# With "late evictions" deletions wait for what must stand on the API before them; in worlds with "lagging groups"
+# changes of groups are told seconds after pods that came later.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
@@ -80,6 +81,7 @@ _LIKELY_TOO = {
     "asks": 0.1,
     "uneven": 0.2,
     "late evictions": 0.35,
+    "lagging groups": 0.25,
 }
 
 # (kind of event, weight, the trouble it belongs to)

@@ -9,10 +9,10 @@ from muster.api.wire import Condition, Metadata, PodGroup, read
 from muster.app.groups import Origin
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import GroupGone, GroupRead, PodGone, Spared
-from muster.engine.decisions import GangCondition, Reread
+from muster.engine.decisions import GangCondition, MarkStarted, Reread
 from muster.gangs.model import Aspect
 from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
-from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, waits
+from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
 from tests.builders import group
 from tests.kube_client.server import Held, Reply, refusal
@@ -508,3 +508,17 @@ async def test_what_cannot_be_read_leaves_what_was_known(api):
         await serving(stage).carry_out(READ)
         await stage.decide()
         assert answers(stage) == [(7, 2)]
+
+
+# gangs without a status
+
+
+async def test_that_a_gang_has_started_is_written_on_its_members_until_it_stands_there(api):
+    api.on("PATCH", path("a"), *[refusal(403)] * 8, Reply({}))
+    api.on("PATCH", path("b"), refusal(404))
+    async with at_work(api) as stage:
+        await stage.carry_out(MarkStarted("team/g", (ref("a"), ref("b"))))
+    documents = [(call.path, call.document) for call in api.asked("PATCH")]
+    wanted = {"metadata": {"uid": "uid-a", "annotations": {"muster.dev/started": "team/g"}}}
+    assert documents.count((path("a"), wanted)) == 9
+    assert len(documents) == 10

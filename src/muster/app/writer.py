@@ -32,6 +32,7 @@ from muster.engine.decisions import (
     Evict,
     GangCondition,
     Lost,
+    MarkStarted,
     Placement,
     PodCondition,
     PodRef,
@@ -181,6 +182,8 @@ class Writer:
                     self._pods_wait(decision)
                 case GangCondition():
                     self._gang_says(decision)
+                case MarkStarted():
+                    self._mark_started(decision)
                 case Reread():
                     self._reread(decision)
                 case Event():
@@ -393,6 +396,11 @@ class Writer:
             decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
         )
         await writes.write_group_condition(self._client, resource, group, said, at=at)
+
+    def _mark_started(self, decision: MarkStarted) -> None:
+        for ref in decision.pods:
+            send = partial(writes.mark_started, self._client, ref, decision.gang)
+            self._outbox.put(Errand(Urgency.POD, send, subject=f"started {ref.uid}", lasting=True))
 
     def _reread(self, decision: Reread) -> None:
         """Members wait for the answer, as they do for binds."""

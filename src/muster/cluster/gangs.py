@@ -165,9 +165,9 @@ class GangState(Roll):
 
     @property
     def _says_started(self) -> bool:
-        """The object says so, or we have asked for that to be written."""
-        told = self.said is not None and self.said[0]
-        return told or (self.declared is not None and self.declared.started)
+        """The object says so, or where it cannot a member that runs; or we have asked for that to be written."""
+        declared, told = self.declared, self.said is not None and self.said[0]
+        return told or (declared is not None and (declared.started or (not declared.has_status and self._marked > 0)))
 
     @property
     def has_started(self) -> bool:

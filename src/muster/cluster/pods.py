@@ -59,6 +59,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """UID of the object that made the pod and replaces it; "" for none."""
     record: BoundFor | None = None
     """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
+    marked: str = ""
+    """Key of the gang that has started, as the pod says for a gang that has no status; "" if it does not."""
     gates: tuple[str, ...]
     held: str | None
     """Why it may not be decided yet, as the profile and its gates say; or since its priority is not its gang's."""

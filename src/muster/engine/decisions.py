@@ -133,6 +133,16 @@ class GangCondition(_Decision, frozen=True, tag="gang-condition"):
     aspect: Aspect = Aspect.STARTED
 
 
+class MarkStarted(_Decision, frozen=True, tag="mark-started"):
+    """Write on each of the pods, in no hurry, that their gang has started: its declaring object has no status.
+
+    To be tried until it stands there or the pod is gone.
+    """
+
+    gang: str
+    pods: tuple[PodRef, ...]
+
+
 class Reread(_Decision, frozen=True, tag="reread"):
     """Read the object that declares the gang again, from the API server itself, and tell what it says (GroupRead).
 
@@ -157,4 +167,4 @@ class Event(_Decision, frozen=True, tag="event"):
     node: str = ""
 
 
-Decision = Bind | Release | Evict | CallOff | Lost | PodCondition | GangCondition | Reread | Event
+Decision = Bind | Release | Evict | CallOff | Lost | PodCondition | GangCondition | MarkStarted | Reread | Event

@@ -35,7 +35,7 @@ from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
 from muster.gangs.model import Membership
-from muster.gangs.record import BoundFor, bound_for
+from muster.gangs.record import STARTED, BoundFor, bound_for
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -330,6 +330,7 @@ class Intake:
             ours=ours,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
+            marked=_marked(pod),
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             held=None,
             # the API server lets nobody change these: they are read once
@@ -382,6 +383,8 @@ class Intake:
             self._give_up(state)
         if spec.node_name:
             state.record = self._belongs(pod)[1]
+            # asked for, it may not stand there yet
+            state.marked = _marked(pod) or state.marked
         if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
             gang.refused |= gang.was_bound_for(state)
         gates = tuple(gate.name for gate in spec.scheduling_gates)
@@ -532,6 +535,15 @@ class Intake:
             # the gangs that it names may have changed while it was being bound
             self._settle_name(pod)
 
+    def mark_started(self, gang: GangState) -> list[PodState]:
+        """Members that are to say that the gang has started, since it has no status; they count as saying so."""
+        pods = gang.unmarked
+        for pod in pods:
+            gang.uncount(pod)
+            pod.marked = gang.key
+            gang.count(pod)
+        return pods
+
     def started(self, gang: GangState, now: float) -> None:
         """The gang has its minimum, for the first time or again."""
         gang.started_at = now
@@ -575,6 +587,10 @@ def _refused(pod: Pod) -> bool:
 
 def _controller(pod: Pod) -> str:
     return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
+
+
+def _marked(pod: Pod) -> str:
+    return pod.metadata.annotations.get(STARTED, "") if pod.spec.node_name else ""
 
 
 def _lasting(pod: Pod) -> bool:

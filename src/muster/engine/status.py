@@ -150,7 +150,7 @@ class Status:
                 self.gang_is_below(gang, reason, message)
             return
         gang.said = (started, reason, message)
-        self._decisions.append(GangCondition(gang.key, started, reason, message))
+        self._write(gang, GangCondition(gang.key, started, reason, message))
         if not started:
             self._decisions.append(_warning(message, gang=gang.key))
 
@@ -158,7 +158,7 @@ class Status:
         """It has started, and is below its minimum."""
         if gang.below_said != (True, reason, message):
             gang.below_said = (True, reason, message)
-            self._decisions.append(GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
+            self._write(gang, GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
             self._decisions.append(_warning(message, gang=gang.key))
 
     def gang_starts_again(self, gang: GangState) -> None:
@@ -172,13 +172,17 @@ class Status:
         """It has its minimum again; nothing to say if it never said otherwise."""
         if gang.below_said is not None and gang.below_said[0]:
             gang.below_said = (False, SCHEDULED, "")
-            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
+            self._write(gang, GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
 
     def gang_runs_again(self, gang: GangState) -> None:
         """It was evicted whole, and has its minimum; nothing to say if it never said so."""
         if gang.evicted_said is not None and gang.evicted_said[0]:
             gang.evicted_said = (False, SCHEDULED, "")
-            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.EVICTED))
+            self._write(gang, GangCondition(gang.key, False, SCHEDULED, "", Aspect.EVICTED))
+
+    def _write(self, gang: GangState, condition: GangCondition) -> None:
+        if gang.declared is not None and gang.declared.has_status:
+            self._decisions.append(condition)
 
     # --- refusals ---
 

@@ -85,6 +85,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What its object asks for beside room for the members."""
     made_by_controller: bool = False
     """A controller made the object, and nobody need have asked for that."""
+    has_status: bool = True
+    """There is an object on which the gang's state is written; else its members say that it has started."""
     started: bool = False
     """The declaring object says that the minimum was bound once."""
     started_at: float | None = None

@@ -52,6 +52,7 @@ from muster.engine.decisions import (
     Evict,
     GangCondition,
     Lost,
+    MarkStarted,
     Placement,
     PodCondition,
     Release,
@@ -59,7 +60,7 @@ from muster.engine.decisions import (
 )
 from muster.engine.engine import Engine
 from muster.gangs.dialects import dialect_of
-from muster.gangs.record import BOUND_FOR, BoundFor
+from muster.gangs.record import BOUND_FOR, STARTED, BoundFor
 from muster.sim.kubelets import Kubelets
 from muster.sim.plain import ENDED, unit_of
 
@@ -457,6 +458,8 @@ class World:
                 self._write_pod_condition(ref.uid, decision, nominated=node)
         elif isinstance(decision, GangCondition):
             self._write_gang_condition(decision)
+        elif isinstance(decision, MarkStarted):
+            self._mark_started(decision)
         elif isinstance(decision, Reread):
             self._reread(decision)
         else:
@@ -559,6 +562,11 @@ class World:
         since = before.last_transition_time if before is not None and not decision.transition else stamp(self.now)
         pod = _with_condition(pod, replace(said, last_transition_time=since))
         self._put_pod(replace(pod, status=replace(pod.status, nominated_node_name=nominated)))
+
+    def _mark_started(self, decision: MarkStarted) -> None:
+        for pod in [self.pods[ref.uid] for ref in decision.pods if ref.uid in self.pods]:
+            meta = replace(pod.metadata, annotations={**pod.metadata.annotations, STARTED: decision.gang})
+            self._put_pod(replace(pod, metadata=meta))
 
     def _write_gang_condition(self, decision: GangCondition) -> None:
         group = self.groups.get(decision.gang)

@@ -53,13 +53,14 @@ from muster.engine.changes import (
     Change,
     Failure,
     GroupGone,
+    GroupRead,
     GroupSeen,
     NodeGone,
     NodeSeen,
     PodGone,
     PodSeen,
 )
-from muster.engine.decisions import Bind, Decision, Evict, GangCondition, PodCondition
+from muster.engine.decisions import Bind, Decision, Evict, GangCondition, PodCondition, Reread
 from muster.engine.engine import Engine
 from muster.engine.verdicts import Outcome, Verdict
 from muster.framework.profile import Fairness, Profile
@@ -188,8 +189,12 @@ def group(
     uid: str | None = None,
     constraints: SchedulingConstraints | None = None,
     claims: int = 0,
+    controller: str = "",
 ) -> PodGroup:
-    """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single"."""
+    """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single".
+
+    `controller` is the UID of the controller that made it.
+    """
     gang = None if minimum is None else GangPolicy(min_count=minimum)
     timeouts = {} if timeout is None else {"muster.dev/schedule-timeout-seconds": f"{timeout:g}"}
     return PodGroup(
@@ -199,6 +204,7 @@ def group(
             uid=uid or f"uid-{name}",
             creation_timestamp=stamp(created),
             annotations=timeouts | dict(annotations or {}),
+            owner_references=_owners("", controller),
         ),
         spec=PodGroupSpec(
             scheduling_policy=SchedulingPolicy(gang=gang),
@@ -280,10 +286,18 @@ class World:
     def __init__(self, profile: Profile | None = None) -> None:
         self.engine = Engine(profile or default_profile())
         self.now = 0.0
+        self.reads = True
+        """Groups that are to be read again are, at once, and are as they were seen."""
+        self._groups: dict[str, PodGroup] = {}
 
     # what happens
 
     def apply(self, *changes: Change) -> "World":
+        for change in changes:
+            if isinstance(change, GroupSeen):
+                self._groups[f"{NAMESPACE}/{change.group.metadata.name}"] = change.group
+            elif isinstance(change, GroupGone):
+                self._groups.pop(change.key, None)
         self.engine.apply(changes)
         return self
 
@@ -380,9 +394,17 @@ class World:
         self.now += after
         if budget is not None:
             return self.engine.decide(self.now, budget)
-        decisions = self.engine.decide(self.now)
+        decisions = self._decide()
         while (due := self.engine.next_decide_at) is not None and due <= self.now:
-            decisions += self.engine.decide(self.now)
+            decisions += self._decide()
+        return decisions
+
+    def _decide(self) -> list[Decision]:
+        decisions = self.engine.decide(self.now)
+        asked = [found for found in decisions if isinstance(found, Reread)] if self.reads else []
+        if asked:
+            self.apply(*(GroupRead(one.gang, one.number, self._groups.get(one.gang)) for one in asked))
+            decisions += self._decide()
         return decisions
 
     def run(self) -> "World":

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from muster.api.wire import Metadata, PriorityClass
 from muster.app.groups import Groups, Origin
-from muster.engine.changes import GroupGone, GroupSeen
+from muster.engine.changes import GroupGone, GroupRead, GroupSeen
 from tests.builders import group
 
 NATIVE, CUSTOM = Origin.NATIVE, Origin.CUSTOM
@@ -173,3 +173,48 @@ def test_a_class_that_was_made_again_with_another_value_changes_its_groups(group
     groups.class_gone("high")
     (change,) = groups.class_seen(priority_class("high", 2_000))
     assert priority(change) == 2_000
+
+
+# what was read ahead of the watch
+
+
+def at(version, minimum, *, uid="uid-g"):
+    one = group("g", minimum, uid=uid)
+    return replace(one, metadata=replace(one.metadata, resource_version=version))
+
+
+def test_a_watch_that_lags_does_not_take_back_what_was_read(groups):
+    groups.seen(NATIVE, at("5", 2))
+    groups.read(NATIVE, KEY, at("9", 4))
+    assert groups.seen(NATIVE, at("7", 3)) == GroupSeen(at("9", 4))
+    assert groups.seen(NATIVE, at("9", 4)) == GroupSeen(at("9", 4))
+    assert groups.seen(NATIVE, at("10", 2)) == GroupSeen(at("10", 2))
+
+
+def test_a_read_that_the_watch_has_overtaken_changes_nothing(groups):
+    groups.seen(NATIVE, at("10", 4))
+    groups.read(NATIVE, KEY, at("9", 2))
+    assert groups.answer(KEY, 1) == GroupRead(KEY, 1, at("10", 4))
+
+
+def test_the_end_of_one_that_was_made_again_and_read_is_not_the_end_of_the_new_one(groups):
+    groups.seen(NATIVE, at("5", 2))
+    groups.read(NATIVE, KEY, at("9", 4, uid="new"))
+    assert groups.seen(NATIVE, at("7", 2)) == GroupSeen(at("9", 4, uid="new"))
+    assert groups.gone(NATIVE, KEY, "uid-g") == GroupSeen(at("9", 4, uid="new"))
+    assert groups.gone(NATIVE, KEY, "new") == GroupGone(KEY)
+
+
+def test_one_that_was_read_as_gone_stays_so_whatever_the_watch_still_tells(groups):
+    groups.seen(NATIVE, at("5", 2))
+    groups.read(NATIVE, KEY, None)
+    assert groups.answer(KEY, 1) == GroupRead(KEY, 1)
+    assert groups.seen(NATIVE, at("7", 2)) == GroupGone(KEY)
+    assert groups.gone(NATIVE, KEY, "uid-g") == GroupGone(KEY)
+    assert groups.seen(NATIVE, at("12", 3, uid="new")) == GroupSeen(at("12", 3, uid="new"))
+    assert groups._gone == {}
+
+
+def test_versions_that_are_no_numbers_let_the_watch_be_believed(groups):
+    groups.seen(NATIVE, at("b", 2))
+    assert groups.seen(NATIVE, at("a", 3)) == GroupSeen(at("a", 3))

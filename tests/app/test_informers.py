@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from muster.app.groups import Origin
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.base.errors import ApiError
 from muster.engine.changes import BudgetGone, BudgetSeen
+from muster.kube.reflector import Gone
 from muster.kube.resources import (
     CUSTOM_POD_GROUPS,
     DISRUPTION_BUDGETS,
@@ -102,3 +104,20 @@ async def test_a_new_leader_reads_the_budgets_anew(api):
         inbox.take()
         await informers.refresh()
         assert [change.budget.status.disruptions_allowed for change in inbox.take()] == [3]
+
+
+async def test_whether_a_label_counts_is_asked_again_when_the_group_of_the_field_is_read(api):
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-train", "controller": True}
+    job = {"metadata": {"name": "job", "namespace": "team", "uid": "uid-job", "ownerReferences": [owner]}}
+    labels = {"muster.dev/pod-group": "train"}
+    pod = {
+        "metadata": {"name": "p", "namespace": "team", "uid": "uid-p", "labels": labels},
+        "spec": {"schedulingGroup": {"podGroupName": "job"}},
+    }
+    api.on("LIST", PODS.path(), page(pod))
+    api.on("LIST", NATIVE_POD_GROUPS[0].path(), page(job))
+    async with reading(api) as (informers, _):
+        await informers.synced()
+        assert "team/train" in informers.named_by_label
+        informers._of(Origin.NATIVE)([Gone("team/job", "uid-job")])
+        assert "team/train" not in informers.named_by_label

@@ -5,13 +5,16 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Metadata, PodGroup
+from muster.api.wire import Condition, Metadata, PodGroup, read
 from muster.app.groups import Origin
-from muster.engine.changes import GroupGone, PodGone, Spared
-from muster.engine.decisions import GangCondition
+from muster.controllers.protection import FINALIZER
+from muster.engine.changes import GroupGone, GroupRead, PodGone, Spared
+from muster.engine.decisions import GangCondition, MarkStarted, Reread
 from muster.gangs.model import Aspect
-from muster.kube.resources import NATIVE_POD_GROUPS
-from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, waits
+from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
+from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
+from tests.builders import STARTED as STARTED_CONDITION
+from tests.builders import group
 from tests.kube_client.server import Held, Reply, refusal
 
 pytestmark = pytest.mark.looptime
@@ -369,3 +372,153 @@ async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
         assert stage.scheduler._writer._groups
         await stage.decide(told=GroupGone("team/g"))
         assert not stage.scheduler._writer._groups
+
+
+# a name that both APIs declare
+
+CUSTOM_STATUS = CUSTOM_POD_GROUPS[0].path("team", "g", "status")
+
+
+def both(stage, *, native, custom, conditions=()):
+    """Groups of one name with these minima."""
+    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+    stage.informers.custom.resource = CUSTOM_POD_GROUPS[0]
+    one = group("g", custom, uid="custom", conditions=conditions)
+    protected = replace(one, metadata=replace(one.metadata, finalizers=(FINALIZER,)))
+    stage.informers.groups.seen(Origin.CUSTOM, protected)
+    stage.informers.groups.seen(Origin.NATIVE, group("g", native, uid="native"))
+
+
+async def test_a_custom_group_whose_native_namesake_asks_for_another_minimum_says_once_that_it_does_not_count(api):
+    api.on("PATCH", CUSTOM_STATUS, Reply({}))
+    async with at_work(api) as stage:
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+    (call,) = api.calls
+    assert call.document["metadata"]["uid"] == "custom"
+    (said,) = call.document["status"]["conditions"]
+    assert (said["type"], said["status"], said["reason"], said["message"]) == (
+        "PodGroupInitiallyScheduled",
+        "False",
+        "PodGroupError",
+        "the PodGroup of the same name in scheduling.k8s.io counts",
+    )
+
+
+SAID = Condition(
+    type="PodGroupInitiallyScheduled",
+    status="False",
+    reason="PodGroupError",
+    message="the PodGroup of the same name in scheduling.k8s.io counts",
+)
+
+
+@pytest.mark.parametrize(
+    ("native", "said"), [(2, ()), (3, (STARTED_CONDITION,)), (3, (SAID,))], ids=["agrees", "started", "said before"]
+)
+async def test_nothing_is_written_where_nothing_is_at_odds_or_the_gang_has_started_or_it_was_said(api, native, said):
+    async with at_work(api) as stage:
+        both(stage, native=native, custom=2, conditions=said)
+        await stage.carry_out()
+    assert api.calls == []
+
+
+async def test_a_native_group_that_goes_before_that_is_written_has_nothing_to_be_told_of(api):
+    bind = Held(Reply({}, 201))
+    api.on("POST", path("b", "binding"), bind)
+    async with at_work(api, places=1) as stage:
+        await stage.decide(binds("b"))
+        both(stage, native=3, custom=2)
+        await stage.decide()
+        stage.informers.groups.gone(Origin.NATIVE, "team/g")
+        bind.gate.set()
+        await stage.outbox.done()
+    assert [call.method for call in api.calls] == ["POST"]
+
+
+# groups that are read again
+
+GROUP_PATH = NATIVE_POD_GROUPS[0].path("team", "g")
+CUSTOM_PATH = CUSTOM_POD_GROUPS[0].path("team", "g")
+READ = Reread("team/g", 7)
+
+
+def document(minimum, *, version, uid="uid-g"):
+    return {
+        "metadata": {"name": "g", "namespace": "team", "uid": uid, "resourceVersion": str(version)},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
+    }
+
+
+def answers(stage):
+    """What the engine was told: the number, and the minimum that was read; None for a group that is gone."""
+    found = [change for change in stage.engine.told if isinstance(change, GroupRead)]
+    return [(one.number, one.group and one.group.spec.scheduling_policy.gang.min_count) for one in found]
+
+
+def serving(stage, *, native=True, custom=False):
+    stage.informers.native.resource = NATIVE_POD_GROUPS[0] if native else None
+    stage.informers.custom.resource = CUSTOM_POD_GROUPS[0] if custom else None
+    return stage
+
+
+async def test_a_group_is_read_at_the_server_and_the_engine_is_told(api):
+    api.on("GET", GROUP_PATH, Reply(document(4, version=9)))
+    async with at_work(api) as stage:
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+        assert stage.informers.groups.find("team/g")[1].metadata.resource_version == "9"
+
+
+async def test_it_is_tried_until_there_is_an_answer(api):
+    api.on("GET", GROUP_PATH, *[refusal(500)] * 8, refusal(403), refusal(429), Reply(document(4, version=9)))
+    async with at_work(api) as stage:
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+
+
+async def test_a_group_that_is_not_there_is_gone(api):
+    api.on("GET", GROUP_PATH, refusal(404))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, None)]
+
+
+async def test_both_apis_are_asked_where_both_are_served_and_the_native_one_counts(api):
+    api.on("GET", GROUP_PATH, Reply(document(4, version=9)))
+    api.on("GET", CUSTOM_PATH, Reply(document(2, version=8, uid="custom")))
+    api.on("PATCH", CUSTOM_PATH, Reply({}))
+    api.on("PATCH", CUSTOM_STATUS, Reply({}))
+    async with at_work(api) as stage:
+        await serving(stage, custom=True).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+
+
+async def test_what_cannot_be_read_leaves_what_was_known(api):
+    api.on("GET", GROUP_PATH, Reply({"metadata": {"name": 7}}))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 2)]
+
+
+# gangs without a status
+
+
+async def test_that_a_gang_has_started_is_written_on_its_members_until_it_stands_there(api):
+    api.on("PATCH", path("a"), *[refusal(403)] * 8, Reply({}))
+    api.on("PATCH", path("b"), refusal(404))
+    async with at_work(api) as stage:
+        await stage.carry_out(MarkStarted("team/g", (ref("a"), ref("b"))))
+    documents = [(call.path, call.document) for call in api.asked("PATCH")]
+    wanted = {"metadata": {"uid": "uid-a", "annotations": {"muster.dev/started": "team/g"}}}
+    assert documents.count((path("a"), wanted)) == 9
+    assert len(documents) == 10

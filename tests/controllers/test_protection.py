@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from muster.api.wire import Metadata, Pod, PodGroup, PodSpec, PodStatus, SchedulingGroup
 from muster.controllers.protection import FINALIZER, NamedByLabel, Protection
+from muster.gangs.record import BOUND_FOR, LONE, BoundFor
 
 
 class World:
@@ -242,12 +243,20 @@ def test_what_is_asked_for_does_not_depend_on_the_order_in_which_groups_were_tou
 # who names a group by label
 
 
-def member(name, *, label="g", field=None, phase="Running", namespace="team"):
+GIVES_WAY = {"team/job"}
+
+
+def member(name, *, label="g", field=None, phase="Running", namespace="team", record=None):
     meta = Metadata(
-        name=name, namespace=namespace, uid=f"uid-{name}", labels={"muster.dev/pod-group": label} if label else {}
+        name=name,
+        namespace=namespace,
+        uid=f"uid-{name}",
+        labels={"muster.dev/pod-group": label} if label else {},
+        annotations={} if record is None else {BOUND_FOR: record.text},
     )
     group = SchedulingGroup(pod_group_name=field) if field else None
-    return Pod(metadata=meta, spec=PodSpec(scheduling_group=group), status=PodStatus(phase=phase))
+    spec = PodSpec(scheduling_group=group, node_name="" if record is None else "n1")
+    return Pod(metadata=meta, spec=spec, status=PodStatus(phase=phase))
 
 
 @pytest.mark.parametrize(
@@ -260,19 +269,39 @@ def member(name, *, label="g", field=None, phase="Running", namespace="team"):
         (member("p", label=""), False),
         (member("p", label="", field="g"), False),
         (member("p", field="g"), False),
-        (member("p", field="other"), True),
+        (member("p", field="other"), False),
+        (member("p", field="job"), True),
+        (member("p", field="other", record=BoundFor(gang="team/g", minimum=2)), True),
+        (member("p", label="", record=BoundFor(gang="team/g", minimum=2)), True),
+        (member("p", field="g", label="", record=BoundFor(gang="team/g", minimum=2)), False),
+        (member("p", record=LONE), False),
         (member("p", namespace="other"), False),
     ],
-    ids=["runs", "waits", "succeeded", "failed", "lone", "by field", "by both", "field of another", "other namespace"],
+    ids=[
+        "runs",
+        "waits",
+        "succeeded",
+        "failed",
+        "lone",
+        "by field",
+        "by both",
+        "field of another",
+        "field of one that gives way",
+        "bound for it",
+        "bound for it, label lost",
+        "bound for it by field",
+        "bound for itself",
+        "other namespace",
+    ],
 )
-def test_a_pod_that_has_not_ended_names_its_group_by_label_where_the_field_does_not(pod, names):
-    named = NamedByLabel()
+def test_a_pod_that_has_not_ended_belongs_to_its_group_by_label_where_the_field_does_not_say_so(pod, names):
+    named = NamedByLabel(GIVES_WAY.__contains__)
     named.seen(pod)
     assert ("team/g" in named) is names
 
 
 def test_a_group_is_touched_by_the_first_pod_that_names_it_and_by_the_last_that_did():
-    named = NamedByLabel()
+    named = NamedByLabel(GIVES_WAY.__contains__)
     named.seen(member("a"))
     assert named.take_touched() == {"team/g"}
     named.seen(member("b"))
@@ -286,7 +315,7 @@ def test_a_group_is_touched_by_the_first_pod_that_names_it_and_by_the_last_that_
 
 
 def test_a_pod_that_is_given_another_label_names_the_other_group():
-    named = NamedByLabel()
+    named = NamedByLabel(GIVES_WAY.__contains__)
     named.seen(member("a"))
     named.take_touched()
     named.seen(member("a", label="h"))
@@ -295,8 +324,23 @@ def test_a_pod_that_is_given_another_label_names_the_other_group():
 
 
 def test_nothing_is_kept_of_pods_that_are_gone():
-    named = NamedByLabel()
+    named = NamedByLabel(GIVES_WAY.__contains__)
     for name in "abc":
-        named.seen(member(name))
+        named.seen(member(name, field="job"))
         named.gone(f"uid-{name}")
-    assert (named._named, named._pods) == ({}, {})
+    assert (named._named, named._pods, named._twice, named._first) == ({}, {}, {}, {})
+
+
+def test_whose_pod_it_is_is_asked_again_when_the_group_of_its_field_changes():
+    give_way = set()
+    named = NamedByLabel(give_way.__contains__)
+    named.seen(member("a", field="job"))
+    assert "team/g" not in named
+    give_way.add("team/job")
+    named.group_changed("team/job")
+    assert "team/g" in named
+    assert named.take_touched() == {"team/g"}
+    named.seen(member("b", field="job", record=BoundFor(gang="team/g", minimum=2)))
+    give_way.clear()
+    named.group_changed("team/job")
+    assert named._named == {"uid-b": "team/g"}

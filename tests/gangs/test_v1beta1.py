@@ -12,6 +12,27 @@ def test_a_pod_names_its_gang_in_its_own_namespace():
     assert membership(pod("train-0", gang="train")) == Membership("team/train")
 
 
+@pytest.mark.parametrize(
+    ("label", "besides"), [("train", ""), ("", ""), ("other", "team/other")], ids=["same", "empty", "another"]
+)
+def test_a_label_that_names_another_group_than_the_field_is_kept_beside_it(label, besides):
+    labels = {"muster.dev/pod-group": label}
+    assert membership(pod("p", gang="train", labels=labels)) == Membership("team/train", besides=besides)
+
+
+@pytest.mark.parametrize(
+    ("declared", "gives_way"),
+    [
+        (group("g", None, controller="job"), True),
+        (group("g", None), False),
+        (group("g", 2, controller="job"), False),
+    ],
+    ids=["basic, a controller's", "basic, a user's", "gang, a controller's"],
+)
+def test_a_basic_group_that_a_controller_made_gives_way(declared, gives_way):
+    assert declare(declared).gives_way is gives_way
+
+
 @pytest.mark.parametrize("spec", [{}, {"schedulingGroup": {}}, {"schedulingGroup": {"podGroupName": ""}}])
 def test_a_pod_that_names_no_group_is_alone(spec):
     assert membership(read(Pod, {"metadata": {"name": "p"}, "spec": spec})) is None

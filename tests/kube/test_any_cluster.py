@@ -204,6 +204,24 @@ def test_a_job_whose_pods_carry_the_label_starts_as_a_gang(space, running, nodes
     space.until_group_says("train", "Scheduled")
 
 
+def test_members_that_join_a_gang_that_runs_are_bound_as_its_group_asks_now(space, running, nodes):
+    """Its group is read again before that, with the rights that were installed."""
+    nodes(space.cluster, 5, cpu="1")
+    space.gang("train", 2)
+    space.until_group_says("train", "Scheduled")
+    space.pod("train-2", gang="train")
+    space.until_bound("train", 3)
+    space.change_group("train", {"spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}})
+    space.pod("train-3", gang="train")
+    # whatever is done about it is done when something that came later is bound
+    space.pod("later", cpu="100m")
+    space.until_bound("later", 1)
+    assert space.bound("train") == 3
+    space.pod("train-4", gang="train")
+    space.remove("later")
+    space.until_bound("train", 5)
+
+
 def test_three_nodes_for_four_members_start_none_of_them(space, running, nodes):
     nodes(space.cluster, 3, cpu="1")
     space.gang("train", 4)
@@ -476,3 +494,22 @@ def test_a_job_that_kubernetes_makes_a_gang_of_starts_whole(native, nodes, tmp_p
         assert native.bound() == 0
         nodes(native.cluster, 1, cpu="1", prefix="more")
         native.until_bound("train", 3)
+
+
+@needs_native_groups
+def test_a_labelled_job_is_a_gang_where_kubernetes_makes_a_basic_group_for_it(native, nodes, tmp_path):
+    """As docs/install.md has it, on a cluster whose Job controller sets the field whatever the label says."""
+    nodes(native.cluster, 3, cpu="1")
+    with Muster(tmp_path, *as_installed(native.cluster, tmp_path)) as process:
+        process.wait_for("leading")
+        native.job("train", 4, gang="train")
+        until(lambda: len(native.pods()) == 4, "the job's pods")
+        fields = {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in native.pods()}
+        assert "train" not in fields
+        native.group("train", 4)
+        native.until_group_says("train", "Unschedulable")
+        assert native.bound() == 0
+        until(lambda: FINALIZER in native.finalizers("train"), "protection of the group")
+        nodes(native.cluster, 1, cpu="1", prefix="more")
+        native.until_bound("train", 4)
+        native.until_group_says("train", "Scheduled")

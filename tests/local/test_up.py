@@ -286,3 +286,44 @@ def test_the_demo_can_be_left_at_any_time(tmp_path):
         assert demo.stop(signal.SIGINT) == 130
         until(lambda: not is_alive(server), "the server lives on")
         assert demo.complaints == []
+
+
+# --- gangs ---
+
+
+def test_a_labelled_job_is_a_gang_although_its_controller_makes_a_basic_group(tmp_path):
+    """As docs/install.md has it: three of its four pods would fit, and none starts until all do."""
+    groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+    container = {"name": "worker", "image": "train", "resources": {"requests": {"cpu": "4"}}}
+    template = {
+        "metadata": {"labels": {"muster.dev/pod-group": "train"}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    job = {
+        "metadata": {"name": "train"},
+        "spec": {"parallelism": 4, "completions": 4, "completionMode": "Indexed", "template": template},
+    }
+
+    def bound(api):
+        return sum("nodeName" in pod["spec"] for pod in api.get(PODS)["items"])
+
+    def said(api):
+        conditions = api.get(f"{groups}/train").get("status", {}).get("conditions", [])
+        return [(one["status"], one["reason"]) for one in conditions if one["type"] == "PodGroupInitiallyScheduled"]
+
+    flags = ("--ephemeral", "--port", "0", "--nodes", "3", "--node-cpu", "4")
+    with Up(tmp_path / "a", *flags) as up, up.api() as api:
+        api.request("POST", "/apis/batch/v1/namespaces/default/jobs", job)
+        until(lambda: len(api.get(PODS)["items"]) == 4, "the job has no pods")
+        assert all(pod["spec"]["schedulingGroup"]["podGroupName"] != "train" for pod in api.get(PODS)["items"])
+        api.request(
+            "POST", groups, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}}
+        )
+        until(lambda: said(api) == [("False", "Unschedulable")], "the group does not say why it waits")
+        assert bound(api) == 0
+        has = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+        api.request(
+            "POST", "/api/v1/nodes", {"metadata": {"name": "more"}, "status": {"capacity": has, "allocatable": has}}
+        )
+        until(lambda: bound(api) == 4, "not all are bound")
+        until(lambda: said(api) == [("True", "Scheduled")], "the group does not say that it started")

@@ -37,9 +37,6 @@ class Script:
     def __init__(self, plan):
         self._plan = sorted(plan.items())
 
-    def find(self, uid):
-        return self.world.pods.get(uid)
-
     def apply(self, changes):
         pass
 
@@ -58,7 +55,7 @@ class Script:
 def scripted(text, plan):
     scenario = loads(HEAD + text, file="f.yaml")
     script = Script(plan)
-    faults = ScenarioFaults(script.find)
+    faults = ScenarioFaults()
     script.world = World(lambda: None, start=START, faults=faults, through=lambda engine: script)
     return play(scenario, script.world, perform=Hands(script.world, faults).perform)
 

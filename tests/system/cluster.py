@@ -147,6 +147,6 @@ class Snapshot:
         self.now = cluster.now
         self.nodes = cluster.nodes
         self.pods = cluster.pods
-        self.groups = cluster.groups
+        self.groups = self.groups_told = cluster.groups
         self.budgets = cluster.budgets
         self.in_flight = cluster.in_flight

@@ -7,7 +7,8 @@ from enum import IntEnum
 import msgspec
 
 from muster.api.wire import PodGroup, PriorityClass
-from muster.engine.changes import Change, GroupGone, GroupSeen
+from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen
+from muster.gangs.dialects import declare
 
 
 class Origin(IntEnum):
@@ -27,6 +28,8 @@ class Groups:
     def __init__(self) -> None:
         self._declared: dict[str, dict[Origin, PodGroup]] = {}
         self._classes: dict[str, int] = {}
+        self._gone: dict[tuple[Origin, str], str] = {}
+        """UIDs of groups that a read found gone, and of which the watch still tells."""
         self._touched: dict[Origin, set[str]] = {origin: set() for origin in Origin}
         """Keys of groups that came or changed and have not been taken."""
 
@@ -38,23 +41,68 @@ class Groups:
         origin = min(found)
         return origin, found[origin]
 
+    def gives_way(self, key: str) -> bool:
+        """Whether pods that name another group besides this one belong to that."""
+        found = self.find(key)
+        return found is not None and declare(found[1]).gives_way
+
+    def overruled(self, key: str) -> PodGroup | None:
+        """A custom group that asks for another minimum than the native one of its name, which counts."""
+        found = self._declared.get(key, {})
+        if len(found) < len(Origin) or declare(found[Origin.NATIVE]).subsets == declare(found[Origin.CUSTOM]).subsets:
+            return None
+        return found[Origin.CUSTOM]
+
     def of(self, origin: Origin, key: str) -> PodGroup | None:
         """The object of one API, whether it counts for the gang or not."""
         return self._declared.get(key, {}).get(origin)
 
     def seen(self, origin: Origin, group: PodGroup) -> Change:
+        """The group as it is now; what is older than what was read meanwhile changes nothing."""
         key = f"{group.metadata.namespace}/{group.metadata.name}"
-        self._declared.setdefault(key, {})[origin] = group
-        self._touched[origin].add(key)
+        if not self._is_older(group, self.of(origin, key)) and self._gone.get((origin, key)) != group.metadata.uid:
+            self._declared.setdefault(key, {})[origin] = group
+            self._touched[origin].add(key)
         return self._now(key)
 
-    def gone(self, origin: Origin, key: str) -> Change:
-        groups = self._declared.get(key, {})
-        groups.pop(origin, None)
-        if not groups:
-            self._declared.pop(key, None)
-        self._touched[origin].discard(key)
+    def gone(self, origin: Origin, key: str, uid: str = "") -> Change:
+        """The group of this UID is gone; one of its name that was made since, and read, is not."""
+        if self._gone.get((origin, key)) == uid:
+            del self._gone[origin, key]
+        known = self.of(origin, key)
+        if known is not None and uid in ("", known.metadata.uid):
+            self._forget(origin, key)
         return self._now(key)
+
+    def _forget(self, origin: Origin, key: str) -> None:
+        groups = self._declared[key]
+        del groups[origin]
+        if not groups:
+            del self._declared[key]
+        self._touched[origin].discard(key)
+
+    def read(self, origin: Origin, key: str, group: PodGroup | None) -> None:
+        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing."""
+        known = self.of(origin, key)
+        if group is not None:
+            self.seen(origin, group)
+        elif known is not None:
+            self._gone[origin, key] = known.metadata.uid
+            self._forget(origin, key)
+
+    def answer(self, key: str, number: int) -> GroupRead:
+        """What there is to say of the gang after a read of this number."""
+        now = self._now(key)
+        return GroupRead(key, number, now.group if isinstance(now, GroupSeen) else None)
+
+    def _is_older(self, group: PodGroup, known: PodGroup | None) -> bool:
+        """Whether the watch tells what was so before what a read has found.
+
+        Versions of one kind can be compared as numbers, those of different objects too; where they are none, the
+        watch is believed.
+        """
+        one, other = group.metadata.resource_version, "" if known is None else known.metadata.resource_version
+        return one.isdecimal() and other.isdecimal() and int(one) < int(other)
 
     def take_touched(self, origin: Origin) -> set[str]:
         """Keys of groups of one API that came or changed since this was last asked."""
@@ -75,7 +123,7 @@ class Groups:
     def class_gone(self, name: str) -> None:
         """Groups keep the priority that they have, as Kubernetes' own do: its value is remembered."""
 
-    def _now(self, key: str) -> Change:
+    def _now(self, key: str) -> GroupSeen | GroupGone:
         found = self.find(key)
         if found is None:
             return GroupGone(key)

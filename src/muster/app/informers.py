@@ -33,7 +33,7 @@ class Informers:
     def __init__(self, client: Client, sink: Sink) -> None:
         self.sink = sink
         self.groups = Groups()
-        self.named_by_label = NamedByLabel()
+        self.named_by_label = NamedByLabel(self.groups.gives_way)
         self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
@@ -76,8 +76,14 @@ class Informers:
         def deliver(batch: list[PodGroup | Gone]) -> None:
             groups = self.groups
             self.sink.put(
-                [groups.gone(origin, one.key) if isinstance(one, Gone) else groups.seen(origin, one) for one in batch]
+                [
+                    groups.gone(origin, one.key, one.uid) if isinstance(one, Gone) else groups.seen(origin, one)
+                    for one in batch
+                ]
             )
+            for one in batch:
+                key = one.key if isinstance(one, Gone) else f"{one.metadata.namespace}/{one.metadata.name}"
+                self.named_by_label.group_changed(key)
 
         return deliver
 

@@ -28,8 +28,10 @@ from muster.engine.decisions import (
     GangCondition,
     Loss,
     Lost,
+    MarkStarted,
     PodCondition,
     Release,
+    Reread,
 )
 from muster.engine.engine import Engine
 from muster.engine.queue import Unit, Where
@@ -61,6 +63,7 @@ _GANGS_VICTIMS = tuple(float(2**n) for n in range(11))
 
 _KINDS = {Bind: "bind", Release: "release", Evict: "evict", CallOff: "call_off", Lost: "lost"}
 _KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
+_KINDS |= {Reread: "reread", MarkStarted: "mark_started"}
 _FAILURES = {failure: failure.value.replace("-", "_") for failure in Failure}
 _LOSSES = {loss: loss.value.replace(" ", "_") for loss in Loss}
 

@@ -37,10 +37,12 @@ TO_WRITE = (
     Right("patch", "scheduling.k8s.io", "podgroups", "status"),
     Right("patch", "muster.dev", "podgroups", "status"),
     Right("create", "events.k8s.io", "events"),
+    Right("get", "scheduling.k8s.io", "podgroups"),
+    Right("get", "muster.dev", "podgroups"),
     Right("patch", "scheduling.k8s.io", "podgroups"),
     Right("patch", "muster.dev", "podgroups"),
 )
-"""Rights whose lack nobody would notice before it harms: a gang half bound, a group without protection."""
+"""Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected, or not read again."""
 
 
 class _Version(msgspec.Struct, rename="camel"):

@@ -106,8 +106,10 @@ class Scheduler:
             await asyncio.sleep(0)
         if changes:
             named = self._informers.named_by_label.take_touched()
+            touched = {origin: self._informers.groups.take_touched(origin) for origin in Origin}
             for origin, protection in self._protections.items():
-                protection.look(self._informers.groups.take_touched(origin) | named)
+                protection.look(touched[origin] | named)
+            self._writer.tell_overruled(set().union(*touched.values()))
         began = time.perf_counter()
         # with nothing to spend no unit is decided, but answers to binds are still acted on
         decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)

@@ -17,11 +17,11 @@ from typing import Protocol
 
 import structlog
 
-from muster.api.wire import PodGroup
+from muster.api.wire import PodGroup, condition
 from muster.app.groups import Origin
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
-from muster.base.errors import KubeError
+from muster.base.errors import KubeError, ObjectError
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, Spared
 from muster.engine.decisions import (
@@ -32,11 +32,14 @@ from muster.engine.decisions import (
     Evict,
     GangCondition,
     Lost,
+    MarkStarted,
     Placement,
     PodCondition,
     PodRef,
     Release,
+    Reread,
 )
+from muster.engine.intake import GROUP_ERROR
 from muster.gangs.dialects import dialect_of
 from muster.gangs.model import Aspect
 from muster.kube import writes
@@ -49,6 +52,7 @@ _log = structlog.get_logger()
 
 # so often the reason of a deletion is tried to be written before the deletion goes without
 _INSISTENT_TRIES = 6
+_OVERRULED = "the PodGroup of the same name in scheduling.k8s.io counts"
 
 
 class BindMeasure(Protocol):
@@ -154,6 +158,8 @@ class Writer:
         """By UID."""
         self._groups: dict[str, dict[Aspect, tuple[GangCondition, float]]] = {}
         """By gang: what its object is to say of each aspect, and since when, while that is not written."""
+        self._overruled: dict[str, str] = {}
+        """By key: UIDs of custom groups that were told that they do not count."""
         self._evicting: list[_Deletion] = []
         """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
 
@@ -176,6 +182,10 @@ class Writer:
                     self._pods_wait(decision)
                 case GangCondition():
                     self._gang_says(decision)
+                case MarkStarted():
+                    self._mark_started(decision)
+                case Reread():
+                    self._reread(decision)
                 case Event():
                     self._tell(decision, self._regarding(decision))
         evicting, self._evicting = self._evicting, []
@@ -386,6 +396,52 @@ class Writer:
             decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
         )
         await writes.write_group_condition(self._client, resource, group, said, at=at)
+
+    def _mark_started(self, decision: MarkStarted) -> None:
+        for ref in decision.pods:
+            send = partial(writes.mark_started, self._client, ref, decision.gang)
+            self._outbox.put(Errand(Urgency.POD, send, subject=f"started {ref.uid}", lasting=True))
+
+    def _reread(self, decision: Reread) -> None:
+        """Members wait for the answer, as they do for binds."""
+        send = partial(self._send_read, decision)
+        self._outbox.put(Errand(Urgency.BIND, send, subject=f"read {decision.gang}", lasting=True))
+
+    async def _send_read(self, decision: Reread) -> None:
+        """Reads the groups of that name in all APIs that are served: one may have been made beside the other."""
+        groups = self._informers.groups
+        for origin in Origin:
+            resource = self._informers.resource(origin)
+            if resource is None:
+                continue
+            try:
+                groups.read(origin, decision.gang, await writes.read_group(self._client, resource, decision.gang))
+            except ObjectError as error:
+                # what was known of it stands, as for the watch
+                _log.warning("a group cannot be read", group=decision.gang, error=str(error))
+        self._informers.named_by_label.group_changed(decision.gang)
+        self._answer.put([groups.answer(decision.gang, decision.number)])
+
+    def tell_overruled(self, touched: Iterable[str]) -> None:
+        """Custom groups that do not count, since native ones of their names ask for something else, say so: once."""
+        for key in sorted(touched):
+            group = self._informers.groups.overruled(key)
+            if group is None:
+                self._overruled.pop(key, None)
+            elif self._overruled.get(key) != group.metadata.uid:
+                self._overruled[key] = group.metadata.uid
+                send = partial(self._send_overruled, key, self._clock())
+                self._outbox.put(Errand(Urgency.GROUP, send, subject=f"overruled {key}", lasting=True))
+
+    async def _send_overruled(self, key: str, at: float) -> None:
+        group, resource = self._informers.groups.overruled(key), self._informers.resource(Origin.CUSTOM)
+        if group is None or resource is None:
+            return
+        said = dialect_of(group).condition(Aspect.STARTED, holds=False, reason=GROUP_ERROR, message=_OVERRULED)
+        before = condition(group.status.conditions, said.type)
+        # that a gang has started under this object is never taken back
+        if before is None or (before.status != "True" and before.message != said.message):
+            await writes.write_group_condition(self._client, resource, group, said, at=at)
 
     def write_finalizers(
         self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], *, keeps: Callable[[str], bool]

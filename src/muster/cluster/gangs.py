@@ -9,6 +9,9 @@ from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
 from muster.gangs.record import BoundFor
 
+UNREAD = "its pod group is being read again"
+"""Why a member may not be decided that came after its gang's start."""
+
 
 class GangState(Roll):
     """One gang, from its first member or its object on until neither is left."""
@@ -24,6 +27,8 @@ class GangState(Roll):
         "last_round",
         "lost_to",
         "passed",
+        "reading",
+        "reading_number",
         "refusals",
         "refused",
         "refused_at",
@@ -33,6 +38,7 @@ class GangState(Roll):
         "said",
         "started_at",
         "starts",
+        "unread",
         "waited",
     )
 
@@ -76,6 +82,12 @@ class GangState(Roll):
         """For whom members were evicted since it last had its minimum; "" for nobody."""
         self.starts = False
         """The gang has just got its minimum, and nobody has acted on that."""
+        self.unread: dict[str, PodState] = {}
+        """Members that came after its start, or found no place at it, and for which its object was not read again."""
+        self.reading: dict[str, PodState] | None = None
+        """Those of them that the object is being read for; None if it is not."""
+        self.reading_number = 0
+        """Which reading that is."""
         self._started_under = ""
         """UID of the object under which the minimum was bound, as seen here."""
 
@@ -93,6 +105,38 @@ class GangState(Roll):
         super().declare(declared)
         self.notice_start()
 
+    def joins(self, pod: PodState) -> None:
+        """A member came, or changed so that it may be placed otherwise than before."""
+        declared = self.declared
+        # whom room is kept for was here when its victims were chosen; a basic group has no minimum that could be missed
+        if pod.nominated or declared is None or declared.policy is Policy.BASIC or not self.has_started:
+            return
+        if pod.candidate:
+            self.unread[pod.uid] = pod
+
+    def await_reading(self) -> dict[str, bool]:
+        """UIDs of candidates whose gang may have changed before they came, and whether they need not wait to know.
+
+        Those need not that replace what the gang has lost of what it started with.
+        """
+        declared = self.declared
+        if declared is None or not self.has_started:
+            # what is being read now is of no use: should it start, or its object come back, it is read once more
+            self.unread, self.reading = (self.reading or {}) | self.unread, None
+            return {}
+        for known in (self.unread, self.reading or {}):
+            for uid in [uid for uid, pod in known.items() if self.candidates.get(uid) is not pod]:
+                del known[uid]
+        if not self.unread and not self.reading:
+            return {}
+        lost = {s.name: self.floor(s) - self.of(s.name).bound - self.of(s.name).binding for s in declared.subsets}
+        replaces: dict[str, bool] = {}
+        for pod in sorted((self.unread | (self.reading or {})).values(), key=lambda pod: (-pod.priority, pod.key)):
+            if pod.held is None or pod.held == UNREAD:
+                replaces[pod.uid] = lost.get(pod.subset, 0) > 0
+                lost[pod.subset] = lost.get(pod.subset, 0) - 1
+        return replaces
+
     # --- whether it has started ---
 
     def notice_start(self) -> None:
@@ -103,6 +147,8 @@ class GangState(Roll):
         if self.has_minimum or (not self.fallen and (self.once_started or self.start_is_recorded())):
             self.starts = not self.has_started
             self._started_under, self.fallen = declared.uid, False
+            for pod in self.candidates.values():
+                self.joins(pod)
 
     @property
     def has_minimum(self) -> bool:
@@ -122,9 +168,9 @@ class GangState(Roll):
 
     @property
     def _says_started(self) -> bool:
-        """The object says so, or we have asked for that to be written."""
-        told = self.said is not None and self.said[0]
-        return told or (self.declared is not None and self.declared.started)
+        """The object says so, or where it cannot a member that runs; or we have asked for that to be written."""
+        declared, told = self.declared, self.said is not None and self.said[0]
+        return told or (declared is not None and (declared.started or (not declared.has_status and self._marked > 0)))
 
     @property
     def has_started(self) -> bool:

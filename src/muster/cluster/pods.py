@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.asks import Ask
 from muster.cluster.classes import PodClass
+from muster.gangs.model import Membership
 from muster.gangs.record import BoundFor
 
 
@@ -48,12 +49,18 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     gang: str | None
     """Key of its gang; None for a lone pod."""
     subset: str
+    names: Membership | None = None
+    """How it names its gang, if it names two; None for all others."""
+    overruled: str = ""
+    """Key of the gang that it names in vain, since the other that it names is one that somebody asked for."""
     ours: bool
     """Names this scheduler; others are only counted where they run."""
     controller: str = ""
     """UID of the object that made the pod and replaces it; "" for none."""
     record: BoundFor | None = None
     """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
+    marked: str = ""
+    """Key of the gang that has started, as the pod says for a gang that has no status; "" if it does not."""
     gates: tuple[str, ...]
     held: str | None
     """Why it may not be decided yet, as the profile and its gates say; or since its priority is not its gang's."""

@@ -58,6 +58,7 @@ class Roll:
         "_controllers",
         "_counts",
         "_first_bound",
+        "_marked",
         "_placed_priorities",
         "_priorities",
         "_running",
@@ -93,6 +94,8 @@ class Roll:
         self._counts: dict[str, _Count] = {}
         """By subset."""
         self._running = 0
+        self._marked = 0
+        """Of those, how many say that the gang has started."""
         self._binding = 0
         self._controllers: Counter[str] = Counter()
         """Of the candidates, by UID; "" for those without one."""
@@ -128,7 +131,7 @@ class Roll:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, priority, record, `held` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, record, mark, `held` or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
@@ -166,6 +169,7 @@ class Roll:
         else:
             _add(counts.running, pod.record, by)
             self._running += by
+            self._marked += by * (pod.marked == self.key)
             # one that comes can only be the earliest; one that goes may have been it
             if by < 0:
                 self._first_bound = None
@@ -228,6 +232,13 @@ class Roll:
     def running(self) -> int:
         """Bound and not ended."""
         return self._running
+
+    @property
+    def unmarked(self) -> list[PodState]:
+        """Members that run and do not say that the gang has started; by name."""
+        if self._marked == self._running:
+            return []
+        return sorted((p for p in self.members.values() if _runs(p) and p.marked != self.key), key=lambda pod: pod.key)
 
     @property
     def binding(self) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from muster.api.wire import Pod, PodGroup
+from muster.gangs.dialects import membership
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
+from muster.gangs.record import bound_for
 
 FINALIZER = "muster.dev/podgroup-protection"
 
@@ -76,14 +78,20 @@ class Protection:
 
 
 class NamedByLabel:
-    """Which groups are named by label by a pod that has not ended; Kubernetes' own protection does not see these pods.
+    """Which groups pods that have not ended belong to by label; Kubernetes' own protection does not see these pods.
 
-    A pod whose field names the same group is seen by Kubernetes and does not count.
+    A pod whose field names the same group is seen by Kubernetes and does not count.  Where the field names another, the
+    label counts only if that one `gives_way`, as for scheduling; a pod that was bound stays in the group of its record.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gives_way: Callable[[str], bool]) -> None:
+        self._gives_way = gives_way
         self._named: dict[str, str] = {}
-        """The key of the group that a pod names by label, by the pod's UID."""
+        """The key of the group that a pod belongs to by label, by the pod's UID."""
+        self._twice: dict[str, dict[str, Pod]] = {}
+        """Pods that have no record and name two groups, by the one that may give way, by UID."""
+        self._first: dict[str, str] = {}
+        """Which one that is, by the pod's UID."""
         self._pods: dict[str, int] = {}
         """How many pods name a group so, by its key."""
         self._touched: set[str] = set()
@@ -93,18 +101,53 @@ class NamedByLabel:
         return key in self._pods
 
     def seen(self, pod: Pod) -> None:
-        uid, key = pod.metadata.uid, _named_by_label(pod)
+        uid, key = pod.metadata.uid, self._by_label(pod)
         if self._named.get(uid) == key:
             return
-        self.gone(uid)
+        self._forget(uid)
         if key is not None:
             self._named[uid] = key
             self._count(key, 1)
 
+    def group_changed(self, key: str) -> None:
+        """The group came, changed or went: whether it gives way may be new."""
+        for pod in list(self._twice.get(key, {}).values()):
+            self.seen(pod)
+
     def gone(self, uid: str) -> None:
+        self._forget(uid)
+        self._names_one(uid)
+
+    def _forget(self, uid: str) -> None:
         key = self._named.pop(uid, None)
         if key is not None:
             self._count(key, -1)
+
+    def _by_label(self, pod: Pod) -> str | None:
+        """The group that the pod belongs to, if its field does not say so."""
+        uid, field = pod.metadata.uid, pod.spec.scheduling_group
+        self._names_one(uid)
+        if pod.status.phase in _ENDED:
+            return None
+        if (record := bound_for(pod)) is not None:
+            key = record.gang
+        elif GROUP_LABEL in pod.metadata.labels and (named := membership(pod)) is not None:
+            key = named.settled(self._gives_way)
+            if named.besides:
+                self._twice.setdefault(named.gang, {})[uid] = pod
+                self._first[uid] = named.gang
+        else:
+            return None
+        by_field = field is not None and key == f"{pod.metadata.namespace}/{field.pod_group_name}"
+        return None if by_field else key or None
+
+    def _names_one(self, uid: str) -> None:
+        first = self._first.pop(uid, None)
+        if first is not None:
+            pods = self._twice[first]
+            del pods[uid]
+            if not pods:
+                del self._twice[first]
 
     def _count(self, key: str, by: int) -> None:
         before = self._pods.get(key, 0)
@@ -119,11 +162,3 @@ class NamedByLabel:
         """Keys of groups that came to be named by label, or are no longer, since this was last asked."""
         taken, self._touched = self._touched, set()
         return taken
-
-
-def _named_by_label(pod: Pod) -> str | None:
-    name = pod.metadata.labels.get(GROUP_LABEL)
-    field = pod.spec.scheduling_group
-    if not name or pod.status.phase in _ENDED or (field is not None and field.pod_group_name == name):
-        return None
-    return f"{pod.metadata.namespace}/{name}"

@@ -14,7 +14,7 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
-from muster.engine.decisions import Bind, Decision, Placement, PodRef, Release
+from muster.engine.decisions import Bind, Decision, MarkStarted, Placement, PodRef, Release
 from muster.engine.intake import MEMBERS_LOST, SCHEDULER_ERROR, Intake
 from muster.engine.queue import Timers
 from muster.engine.status import FELL, PREEMPTED, SCHEDULED, TIMEOUT, Status
@@ -165,6 +165,8 @@ class Binding:
         if gang.started:
             self._deadlines.pop(gang.key, None)
             self._status.gang_says(gang, SCHEDULED, "", started=True)
+            if not gang.declared.has_status and (pods := self._intake.mark_started(gang)):
+                self._decisions.append(MarkStarted(gang.key, tuple(PodRef(pod.uid, pod.key) for pod in pods)))
         elif gang.partial:
             at = self.deadline(gang, now)
             if at <= now and gang.declared.holds_partial:

@@ -42,6 +42,19 @@ class GroupGone(_Change, frozen=True, tag="group-gone"):
     """namespace/name"""
 
 
+class GroupRead(_Change, frozen=True, tag="group-read"):
+    """The answer to a Reread: the object that declares a gang, as it was after that was asked; None if there is none.
+
+    What is told of a group never goes back: after this, no older view of the object is seen.
+    """
+
+    key: str
+    """namespace/name"""
+    number: int
+    """Of the Reread."""
+    group: PodGroup | None = None
+
+
 class BudgetSeen(_Change, frozen=True, tag="budget"):
     """A disruption budget as it is now."""
 
@@ -94,6 +107,7 @@ Change = (
     | NodeGone
     | GroupSeen
     | GroupGone
+    | GroupRead
     | BudgetSeen
     | BudgetGone
     | Bound

@@ -133,6 +133,28 @@ class GangCondition(_Decision, frozen=True, tag="gang-condition"):
     aspect: Aspect = Aspect.STARTED
 
 
+class MarkStarted(_Decision, frozen=True, tag="mark-started"):
+    """Write on each of the pods, in no hurry, that their gang has started: its declaring object has no status.
+
+    To be tried until it stands there or the pod is gone.
+    """
+
+    gang: str
+    pods: tuple[PodRef, ...]
+
+
+class Reread(_Decision, frozen=True, tag="reread"):
+    """Read the object that declares the gang again, from the API server itself, and tell what it says (GroupRead).
+
+    To be tried until it is answered: members that came after the gang's start wait for it.  A newer one for the same
+    gang takes its place.
+    """
+
+    gang: str
+    number: int
+    """Of all that were asked for: the answer names it."""
+
+
 class Event(_Decision, frozen=True, tag="event"):
     """Tell people; may be dropped under pressure."""
 
@@ -145,4 +167,4 @@ class Event(_Decision, frozen=True, tag="event"):
     node: str = ""
 
 
-Decision = Bind | Release | Evict | CallOff | Lost | PodCondition | GangCondition | Event
+Decision = Bind | Release | Evict | CallOff | Lost | PodCondition | GangCondition | MarkStarted | Reread | Event

@@ -15,13 +15,13 @@ from typing import TypeVar
 from muster.api.asks import Ask
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
+from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.binding import BELOW, DEADLINE, DENIAL, RETRY, TAKE_DOWN, Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
-from muster.engine.decisions import Decision, Loss
+from muster.engine.decisions import Decision, Loss, Reread
 from muster.engine.intake import Intake, Noted
 from muster.engine.line import UNIT, Line
 from muster.engine.queue import Order, Timer, Timers, Unit, Where
@@ -159,6 +159,8 @@ class Engine:
         noted = self._intake.noted
         self._status.unreadable(noted.unreadable)
         noted.unreadable.clear()
+        self._status.overruled(noted.overruled)
+        noted.overruled.clear()
         self._handle_spared(noted)
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
@@ -311,6 +313,8 @@ class Engine:
             if self._new:
                 self._keep_again(unit, list(gang.candidates.values()))
         unit.changes += 1
+        if number := self._intake.hold_unread(gang):
+            self._decisions.append(Reread(key, number))
         if not gang.candidates and not gang.binding:
             unit.failures = 0
         elif gang.denied:
@@ -372,7 +376,7 @@ class Engine:
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
-            if pod.held_as:
+            if pod.held_as or pod.held == UNREAD:
                 continue
             news = pod.said is None or (pod.nominated and not pod.kept)
             if unit is not None and unit.where in (Where.WAITING, Where.BACKOFF) and pod.candidate and news:

@@ -199,7 +199,8 @@ class Eviction:
         said = (True, PREEMPTED, message)
         if gang.declared is not None and not gang.foreign and gang.evicted_said != said:
             gang.evicted_said = said
-            self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
+            if gang.declared.has_status:
+                self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""

@@ -14,7 +14,7 @@ from muster.api.times import seconds
 from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
+from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import (
     BindFailed,
@@ -23,6 +23,7 @@ from muster.engine.changes import (
     BudgetSeen,
     Change,
     GroupGone,
+    GroupRead,
     GroupSeen,
     NodeGone,
     NodeSeen,
@@ -34,7 +35,7 @@ from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
 from muster.gangs.model import Membership
-from muster.gangs.record import BoundFor, bound_for
+from muster.gangs.record import STARTED, BoundFor, bound_for
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -53,7 +54,7 @@ MEMBERS_LOST = "MembersLost"
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
 
-    __slots__ = ("bound", "failed", "failing", "gangs", "members", "pods", "spared", "unreadable")
+    __slots__ = ("bound", "failed", "failing", "gangs", "members", "overruled", "pods", "spared", "unreadable")
 
     def __init__(self) -> None:
         self.unreadable: list[tuple[Change, str]] = []
@@ -69,6 +70,8 @@ class Noted:
         """Gangs of which anything changed."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
+        self.overruled: list[PodState] = []
+        """Pods that turned out to name a gang in vain."""
         self.spared: list[PodState] = []
         """Pods whose evictions were called off in time."""
 
@@ -81,6 +84,10 @@ class Intake:
         self._names = profile.scheduler_names
         self._gates = profile.gates
         self._profile = profile
+        self._named_twice: dict[str, dict[str, PodState]] = {}
+        """Pods that name two gangs, by the one that may give way, by UID."""
+        self._readings = 0
+        """How often an object was asked for."""
         self.noted = Noted()
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
@@ -89,6 +96,7 @@ class Intake:
             NodeGone: self._node_gone,
             GroupSeen: self._group_seen,
             GroupGone: self._group_gone,
+            GroupRead: self._group_read,
             Bound: self._bound,
             BindFailed: self._bind_failed,
             BudgetSeen: self._budget_seen,
@@ -184,6 +192,7 @@ class Intake:
         if declared.priority != (None if told is None else told.priority):
             self._hold_the_odd(gang)
         self.noted.gangs[gang.key] = None
+        self._settle_names(gang.key)
 
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
@@ -193,6 +202,7 @@ class Intake:
             self._cluster.relevel(gang)
             self._hold_the_odd(gang)
             self.noted.gangs[gang.key] = None
+            self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
 
     def look_at_gates(self, pod: PodState) -> None:
@@ -205,6 +215,84 @@ class Intake:
             gang.count(pod)
             self.noted.members.append(pod)
         self._note(pod, gang)
+
+    def _group_read(self, change: GroupRead) -> None:
+        gang = self._cluster.gangs.get(change.key)
+        if gang is not None and gang.reading_number == change.number:
+            # before anything that may turn out to be unreadable
+            gang.reading = None
+            self.noted.gangs[gang.key] = None
+        if change.group is None:
+            self._group_gone(GroupGone(change.key))
+        else:
+            self._group_seen(GroupSeen(change.group))
+
+    def hold_unread(self, gang: GangState) -> int:
+        """Members that joined a gang after its start wait until its object was read.
+
+        Returns the number of the reading that is to be asked for, 0 for none.
+
+        The minimum may have been raised for them, and nobody knows which watch is ahead: with an old view of the group
+        a part of them would go.
+        """
+        replaces = gang.await_reading()
+        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.held == UNREAD} if gang.gated else {}
+        for uid in dict.fromkeys((*waits, *replaces)):
+            pod = gang.candidates[uid]
+            holds = not replaces.get(uid, True)
+            if (pod.held == UNREAD) is holds or (holds and pod.held is not None):
+                continue
+            gang.uncount(pod)
+            pod.held, pod.held_as = (UNREAD, "") if holds else self._held(pod)
+            gang.count(pod)
+            if not holds:
+                self.noted.members.append(pod)
+        if gang.reading is not None or all(replaces.values()):
+            return 0
+        self._readings += 1
+        gang.reading, gang.unread, gang.reading_number = gang.unread, {}, self._readings
+        return self._readings
+
+    def _settle_names(self, key: str) -> None:
+        """What the gang declares has changed: pods that name another besides may belong to that, or no longer do."""
+        for pod in list(self._named_twice.get(key, {}).values()):
+            self._settle_name(pod)
+
+    def _settle_name(self, pod: PodState) -> None:
+        """A pod that names two gangs goes to the one that counts; one that was bound stays in that of its record."""
+        if pod.names is None or pod.record is not None:
+            return
+        key = pod.names.settled(self._gives_way)
+        self._overrule(pod, key)
+        before = self._gang_of(pod)
+        if before is None or before.key == key:
+            return
+        before.remove(pod)
+        self._give_up(pod)
+        pod.gang = key
+        self._hold_or_not(pod)
+        after = self._cluster.gang(key)
+        after.add(pod)
+        after.joins(pod)
+        for gang in (before, after):
+            self.noted.gangs[gang.key] = None
+            if pod.takes_room:
+                self._cluster.relevel(gang)
+        self.noted.members.append(pod)
+        self._cluster.forget_if_empty(before)
+
+    def _gives_way(self, key: str) -> bool:
+        gang = self._cluster.gangs.get(key)
+        return gang is not None and gang.declared is not None and gang.declared.gives_way
+
+    def _overrule(self, pod: PodState, key: str) -> None:
+        """Notes which gang a pod that belongs to this one names in vain; nobody knows before the first is declared."""
+        names, gang = pod.names, self._cluster.gangs.get(key)
+        known = names is not None and key == names.gang and gang is not None and gang.declared is not None
+        overruled = names.besides if names is not None and known else ""
+        if overruled and overruled != pod.overruled and pod.candidate:
+            self.noted.overruled.append(pod)
+        pod.overruled = overruled
 
     def _hold_the_odd(self, gang: GangState) -> None:
         """The gang declares another priority than before: members wait that differ from it, and others need not."""
@@ -242,6 +330,7 @@ class Intake:
     def _pod_came(self, pod: Pod) -> None:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod)
+        key = member.settled(self._gives_way) if member else None
         ours = spec.scheduler_name in self._names
         stage = _stage(pod, Stage.PENDING)
         state = PodState(
@@ -250,11 +339,13 @@ class Intake:
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.class_of(pod),
-            gang=member.gang if member else None,
+            gang=key,
             subset=member.subset if member else "",
+            names=member if member and member.besides else None,
             ours=ours,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
+            marked=_marked(pod),
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             held=None,
             # the API server lets nobody change these: they are read once
@@ -276,10 +367,15 @@ class Intake:
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
-        if member is not None:
-            self._cluster.gang(member.gang).add(state)
-            self.noted.gangs[member.gang] = None
+        if key is not None:
+            gang = self._cluster.gang(key)
+            gang.add(state)
+            gang.joins(state)
+            self.noted.gangs[key] = None
             self.noted.members.append(state)
+            if state.names is not None:
+                self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
+                self._overrule(state, key)
         elif ours:
             self.noted.pods.append(state)
 
@@ -302,13 +398,17 @@ class Intake:
             self._give_up(state)
         if spec.node_name:
             state.record = self._belongs(pod)[1]
+            # asked for, it may not stand there yet
+            state.marked = _marked(pod) or state.marked
         if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
             gang.refused |= gang.was_bound_for(state)
+        gates = tuple(gate.name for gate in spec.scheduling_gates)
+        joins = pod_class is not state.pod_class or gates != state.gates
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
             self._cluster.occupy(state, node)
-        state.gates = tuple(gate.name for gate in spec.scheduling_gates)
+        state.gates = gates
         if deleted is not None:
             state.leaving_until = seconds(deleted)
             state.evicted, state.condemned = state.evicted or _evicted(pod), None
@@ -326,6 +426,8 @@ class Intake:
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
+            if joins:
+                gang.joins(state)
 
     def _belongs(self, pod: Pod) -> tuple[Membership | None, BoundFor | None]:
         """The gang that the pod is in, and for whom it was bound; a bound pod stays in the gang of its record."""
@@ -339,9 +441,13 @@ class Intake:
         if state.stage is Stage.BINDING and not pod.spec.node_name:
             # it is being bound for the one that it was in
             return False
-        member, _ = self._belongs(pod)
-        named = (member.gang, member.subset) if member else (None, "")
-        return named != (state.gang, state.subset)
+        member, record = self._belongs(pod)
+        if member is None:
+            return state.gang is not None
+        if (member.settled(self._gives_way), member.subset) != (state.gang, state.subset):
+            return True
+        # another name that counts only if the first gives way
+        return record is None and (member if member.besides else None) != state.names
 
     def _hold_or_not(self, state: PodState) -> None:
         state.held, state.held_as = self._held(state)
@@ -370,11 +476,19 @@ class Intake:
         if gang is not None:
             gang.remove(state)
             self._cluster.forget_if_empty(gang)
+        if state.names is not None:
+            self._forget_names(state, state.names.gang)
         self._give_up(state)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
         self._note(state, gang)
+
+    def _forget_names(self, state: PodState, gang: str) -> None:
+        named = self._named_twice[gang]
+        del named[state.uid]
+        if not named:
+            del self._named_twice[gang]
 
     def _give_up(self, state: PodState) -> None:
         """Room that is kept for the pod is of no use any more; its unit must look again."""
@@ -428,8 +542,23 @@ class Intake:
             self._cluster.disturb(pod)
         if gang is not None:
             gang.count(pod)
+            if stage is Stage.PENDING:
+                # decided before the gang's start perhaps, and not bound then
+                gang.joins(pod)
             self.noted.members.append(pod)
         self._note(pod, gang)
+        if stage is Stage.PENDING:
+            # the gangs that it names may have changed while it was being bound
+            self._settle_name(pod)
+
+    def mark_started(self, gang: GangState) -> list[PodState]:
+        """Members that are to say that the gang has started, since it has no status; they count as saying so."""
+        pods = gang.unmarked
+        for pod in pods:
+            gang.uncount(pod)
+            pod.marked = gang.key
+            gang.count(pod)
+        return pods
 
     def started(self, gang: GangState, now: float) -> None:
         """The gang has its minimum, for the first time or again."""
@@ -474,6 +603,10 @@ def _refused(pod: Pod) -> bool:
 
 def _controller(pod: Pod) -> str:
     return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
+
+
+def _marked(pod: Pod) -> str:
+    return pod.metadata.annotations.get(STARTED, "") if pod.spec.node_name else ""
 
 
 def _lasting(pod: Pod) -> bool:

@@ -95,8 +95,22 @@ class Status:
             elif isinstance(change, NodeSeen):
                 self._decisions.append(_warning(why, node=change.node.metadata.name))
 
+    def overruled(self, pods: Iterable[PodState]) -> None:
+        """Pods that name two gangs, both of which somebody asked for: whoever wrote that is told which counts."""
+        for pod in pods:
+            refs = (PodRef(pod.uid, pod.key),)
+            note = f"the pod is a member of {_name(pod.gang or '')}{_overruled(pod)}"
+            self._decisions.append(Event(reason=GROUP_ERROR, note=note, action="Scheduling", warning=True, pods=refs))
+
     def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
-        """The pods say why they wait, and where room is kept for them."""
+        """The pods say why they wait, and where room is kept for them; those that name two gangs, which counts."""
+        alike: dict[str, list[PodState]] = {}
+        for pod in pods:
+            alike.setdefault(_overruled(pod), []).append(pod)
+        for overruled, some in alike.items():
+            self._pods_wait(some, message + overruled, reason=reason)
+
+    def _pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str) -> None:
         said = (reason, message)
         news = [pod for pod in pods if pod.said != said or pod.nominated != pod.kept]
         if not news:
@@ -135,7 +149,7 @@ class Status:
                 self.gang_is_below(gang, reason, message)
             return
         gang.said = (started, reason, message)
-        self._decisions.append(GangCondition(gang.key, started, reason, message))
+        self._write(gang, GangCondition(gang.key, started, reason, message))
         if not started:
             self._decisions.append(_warning(message, gang=gang.key))
 
@@ -143,7 +157,7 @@ class Status:
         """It has started, and is below its minimum."""
         if gang.below_said != (True, reason, message):
             gang.below_said = (True, reason, message)
-            self._decisions.append(GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
+            self._write(gang, GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
             self._decisions.append(_warning(message, gang=gang.key))
 
     def gang_starts_again(self, gang: GangState) -> None:
@@ -157,13 +171,17 @@ class Status:
         """It has its minimum again; nothing to say if it never said otherwise."""
         if gang.below_said is not None and gang.below_said[0]:
             gang.below_said = (False, SCHEDULED, "")
-            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
+            self._write(gang, GangCondition(gang.key, False, SCHEDULED, "", Aspect.BELOW_MINIMUM))
 
     def gang_runs_again(self, gang: GangState) -> None:
         """It was evicted whole, and has its minimum; nothing to say if it never said so."""
         if gang.evicted_said is not None and gang.evicted_said[0]:
             gang.evicted_said = (False, SCHEDULED, "")
-            self._decisions.append(GangCondition(gang.key, False, SCHEDULED, "", Aspect.EVICTED))
+            self._write(gang, GangCondition(gang.key, False, SCHEDULED, "", Aspect.EVICTED))
+
+    def _write(self, gang: GangState, condition: GangCondition) -> None:
+        if gang.declared is not None and gang.declared.has_status:
+            self._decisions.append(condition)
 
     # --- refusals ---
 
@@ -245,7 +263,7 @@ class Status:
 
     def _undeclared(self, gang: GangState) -> None:
         """There is no object to write on: the pods say it, and those left bound below their minimum are told."""
-        why = f"{gang.key.partition('/')[2]} does not exist"
+        why = f"{_name(gang.key)} does not exist"
         self._not_ready(gang, why)
         if gang.said != (False, "", why):
             gang.said = (False, "", why)
@@ -256,7 +274,15 @@ class Status:
 
 def _why_held(pod: PodState) -> str:
     """Gates are all alike; what a pod asks for is its own."""
-    return f"{pod.key.partition('/')[2]}: {pod.held}" if pod.held_as else pod.held or ""
+    return f"{_name(pod.key)}: {pod.held}" if pod.held_as else pod.held or ""
+
+
+def _overruled(pod: PodState) -> str:
+    return f"; that it names {_name(pod.overruled)} too does not count" if pod.overruled else ""
+
+
+def _name(key: str) -> str:
+    return key.partition("/")[2]
 
 
 _UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED, FELL)

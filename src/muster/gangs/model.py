@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -82,6 +83,10 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     parent: str | None = None
     asks: tuple[Ask, ...] = ()
     """What its object asks for beside room for the members."""
+    made_by_controller: bool = False
+    """A controller made the object, and nobody need have asked for that."""
+    has_status: bool = True
+    """There is an object on which the gang's state is written; else its members say that it has started."""
     started: bool = False
     """The declaring object says that the minimum was bound once."""
     started_at: float | None = None
@@ -100,6 +105,11 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """The minimum over all subsets together."""
         return sum(subset.minimum for subset in self.subsets)
 
+    @property
+    def gives_way(self) -> bool:
+        """Whether pods that name another gang besides this one belong to that: nobody asked for this one."""
+        return self.policy is Policy.BASIC and self.made_by_controller
+
     def refuses(self, priority: int) -> str | None:
         """Why a member of this priority may not be placed, in upstream's words; None if it may."""
         if self.priority is None or priority == self.priority:
@@ -115,3 +125,9 @@ class Membership(msgspec.Struct, frozen=True, gc=False):
 
     gang: str
     subset: str = ""
+    besides: str = ""
+    """Another gang that the pod names, which counts where `gang` gives way to it; "" for none."""
+
+    def settled(self, gives_way: Callable[[str], bool]) -> str:
+        """Key of the gang that counts; `gives_way` says of a gang whether it does, and not while nobody knows it."""
+        return self.besides if self.besides and gives_way(self.gang) else self.gang

@@ -15,6 +15,8 @@ import msgspec
 from muster.api.wire import Pod
 
 BOUND_FOR = "muster.dev/bound-for"
+STARTED = "muster.dev/started"
+"""Annotation on members of a gang whose declaring object has no status: the key of the gang, which has started."""
 
 
 class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

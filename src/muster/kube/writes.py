@@ -12,7 +12,7 @@ from muster.api.wire import Condition, Pod, PodGroup, condition, read
 from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
-from muster.gangs.record import BOUND_FOR
+from muster.gangs.record import BOUND_FOR, STARTED
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.resources import EVENTS, PODS, Resource
 
@@ -183,6 +183,20 @@ async def write_pod_condition(
     return True
 
 
+async def mark_started(client: Client, pod: PodRef, gang: str) -> None:
+    """Writes on the pod that its gang has started.
+
+    This takes the right to patch pods.  deploy/ does not ask for it as long as every dialect has objects with a status.
+    """
+    namespace, name = _split(pod.pod)
+    patch = {"metadata": {"uid": pod.uid, "annotations": {STARTED: gang}}}
+    try:
+        await client.request("PATCH", PODS.path(namespace, name), body=_encode(patch), content_type=MERGE_PATCH)
+    except ApiError as error:
+        if not is_gone(error):
+            raise
+
+
 async def _patch_status(client: Client, resource: Resource, key: str, patch: object) -> None:
     namespace, name = _split(key)
     path = resource.path(namespace, name, "status")
@@ -228,6 +242,17 @@ async def write_group_condition(
     except ApiError as error:
         if not is_gone(error):
             raise
+
+
+async def read_group(client: Client, resource: Resource, key: str) -> PodGroup | None:
+    """The group as it is now, whatever watches have told; None if it is not there."""
+    try:
+        # without a resourceVersion: not from the server's cache, if that is not up to date
+        return read(PodGroup, await client.request("GET", resource.path(*_split(key))))
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        return None
 
 
 async def write_finalizers(client: Client, resource: Resource, group: PodGroup, finalizers: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 
 from muster.api.times import seconds
 from muster.api.wire import Pod
-from muster.engine.changes import BindFailed, Change, NodeSeen
+from muster.engine.changes import BindFailed, Change, GroupRead, NodeSeen
 from muster.engine.decisions import (
     Bind,
     CallOff,
@@ -25,6 +25,7 @@ from muster.engine.decisions import (
     PodCondition,
     PodRef,
     Release,
+    Reread,
 )
 from muster.framework.profile import Fairness, Preemption
 from muster.gangs.model import Aspect
@@ -143,6 +144,8 @@ class Invariants:
         """By UID: half-bound gangs that waited for others to leave, which does not count for their time-out."""
         self._held_parts: dict[str, float] = {}
         """By UID: when gangs last asked that what is bound of them be kept."""
+        self._asked: dict[str, int] = {}
+        """Gangs whose objects are being read again, and the number of that: members of theirs may wait for it."""
         self._excused: set[str] = set()
         """Nodes that shrank below what is on them."""
 
@@ -155,12 +158,15 @@ class Invariants:
         self._words.told(change)
         self._evictions.told(change)
         self._passes.untidy |= isinstance(change, BindFailed)
+        if isinstance(change, GroupRead) and self._asked.get(change.key) == change.number:
+            del self._asked[change.key]
         if isinstance(change, NodeSeen):
             name = change.node.metadata.name
             if min(self.room_left()[name].room.values()) < 0:
                 self._excused.add(name)
 
     def restarted(self) -> None:
+        self._asked.clear()
         self._binds.restarted()
         self._life.restarted()
         self._starts.restarted()
@@ -179,6 +185,8 @@ class Invariants:
         """Looks at a batch of decisions before any of them is carried out."""
         if all(isinstance(decision, Event) for decision in decisions):
             return
+        # who waits for that need not go first
+        self._asked |= {d.gang: d.number for d in decisions if isinstance(d, Reread)}
         scene = self._scene()
         evicted = evicted_by(decisions)
         stood = {d.unit for d in decisions if isinstance(d, Evict) and self._stands(d.unit, scene)}
@@ -243,6 +251,8 @@ class Invariants:
         """Looks at the world when nothing will change any more: nobody waits who fits, everybody knows why."""
         if self._world.in_flight or self._binds.held:
             raise BrokenRuleError("rest", f"binds are open: {[*self._world.in_flight, *self._binds.held]}")
+        if self._asked:
+            raise BrokenRuleError("rest", f"groups are to be read again, and nobody does: {[*self._asked]}")
         if self._condemned:
             raise BrokenRuleError("rest", f"evictions neither went out nor were called off: {[*self._condemned]}")
         scene = self._scene()
@@ -308,7 +318,8 @@ class Invariants:
         return places
 
     def _may_back_off(self, key: str) -> bool:
-        return not self._sound or key in self._mixed or key in self._binds.refused
+        backs_off = key in self._mixed or key in self._binds.refused or key in self._asked
+        return backs_off or not self._sound
 
     def _candidates(self, scene: Scene) -> set[str]:
         """Units that still have something to place."""
@@ -425,10 +436,19 @@ class Invariants:
         more = {placement.uid for placement in decision.pods} | scene.bound.get(gang.key, set())
         more |= {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
         have = gang.bound + gang.binding + len(more - self._binds.held.keys())
-        if gang.floor < have < gang.minimum:
+        minimum = self._minimum_for(decision, gang)
+        if gang.floor < have < minimum:
             raise BrokenRuleError(
-                "gang whole", f"{gang.key} has started with {gang.floor}, needs {gang.minimum} now, and gets {have}"
+                "gang whole", f"{gang.key} has started with {gang.floor}, needs {minimum} now, and gets {have}"
             )
+
+    def _minimum_for(self, decision: Bind, gang: Gang) -> int:
+        """What the group asked for when the last of the pods came, or later if the scheduler knows more by now."""
+        world = self._world
+        newest = max(world.born_under[placement.uid][0] for placement in decision.pods)
+        group = next(g for p in decision.pods for version, g in (world.born_under[p.uid],) if version == newest)
+        policy = None if group is None else group.spec.scheduling_policy.gang
+        return gang.minimum if newest <= world.versions_told[gang.key] or policy is None else policy.min_count
 
     def _check_order(self, mine: Waiting, scene: Scene) -> None:
         """Nobody goes first while a better one that may be decided fits."""

@@ -374,7 +374,7 @@ class Reading:
 
     def gangs(self) -> dict[str, Gang]:
         gangs: dict[str, Gang] = {}
-        for key, group in self._world.groups.items():
+        for key, group in self._world.groups_told.items():
             gang = gangs[key] = Gang(key, scheduler=self.scheduler)
             gang.group = group
             gang.fell = group.metadata.uid in self._fallen

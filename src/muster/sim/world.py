@@ -7,6 +7,7 @@ that the world carries out, at once or as late and as badly as `Faults` say.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import NamedTuple, Protocol, TypeVar
@@ -35,6 +36,7 @@ from muster.engine.changes import (
     Change,
     Failure,
     GroupGone,
+    GroupRead,
     GroupSeen,
     NodeGone,
     NodeSeen,
@@ -50,15 +52,17 @@ from muster.engine.decisions import (
     Evict,
     GangCondition,
     Lost,
+    MarkStarted,
     Placement,
     PodCondition,
     Release,
+    Reread,
 )
 from muster.engine.engine import Engine
 from muster.gangs.dialects import dialect_of
-from muster.gangs.record import BOUND_FOR, BoundFor
+from muster.gangs.record import BOUND_FOR, STARTED, BoundFor
 from muster.sim.kubelets import Kubelets
-from muster.sim.plain import ENDED
+from muster.sim.plain import ENDED, unit_of
 
 RUN_SECONDS = "muster.dev/run-seconds"
 EXIT_CODE = "muster.dev/exit-code"
@@ -77,7 +81,7 @@ _GATED = Condition(
 )
 _DEFAULT_GRACE_SECONDS = 30
 
-_Answer = Bound | BindFailed | Spared
+_Answer = Bound | BindFailed | Spared | GroupRead
 _Spec = TypeVar("_Spec", PodSpec, PodGroupSpec)
 
 # Far more than the largest benchmark takes; a scheduler that is still not done goes round in circles.
@@ -115,6 +119,14 @@ class Faults:
     def calls_off(self, decision: CallOff) -> bool:
         """Whether evictions can be called off that have not arrived; else they are on their way."""
         return True
+
+    def group_lag(self, key: str) -> float:
+        """For how many seconds nobody is told of a change of a group that is made now."""
+        return 0.0
+
+    def reread(self, decision: Reread) -> float:
+        """How many seconds it takes to read a group again."""
+        return 0.0
 
     def relist(self, changes: list[Change]) -> list[Change]:
         """In which order a new scheduler reads the objects that are there."""
@@ -184,6 +196,14 @@ class World:
         """By namespace/name."""
         self.groups: dict[str, PodGroup] = {}
         """By namespace/name."""
+        self.groups_told: dict[str, PodGroup] = {}
+        """As schedulers know them: without changes that they have not been told of, but with what is said on them."""
+        self.group_versions: Counter[str] = Counter()
+        """By namespace/name: how often the group came, changed or went..."""
+        self.versions_told: Counter[str] = Counter()
+        """...and how much of that the schedulers know."""
+        self.born_under: dict[str, tuple[int, PodGroup | None]] = {}
+        """By UID of a pod: its group, and that one's version, when it was created."""
         self.budgets: dict[str, PodDisruptionBudget] = {}
         """By namespace/name."""
         self.priority_classes: dict[str, PriorityClass] = {}
@@ -302,17 +322,40 @@ class World:
         if key in self.groups:
             raise ObjectError(f'podgroups "{group.metadata.name}" already exists')
         self.groups[key] = group
-        self._tell(GroupSeen(group))
+        self._tell_group(key)
         return key
 
     def change_group(self, group: PodGroup) -> None:
-        """Replaces an existing group's spec or status."""
-        self.groups[_key(group.metadata)] = group
-        self._tell(GroupSeen(group))
+        """Replaces an existing group's spec or metadata; its status stays."""
+        key = _key(group.metadata)
+        self.groups[key] = replace(group, status=self.groups[key].status)
+        self._tell_group(key, late=self.faults.group_lag(key))
 
     def delete_group(self, key: str) -> None:
         if self.groups.pop(key, None) is not None:
-            self._tell(GroupGone(key))
+            self._tell_group(key)
+
+    def _tell_group(self, key: str, *, late: float = 0.0) -> None:
+        """What became of the group now; who has been told something newer by then is not told any more."""
+        self.group_versions[key] += 1
+        version, group = self.group_versions[key], self.groups.get(key)
+
+        def tell() -> None:
+            if self.versions_told[key] >= version:
+                return
+            self.versions_told[key] = version
+            if group is None:
+                self.groups_told.pop(key, None)
+                self._tell(GroupGone(key))
+            else:
+                # what schedulers write themselves they know
+                self.groups_told[key] = replace(group, status=self.groups[key].status)
+                self._tell(GroupSeen(self.groups_told[key]))
+
+        if late > 0:
+            self.at(self.now + late, tell)
+        else:
+            tell()
 
     def create_pod(self, pod: Pod) -> str:
         """Stores a new pod as the API server would; returns its UID."""
@@ -321,6 +364,8 @@ class World:
             raise ObjectError(f'pods "{pod.metadata.name}" already exists')
         if pod.spec.scheduling_gates:
             pod = _with_condition(pod, replace(_GATED, last_transition_time=stamp(self.now)))
+        unit = unit_of(pod)
+        self.born_under[pod.metadata.uid] = self.group_versions[unit], self.groups.get(unit)
         self._put_pod(pod)
         if pod.spec.node_name:
             self._arrive(pod)
@@ -381,6 +426,9 @@ class World:
             if self.faults.survives_restart(placement):
                 self._land(placement.uid, placement.node, placement.bound_for)
         self.history += [Happened(self.now, change) for change in before.unseen]
+        for key in [key for key, version in self.group_versions.items() if version > self.versions_told[key]]:
+            # the new one lists them
+            self._catch_up(key)
         self.engine = self._make_engine()
         self._seats[0] = Seat(self._through(self.engine), self.faults.relist(self.objects()))
 
@@ -410,6 +458,10 @@ class World:
                 self._write_pod_condition(ref.uid, decision, nominated=node)
         elif isinstance(decision, GangCondition):
             self._write_gang_condition(decision)
+        elif isinstance(decision, MarkStarted):
+            self._mark_started(decision)
+        elif isinstance(decision, Reread):
+            self._reread(decision)
         else:
             assert isinstance(decision, Event | Lost)
 
@@ -511,6 +563,11 @@ class World:
         pod = _with_condition(pod, replace(said, last_transition_time=since))
         self._put_pod(replace(pod, status=replace(pod.status, nominated_node_name=nominated)))
 
+    def _mark_started(self, decision: MarkStarted) -> None:
+        for pod in [self.pods[ref.uid] for ref in decision.pods if ref.uid in self.pods]:
+            meta = replace(pod.metadata, annotations={**pod.metadata.annotations, STARTED: decision.gang})
+            self._put_pod(replace(pod, metadata=meta))
+
     def _write_gang_condition(self, decision: GangCondition) -> None:
         group = self.groups.get(decision.gang)
         if group is not None:
@@ -522,7 +579,32 @@ class World:
             since = before.last_transition_time if before is not None and same else stamp(self.now)
             written = replace(written, last_transition_time=since)
             kept = tuple(c for c in group.status.conditions if c.type != written.type)
-            self.change_group(replace(group, status=replace(group.status, conditions=(*kept, written))))
+            status = replace(group.status, conditions=(*kept, written))
+            self.groups[decision.gang] = replace(group, status=status)
+            if (told := self.groups_told.get(decision.gang)) is not None:
+                self.groups_told[decision.gang] = replace(told, status=status)
+                self._tell(GroupSeen(self.groups_told[decision.gang]))
+
+    def _reread(self, decision: Reread) -> None:
+        seat, delay = self._acting, self.faults.reread(decision)
+
+        def answer() -> None:
+            if seat in self._seats:
+                self._catch_up(decision.gang)
+                self._read(seat, GroupRead(decision.gang, decision.number, self.groups.get(decision.gang)))
+
+        if delay > 0:
+            self.at(self.now + delay, answer)
+        else:
+            answer()
+
+    def _read(self, seat: Seat, change: GroupRead) -> None:
+        seat.unseen.append(change)
+
+    def _catch_up(self, key: str) -> None:
+        """All are told what there is to know of the group; one of them has read it, and knows it ahead of the watch."""
+        if self.versions_told[key] < self.group_versions[key]:
+            self._tell_group(key)
 
     # --- kubelets ---
 

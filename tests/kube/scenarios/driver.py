@@ -13,6 +13,7 @@ from muster.app.scheduler import Scheduler
 from muster.engine.changes import GroupSeen, PodSeen
 from muster.engine.decisions import Lost, Placement
 from muster.engine.engine import WORK, Engine
+from muster.gangs.record import BOUND_FOR, BoundFor
 from muster.kube.client import JSON, Client
 from muster.kube.outbox import Outbox
 from muster.plugins.registry import make_profile
@@ -192,5 +193,6 @@ class Wire(Client):
             binding = msgspec.json.decode(body)
             meta = binding["metadata"]
             key = f"{meta['namespace']}/{meta['name']}"
-            await self._on_bind(Placement(meta["uid"], key, binding["target"]["name"]))
+            record = msgspec.json.decode(meta["annotations"][BOUND_FOR], type=BoundFor)
+            await self._on_bind(Placement(meta["uid"], key, binding["target"]["name"], record))
         return await super().request(method, path, body=body, content_type=content_type, **options)

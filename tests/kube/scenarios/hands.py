@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.wire import Pod, PodGroup, read
 from muster.base.errors import ApiError, ObjectError
+from muster.gangs.dialects import gang_of
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import JSON, MERGE_PATCH
 from muster.kube.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
@@ -26,7 +27,6 @@ from muster.sim.scenario.actions import (
     Restart,
     Ungate,
 )
-from muster.sim.scenario.perform import in_gang
 from muster.sim.world import stop_seconds
 
 AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
@@ -111,7 +111,8 @@ class Hands:
             return manifest
         metadata, spec = dict(manifest["metadata"]), dict(manifest["spec"])
         del spec["schedulingGroup"]
-        metadata["labels"] = {**metadata.get("labels", {}), GROUP_LABEL: group["podGroupName"]}
+        # a label that is there is the owner's: the field may be a controller's
+        metadata["labels"] = {GROUP_LABEL: group["podGroupName"], **metadata.get("labels", {})}
         return {**manifest, "metadata": metadata, "spec": spec}
 
     async def _admitted(self, priority_class):
@@ -242,7 +243,8 @@ class Hands:
         raise ObjectError(f'pods "{key}" not found')
 
     def _members(self, gang):
-        return [pod for pod in self._stage.pods.values() if in_gang(pod, gang)]
+        groups = self._stage.groups
+        return [pod for pod in self._stage.pods.values() if gang_of(pod, groups) == gang]
 
     def _pods_on(self, node):
         return [pod for pod in self._stage.pods.values() if pod.spec.node_name == node]

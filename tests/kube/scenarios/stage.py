@@ -18,7 +18,8 @@ from muster.api.times import stamp
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
 from muster.base.errors import ApiError
 from muster.engine.changes import Failure, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
-from muster.gangs.dialects import membership
+from muster.gangs.dialects import gang_of
+from muster.gangs.record import BOUND_FOR
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
 from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
@@ -50,7 +51,7 @@ class KubeStage:
         self.history = []
         self.pods = {}
         """By UID; those of the scenario's namespace, as last seen."""
-        self.faults = ScenarioFaults(self._find)
+        self.faults = ScenarioFaults()
         self._group_resource = groups
         self._parts = parts
         self._connection = load(kubeconfig=str(kubeconfig))
@@ -141,7 +142,8 @@ class KubeStage:
             self._arrives(placement.uid)
             namespace, _, name = placement.pod.rpartition("/")
             target = {"apiVersion": "v1", "kind": "Node", "name": placement.node}
-            body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+            meta = {"name": name, "annotations": {BOUND_FOR: placement.bound_for.text}}
+            body = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}
             await self._requests("POST", PODS.path(namespace, name, "binding"), body)
         await self._start_driver()
 
@@ -304,8 +306,10 @@ class KubeStage:
             if one.metadata.uid in known:
                 self._happened(gone(one))
 
-    def _find(self, uid):
-        return self.pods.get(uid)
+    @property
+    def groups(self):
+        """By key."""
+        return {key_of(group): group for group in self._seen.groups}
 
     def _happened(self, what):
         self.history.append(Happened(self.now, what))
@@ -413,8 +417,8 @@ class There:
     @property
     def has_leaving_groups(self):
         """Groups that only wait to be let go: none of their pods is left that has not ended."""
-        live = [membership(pod) for pod in self.pods if pod.status.phase not in _ENDED]
-        used = {member.gang for member in live if member is not None}
+        groups = {key_of(group): group for group in self.groups}
+        used = {gang_of(pod, groups) for pod in self.pods if pod.status.phase not in _ENDED}
         return any(group.metadata.deletion_timestamp and key_of(group) not in used for group in self.groups)
 
 

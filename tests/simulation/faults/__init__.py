@@ -5,14 +5,15 @@ its own.
 
 placing    room, binds, gangs, the queue, what is said
 evicting   victims, room that is kept, losses
+groups     what is known of groups when members join
 records    for whom members were bound, runs, minima
 waiting    who passes whom, what becomes of a gang after its start
 """
 
-from tests.simulation.faults import evicting, placing, records, waiting
+from tests.simulation.faults import evicting, groups, placing, records, waiting
 from tests.simulation.faults.registry import FAULTS
 
-__all__ = ["FAULTS", "evicting", "placing", "plant", "records", "waiting"]
+__all__ = ["FAULTS", "evicting", "groups", "placing", "plant", "records", "waiting"]
 
 
 def plant(name, patch):

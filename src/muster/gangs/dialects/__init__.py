@@ -6,6 +6,7 @@ a gang's state is written back (`condition`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from muster.api.wire import Condition, Pod, PodGroup
@@ -40,6 +41,12 @@ def membership(pod: Pod) -> Membership | None:
         if (found := dialect.membership(pod)) is not None:
             return found
     return None
+
+
+def gang_of(pod: Pod, groups: Mapping[str, Declaration]) -> str | None:
+    """Key of the gang that the pod names, where these objects declare gangs; None for a lone pod."""
+    member = membership(pod)
+    return None if member is None else member.settled(lambda key: key in groups and declare(groups[key]).gives_way)
 
 
 def declare(declaration: Declaration) -> Gang:

@@ -2,6 +2,9 @@
 
 An API server that does not know that field drops it.  There the label muster.dev/pod-group says the same, and
 muster.dev/v1beta1 has PodGroups of the same shape.
+
+Where the field is known, the Job controller makes a basic PodGroup for every Job and sets the field on its pods,
+whatever label their owner wrote: such a group gives way to the one that the label names.
 """
 
 from __future__ import annotations
@@ -46,9 +49,12 @@ class V1Beta1:
     declares = PodGroup
 
     def membership(self, pod: Pod) -> Membership | None:
-        field = pod.spec.scheduling_group
-        name = (field.pod_group_name if field is not None else None) or pod.metadata.labels.get(GROUP_LABEL)
-        return Membership(f"{pod.metadata.namespace}/{name}") if name else None
+        field, label = pod.spec.scheduling_group, pod.metadata.labels.get(GROUP_LABEL)
+        name = (field.pod_group_name if field is not None else None) or label
+        if not name:
+            return None
+        besides = f"{pod.metadata.namespace}/{label}" if label and label != name else ""
+        return Membership(f"{pod.metadata.namespace}/{name}", besides=besides)
 
     def declare(self, declaration: PodGroup) -> Gang:
         meta, spec = declaration.metadata, declaration.spec
@@ -73,6 +79,7 @@ class V1Beta1:
             below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
             grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
             asks=_asks(spec),
+            made_by_controller=any(owner.controller for owner in meta.owner_references),
             # whoever is below its minimum has had it: the first condition may have got lost
             started=any(found is not None and found.status == "True" for found in (now, below)),
             started_at=_since(now),

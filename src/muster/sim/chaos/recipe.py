@@ -72,7 +72,8 @@ _LIKELY = {
 # serve one job after another, in "remade" ones a group is deleted and made anew while its members run, in "grown" ones
 # the minimum of gangs that run is raised and members come to meet it; with "asks" pods and groups ask for what nobody
 # honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
-# With "late evictions" deletions wait for what must stand on the API before them; with "bugs" plugins raise.
+# With "late evictions" deletions wait for what must stand on the API before them, with "bugs" plugins raise, and with
+# "lagging groups" changes of groups are told seconds after pods that came later.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
@@ -81,6 +82,7 @@ _LIKELY_TOO = {
     "uneven": 0.2,
     "late evictions": 0.35,
     "bugs": 0.08,
+    "lagging groups": 0.25,
 }
 
 # (kind of event, weight, the trouble it belongs to)

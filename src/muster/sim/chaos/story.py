@@ -18,7 +18,18 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
-from muster.engine.decisions import Bind, CallOff, Decision, Evict, GangCondition, Lost, PodCondition, PodRef, Release
+from muster.engine.decisions import (
+    Bind,
+    CallOff,
+    Decision,
+    Evict,
+    GangCondition,
+    Lost,
+    PodCondition,
+    PodRef,
+    Release,
+    Reread,
+)
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
@@ -145,6 +156,8 @@ def _decided(what: Decision) -> Iterator[str]:
     elif isinstance(what, GangCondition):
         aspect = what.aspect if what.holds else f"not {what.aspect}"
         yield f"say of {what.gang}: {aspect} {what.reason} {what.message}"
+    elif isinstance(what, Reread):
+        yield f"read {what.gang} again"
 
 
 def _at(at: float, line: str) -> str:

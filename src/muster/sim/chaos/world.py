@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from muster.api.times import stamp
 from muster.api.wire import Pod
-from muster.engine.changes import Change, Failure, Spared
-from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement
+from muster.engine.changes import Change, Failure, GroupRead, Spared
+from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement, Reread
 from muster.engine.engine import WORK, Engine
 from muster.framework.profile import Backoff, Preemption, Profile
 from muster.plugins.registry import ProfileParts, make_profile
@@ -48,6 +48,8 @@ class ChaosFaults(Faults):
         self._tries: Counter[str] = Counter()
         self._evictions: Counter[str] = Counter()
         self._relists = 0
+        self._group_changes: Counter[str] = Counter()
+        self._rereads: Counter[str] = Counter()
 
     def bind(self, placement: Placement, now: float) -> BindFate:
         self._tries[placement.uid] += 1
@@ -90,6 +92,22 @@ class ChaosFaults(Faults):
         spared = rng.random() < 0.75
         self.seen["evictions called off: " + ("spared" if spared else "too late")] += 1
         return spared
+
+    def group_lag(self, key: str) -> float:
+        self._group_changes[key] += 1
+        if self.calm or "lagging groups" not in self._mood:
+            return 0.0
+        lag = Random(f"{self.seed}/lag/{key}/{self._group_changes[key]}").choice((0.0, 0.5, 2.0, 4.0))
+        self.seen["changes of groups that were told late"] += lag > 0
+        return lag
+
+    def reread(self, decision: Reread) -> float:
+        self._rereads[decision.gang] += 1
+        self.seen["groups read again"] += 1
+        if self.calm or "lagging groups" not in self._mood:
+            return 0.0
+        rng = Random(f"{self.seed}/reread/{decision.gang}/{self._rereads[decision.gang]}")
+        return rng.choice((0.0, 0.0, 0.3, 2.0))
 
     def relist(self, changes: list[Change]) -> list[Change]:
         self._relists += 1
@@ -314,6 +332,10 @@ class ChaosWorld(World):
 
     def _spare(self, seat: Seat, change: Spared) -> None:
         super()._spare(seat, change)
+        self._watch_of(seat).told(change)
+
+    def _read(self, seat: Seat, change: GroupRead) -> None:
+        super()._read(seat, change)
         self._watch_of(seat).told(change)
 
     def _watch_of(self, seat: Seat) -> Invariants:

@@ -49,7 +49,7 @@ class Life:
         self._condemned.setdefault(uid, self._group_uid(uid) in self.fallen)
 
     def _group_uid(self, uid: str) -> str:
-        group = self._world.groups.get(unit_of(self._world.pods[uid]))
+        group = self._world.groups_told.get(unit_of(self._world.pods[uid]))
         return "" if group is None else group.metadata.uid
 
     def told(self, change: Change) -> None:

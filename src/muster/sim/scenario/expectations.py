@@ -22,7 +22,6 @@ import msgspec
 from muster.api.wire import Condition, Pod
 from muster.engine.decisions import Loss
 from muster.sim.scenario.actions import short
-from muster.sim.scenario.perform import in_gang
 from muster.sim.scenario.place import Place
 from muster.sim.scenario.record import Record, State, Unit, pod_key, scheduled_condition
 from muster.sim.scenario.times import show_seconds
@@ -159,7 +158,7 @@ def _gang_evicted(place: Place) -> _Test:
     wanted = _names_or_count(place)
 
     def see(record: Record, key: str) -> Seen:
-        pods = [pod.metadata.name for pod in record.evicted.values() if in_gang(pod, key)]
+        pods = [pod.metadata.name for pod in record.evicted.values() if record.gang_of(pod) == key]
         return Seen(_matches(wanted, pods), _listed(pods))
 
     return _Test(_shown(wanted), see)
@@ -368,8 +367,8 @@ def _evicted(place: Place, refer: Refer) -> Expectation:
             pods.append(refer(item, "pod", item.text().removeprefix("pod/")))
 
     def check(record: Record) -> Seen:
-        others = [pod for pod in record.evicted.values() if not any(in_gang(pod, gang) for gang in gangs)]
-        hit = all(any(in_gang(pod, gang) for pod in record.evicted.values()) for gang in gangs)
+        others = [pod for pod in record.evicted.values() if record.gang_of(pod) not in gangs]
+        hit = {record.gang_of(pod) for pod in record.evicted.values()} >= set(gangs)
         return Seen(hit and sorted(map(pod_key, others)) == sorted(pods), _listed(_names_of(record)))
 
     wanted = ", ".join([*map(short, pods), *(f"gang {short(gang)}" for gang in gangs)]) or "none"

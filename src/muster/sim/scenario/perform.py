@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import singledispatchmethod
 
 from msgspec.structs import replace
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 from muster.api.wire import GangPolicy, Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass, Taint, read
 from muster.base.errors import ObjectError
 from muster.engine.decisions import Placement
-from muster.gangs.dialects import membership
+from muster.gangs.dialects import gang_of
 from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import (
     Action,
@@ -35,9 +34,7 @@ from muster.sim.world import BindFate, Faults, World
 class ScenarioFaults(Faults):
     """Binds come late or fail as steps have ordered; the first order that matches counts."""
 
-    def __init__(self, find: Callable[[str], Pod | None]) -> None:
-        """`find` gives the pod of a UID as it is now: which gang it belongs to is read from it."""
-        self._find = find
+    def __init__(self) -> None:
         self._orders: list[DisturbBinds] = []
         self._lost: tuple[Ref, ...] = ()
 
@@ -65,8 +62,7 @@ class ScenarioFaults(Faults):
             return placement.node == what.key
         if what.kind is RefKind.POD:
             return placement.pod == what.key
-        pod = self._find(placement.uid)
-        return pod is not None and in_gang(pod, what.key)
+        return placement.bound_for.gang == what.key
 
 
 class Hands:
@@ -208,7 +204,7 @@ class Hands:
         return pod
 
     def _members(self, gang: str) -> list[Pod]:
-        return [pod for pod in self._world.pods.values() if in_gang(pod, gang)]
+        return [pod for pod in self._world.pods.values() if gang_of(pod, self._world.groups) == gang]
 
     def _budget(self, key: str) -> PodDisruptionBudget:
         budget = self._world.budgets.get(key)
@@ -221,9 +217,3 @@ class Hands:
         if node is None:
             raise ObjectError(f'nodes "{name}" not found')
         return node
-
-
-def in_gang(pod: Pod, gang: str) -> bool:
-    """Whether the pod names the gang of that key."""
-    member = membership(pod)
-    return member is not None and member.gang == gang

@@ -13,7 +13,7 @@ from enum import StrEnum
 from muster.api.wire import Condition, Node, Pod, PodGroup, condition
 from muster.engine.changes import GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.engine.decisions import Loss, Lost
-from muster.gangs.dialects import declare, membership
+from muster.gangs.dialects import declare, gang_of
 from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, DISRUPTION_TARGET, INITIALLY_SCHEDULED
 from muster.sim.scenario.actions import short
 from muster.sim.world import Happened
@@ -179,6 +179,8 @@ class Record:
         """By unit: why it did not get the room that it had others evicted for."""
         self.last_change = 0.0
         """When a unit last came, went, or got on with its life; what is said of it does not count."""
+        self._groups: dict[str, PodGroup] = {}
+        """By the gang's key."""
         self._touched: dict[str, None] = {}
 
     def take(self, happened: Iterable[Happened]) -> None:
@@ -199,6 +201,10 @@ class Record:
         unit = self.units.get(key)
         return unit if unit is not None and unit.gang else None
 
+    def gang_of(self, pod: Pod) -> str | None:
+        """Key of the pod's gang; None for a lone pod."""
+        return gang_of(pod, self._groups)
+
     def pods_on(self, node: str) -> list[Pod]:
         """Pods that take room on the node."""
         ended = ("Succeeded", "Failed")
@@ -215,6 +221,7 @@ class Record:
         elif isinstance(what, GroupSeen):
             self._group(what.group, at)
         elif isinstance(what, GroupGone):
+            self._groups.pop(what.key, None)
             if (unit := self.units.get(what.key)) is not None:
                 unit.group = None
                 self._touched[what.key] = None
@@ -251,13 +258,18 @@ class Record:
         unit = self._unit(key, gang=True, at=at)
         if unit.group == group:
             return
-        unit.group = group
+        unit.group = self._groups[key] = group
         self._touched[key] = None
+        for uid, pod in list(unit.pods.items()):
+            # pods that name two gangs belong to this one only as long as nobody knows better
+            if (other := self._unit_of(pod, at)) is not unit:
+                other.pods[uid] = unit.pods.pop(uid)
+                self._touched[other.key] = None
 
     def _unit_of(self, pod: Pod, at: float) -> Unit:
-        member = membership(pod)
-        if member is not None:
-            return self._unit(member.gang, gang=True, at=at)
+        gang = self.gang_of(pod)
+        if gang is not None:
+            return self._unit(gang, gang=True, at=at)
         key = pod_key(pod)
         return self._unit(self._together.get(key, key), gang=False, at=at)
 

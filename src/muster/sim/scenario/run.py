@@ -8,7 +8,6 @@ from functools import partial
 import msgspec
 
 from muster.api.times import seconds
-from muster.api.wire import Pod
 from muster.base.errors import MusterError, ScenarioError
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder
@@ -98,10 +97,7 @@ def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[by
     def through(engine: Engine) -> Scheduler:
         return engine if journal is None else Recorder(engine, journal, settings=settings)
 
-    def find(uid: str) -> Pod | None:
-        return world.pods.get(uid)
-
-    faults = ScenarioFaults(find)
+    faults = ScenarioFaults()
     world = World(lambda: Engine(from_journal(settings)), start=START, faults=faults, through=through)
     if scenario.beside:
         parts = msgspec.structs.replace(scenario.parts, scheduler_names=(scenario.beside,))

@@ -38,7 +38,7 @@ class Variation(NamedTuple):
     as_first: bool = False
     """Without the troubles that worlds were given later."""
     recount: bool = True
-    """Compares the engine's counters with a recount; else only what the objects say is looked at."""
+    """Looks into the engine too: counters against a recount, lives against the table; else at objects alone."""
 
     def does(self, step: Step) -> bool:
         return (self.only is None or step.number in self.only) and step.kind not in self.without

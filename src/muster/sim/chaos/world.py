@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.reading import OURS
 from muster.sim.recount import recount
+from muster.sim.transitions import Transitions
 from muster.sim.world import BindFate, Faults, Happened, Seat, World
 
 START = 1_700_000_000.0
@@ -129,11 +130,21 @@ class ChaosEngine(Engine):
     """Shows its decisions to the invariants before anybody carries them out."""
 
     def __init__(
-        self, parts: ProfileParts, *, budget: int, show: Callable[[Engine, list[Decision], float], None]
+        self,
+        parts: ProfileParts,
+        *,
+        budget: int,
+        show: Callable[[ChaosEngine, list[Decision], float], None],
+        seen: Counter[str],
     ) -> None:
         super().__init__(make_profile(parts))
         self._budget = budget
         self._show = show
+        self.transitions = Transitions(self, seen)
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self.transitions.tell(change, super().apply)
 
     def decide(self, now: float, budget: int = WORK) -> list[Decision]:
         decisions = super().decide(now, min(budget, self._budget))
@@ -179,7 +190,10 @@ class ChaosWorld(World):
         backoff = Backoff(flush=_NEVER)
         parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption, backoff=backoff)
         return ChaosEngine(
-            parts, budget=self._budget, show=lambda engine, decisions, now: self._shown(name, engine, decisions, now)
+            parts,
+            budget=self._budget,
+            show=lambda engine, decisions, now: self._shown(name, engine, decisions, now),
+            seen=self.seen,
         )
 
     @property
@@ -239,7 +253,7 @@ class ChaosWorld(World):
         """What the invariants have seen."""
         return sum((watch.seen for watch in self._watches.values()), Counter[str]())
 
-    def _shown(self, name: str, engine: Engine, decisions: list[Decision], now: float) -> None:
+    def _shown(self, name: str, engine: ChaosEngine, decisions: list[Decision], now: float) -> None:
         if now != self._called_at:
             self._called_at = now
             self._calls.clear()
@@ -249,6 +263,8 @@ class ChaosWorld(World):
         if errors := engine.tally.errors:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
+            if self._recount:
+                engine.transitions.decided(decisions, now)
             self._watches[name].before(decisions)
         except BrokenRuleError:
             # nobody carries them out, but the story tells them

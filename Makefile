@@ -9,13 +9,16 @@ MINUTES ?= 30
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help test soak soak-system test-kube lint format bench bench-kube demo control-plane schema lock clean
+.PHONY: help test docs soak soak-system test-kube lint format bench bench-kube demo control-plane schema lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
+
+docs: .venv/.installed ## Print the tables of docs/architecture.md anew, from the code
+	@$(BIN)/python -m tests.docs
 
 soak: .venv/.installed ## Run simulated worlds on new seeds for a while, on all cores (MINUTES=30)
 	@$(BIN)/python -m muster.sim.chaos --minutes $(MINUTES)

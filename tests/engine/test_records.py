@@ -165,6 +165,16 @@ def test_a_gang_that_restarts_is_taken_down_only_as_far_as_it_was_bound_for_the_
     assert released(decide_for_long(world)) == ["g-2"]
 
 
+def test_a_gang_that_restarts_is_not_said_to_be_taken_down_where_nothing_of_it_may_be_released():
+    restart = {"muster.dev/below-minimum": "restart", "muster.dev/below-minimum-grace-seconds": "30"}
+    world = gang_of_two_runs().group("g", 2, uid="another", annotations=restart)
+    world.run()
+    world.pod_gone("g-1")
+    decisions = decide_for_long(world)
+    assert released(decisions) == []
+    assert set(conditions(decisions)) == {(True, "MembersLost")}
+
+
 # --- what counts as a start -------------------------------------------------------------------------
 
 

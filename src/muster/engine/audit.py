@@ -43,6 +43,9 @@ class Audit:
     def __iter__(self) -> Iterator[Attempt]:
         return iter(self._ring)
 
+    def __reversed__(self) -> Iterator[Attempt]:
+        return reversed(self._ring)
+
     def story(self, unit: str) -> list[Attempt]:
         """What happened to one unit, oldest first, as far as the ring reaches back."""
         return [attempt for attempt in self._ring if attempt.verdict.unit == unit]

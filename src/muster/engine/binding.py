@@ -231,7 +231,8 @@ class Binding:
             # whole in a moment, or not
             self._timers.set(now + _QUIET_SECONDS, TAKE_DOWN, key=gang.key)
             return False
-        if not gang.running:
+        if not gang.has_part():
+            # nothing of it may be released: what runs was bound for an earlier object, and goes on
             return False
         message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
         _falls(gang)

@@ -3,17 +3,18 @@
 `plant(name, patch)` makes one; `patch(target, attribute, value)` is monkeypatch.setattr, or setattr in a process of
 its own.
 
-placing    room, binds, gangs, the queue, what is said
-evicting   victims, room that is kept, losses
-groups     what is known of groups when members join
-records    for whom members were bound, runs, minima
-waiting    who passes whom, what becomes of a gang after its start
+placing      room, binds, gangs, the queue, what is said
+evicting     victims, room that is kept, losses
+groups       what is known of groups when members join
+records      for whom members were bound, runs, minima
+transitions  a unit's life
+waiting      who passes whom, what becomes of a gang after its start
 """
 
-from tests.simulation.faults import evicting, groups, placing, records, waiting
+from tests.simulation.faults import evicting, groups, placing, records, transitions, waiting
 from tests.simulation.faults.registry import FAULTS
 
-__all__ = ["FAULTS", "evicting", "groups", "placing", "plant", "records", "waiting"]
+__all__ = ["FAULTS", "evicting", "groups", "placing", "plant", "records", "transitions", "waiting"]
 
 
 def plant(name, patch):

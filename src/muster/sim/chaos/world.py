@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from muster.sim.chaos.recipe import Mood
 from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.reading import OURS
 from muster.sim.recount import recount
+from muster.sim.transitions import Transitions
 from muster.sim.world import BindFate, Faults, Happened, Seat, World
 
 START = 1_700_000_000.0
@@ -147,10 +148,22 @@ class SchedulerDiedError(Exception):
 class ChaosEngine(Engine):
     """Shows its decisions to the invariants before anybody carries them out."""
 
-    def __init__(self, profile: Profile, *, budget: int, show: Callable[[Engine, list[Decision], float], None]) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        *,
+        budget: int,
+        show: Callable[[ChaosEngine, list[Decision], float], None],
+        seen: Counter[str],
+    ) -> None:
         super().__init__(profile)
         self._budget = budget
         self._show = show
+        self.transitions = Transitions(self, seen)
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self.transitions.tell(change, super().apply)
 
     def decide(self, now: float, budget: int = WORK) -> list[Decision]:
         decisions = super().decide(now, min(budget, self._budget))
@@ -165,8 +178,9 @@ class ChaosWorld(World):
     done so many seconds after the next eviction, and then forgotten.
     """
 
-    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True) -> None:
+    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True, strict: bool = False) -> None:
         self._chaos = faults
+        self._strict = strict
         self._recount = recount
         self._bugs = Bugs(faults.seed) if "bugs" in mood else None
         self._budget = 1 if "hurry" in mood else WORK
@@ -196,13 +210,27 @@ class ChaosWorld(World):
         self.invariants = self._watches[OURS]
         self._engines = {name: self.beside(lambda: self._engine(OTHER)) for name in names if name != OURS}
 
+    def _look_at_lives(self, engine: ChaosEngine, decisions: list[Decision], now: float) -> None:
+        """Whether units went ways that the table has.  It is in shadow: what it does not know is counted, no more."""
+        if self._bugs is not None:
+            return
+        try:
+            engine.transitions.decided(decisions, now)
+        except BrokenRuleError:
+            if self._strict:
+                raise
+            self.seen["ways of a unit that the table does not have"] += 1
+
     def _engine(self, name: str) -> ChaosEngine:
         # without the safety net, which would hide a wake-up that was forgotten
         backoff = Backoff(flush=_NEVER)
         parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption, backoff=backoff)
         profile = make_profile(parts) if self._bugs is None else faulty_profile(parts, self._bugs)
         return ChaosEngine(
-            profile, budget=self._budget, show=lambda engine, decisions, now: self._shown(name, engine, decisions, now)
+            profile,
+            budget=self._budget,
+            show=lambda engine, decisions, now: self._shown(name, engine, decisions, now),
+            seen=self.seen,
         )
 
     @property
@@ -265,7 +293,7 @@ class ChaosWorld(World):
         """What the invariants have seen."""
         return sum((watch.seen for watch in self._watches.values()), Counter[str]())
 
-    def _shown(self, name: str, engine: Engine, decisions: list[Decision], now: float) -> None:
+    def _shown(self, name: str, engine: ChaosEngine, decisions: list[Decision], now: float) -> None:
         if now != self._called_at:
             self._called_at = now
             self._calls.clear()
@@ -275,6 +303,7 @@ class ChaosWorld(World):
         if (errors := engine.tally.errors) and self._bugs is None:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
+            self._look_at_lives(engine, decisions, now)
             self._watches[name].before(decisions)
         except BrokenRuleError:
             # nobody carries them out, but the story tells them

@@ -104,7 +104,8 @@ class Life:
         if gang.binding or gang.doubtful:
             # it may be whole in a moment
             self._binding_at[uid] = self._world.now
-        if grace is None or not gang.running or gang.fallen:
+        # what was bound for an earlier object is not taken down for this one
+        if grace is None or not gang.own or gang.fallen:
             return
         late = self._world.now - max(since + grace, self._binding_at.get(uid, 0.0))
         if late > _SLACK_SECONDS:

@@ -18,7 +18,7 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.usage import Usage
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.bypass import Bypass
-from muster.engine.cycle import GangCycle, Ground, Trial, in_order_of_choice
+from muster.engine.cycle import GangCycle, Ground, Trial
 from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
@@ -27,6 +27,7 @@ from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, Preemption, Room
 from muster.engine.queue import Unit
+from muster.engine.requirement import Requirement, in_order_of_choice
 from muster.engine.search import Search
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
@@ -78,8 +79,8 @@ class Decider:
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
-        self._cycle = GangCycle(cluster.nodes, profile.gang_rule, views)
-        self._search = Search(self._cycle, views, profile.gang_rule)
+        cycle = GangCycle(cluster.nodes, views)
+        self._search = Search(cycle, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
@@ -91,7 +92,7 @@ class Decider:
         self.fences = Fences(cluster)
         self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
         self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
-        planner = Planner(cluster, profile, views, cycle=self._cycle, search=self._search, fences=self.fences)
+        planner = Planner(cluster, profile, views, cycle=cycle, search=self._search, fences=self.fences)
         self.preemption = Preemption(
             cluster, profile, views, planner=planner, fences=self.fences, eviction=self.eviction, tally=tally
         )
@@ -170,7 +171,7 @@ class Decider:
         self._stream.skip()
         blocked = self.held_for_others(unit)
         try:
-            return self._try_pod(unit, unit.pod, blocked) if unit.pod else self._try_gang(unit, blocked)
+            return self._try_unit(unit, blocked)
         except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
             return self._failed(unit, error)
 
@@ -201,59 +202,42 @@ class Decider:
             self.fences.lift(unit.key, usage)
         return Ground(usage, blocked)
 
-    def _try_pod(self, unit: Unit, pod: PodState, blocked: Bools | None) -> Tried:
-        trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
-        self._searched = 0
-        if not trial.lacking:
-            return self._take(unit, trial)
-        room = self.preemption.make_room(unit, blocked, self._now)
-        if (tried := self._still_waits(unit, trial, room)) is not None:
-            return tried
-        if room is Room.MADE:
-            trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
-            if not trial.lacking and not self.eviction.pending:
-                return self._take(unit, trial)
-        verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod), blocked=blocked)
-        verdict = self._as_it_is(unit, verdict)
-        self._status.pod_refused(pod, verdict)
-        return self._refusal(unit, verdict, trial)
-
-    def _try_gang(self, unit: Unit, blocked: Bools | None) -> Tried:
+    def _try_unit(self, unit: Unit, blocked: Bools | None) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
-        gang = unit.gang
-        assert gang is not None
+        requirement, gang = Requirement.of(unit, self._rule), unit.gang
         began = self._search.work
-        trial = self._search.find(gang, self._ground(unit, blocked))
+        trial = self._search.find(requirement, self._ground(unit, blocked))
         self._searched = self._search.work - began
         if trial.lacking and self.fences.of(unit.key) is not None:
-            trial = self._search.as_kept(gang, self._ground(unit, blocked)) or trial
+            trial = self._search.as_kept(requirement, self._ground(unit, blocked)) or trial
         if not trial.lacking:
             return self._take(unit, trial)
         room = self.preemption.make_room(unit, blocked, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
             if room is Room.KEPT:
                 # it may have lost what it had when room was kept for more
-                self._stands_in_line(unit, gang, trial)
+                self._stands_in_line(unit, requirement, trial)
             return tried
         if room is Room.MADE:
-            trial = self._search.find(gang, self._ground(unit, blocked))
+            trial = self._search.find(requirement, self._ground(unit, blocked))
             if not trial.lacking and not self.eviction.pending:
                 return self._take(unit, trial)
             if not trial.lacking:
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
-        held = gang.bound + gang.binding
-        verdict = self._explainer.verdict(
-            gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked
-        )
-        self._stands_in_line(unit, gang, trial)
+        held = 0 if gang is None else gang.bound + gang.binding
+        verdict = self._explainer.verdict(unit.name, requirement, trial, held=held, blocked=blocked)
+        self._stands_in_line(unit, requirement, trial)
         verdict = self._as_it_is(unit, verdict)
-        self._status.gang_refused(gang, trial, verdict)
+        if gang is not None:
+            self._status.gang_refused(gang, trial, verdict)
+        elif unit.pod is not None:
+            self._status.pod_refused(unit.pod, verdict)
         return self._refusal(unit, verdict, trial)
 
-    def _stands_in_line(self, unit: Unit, gang: GangState, trial: Trial) -> None:
+    def _stands_in_line(self, unit: Unit, requirement: Requirement, trial: Trial) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""
-        if lacking := sum(self._rule.shortfall(gang, {}).values()):
+        if lacking := sum(requirement.must.values()):
             # one that is impossible holds nothing, but nodes may come
             self.bypass.waits(unit, trial.wants(), lacking)
         else:
@@ -279,7 +263,7 @@ class Decider:
         return self._success(unit, name, trial.placed, trial.needed)
 
     def _would_fit(self, gang: GangState, usage: Usage) -> bool:
-        return not self._search.find(gang, Ground(usage)).lacking
+        return not self._search.find(Requirement.of_gang(gang, self._rule), Ground(usage)).lacking
 
     # --- what is said ---
 

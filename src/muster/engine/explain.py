@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,7 +16,8 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.cycle import GangCycle, Trial
+from muster.engine.cycle import GangCycle, Ground, Trial
+from muster.engine.requirement import Requirement
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -41,16 +42,13 @@ class Explainer:
     def verdict(
         self,
         unit: str,
+        requirement: Requirement,
         trial: Trial,
         *,
-        again: Callable[[GangCycle], Trial],
         held: int = 0,
         blocked: Bools | None = None,
     ) -> Verdict:
-        """`again` tries the unit on other nodes, to see what would do; `held` members count already.
-
-        `blocked` rows could not be used, since they are held for others.
-        """
+        """`held` members count already; `blocked` rows could not be used, since they are held for others."""
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
         alone = trial.needed if len(wants) == 1 else 0
@@ -66,7 +64,7 @@ class Explainer:
             held=held,
             nodes=len(self._cluster.nodes),
             needs=needs,
-            suggestion=self._suggestion(trial, empty, again),
+            suggestion=self._suggestion(requirement, trial, empty),
         )
 
     def _need(
@@ -134,14 +132,12 @@ class Explainer:
 
     # --- what would do ---
 
-    def _suggestion(
-        self, trial: Trial, empty: dict[PodClass, Ints], again: Callable[[GangCycle], Trial]
-    ) -> Suggestion | None:
+    def _suggestion(self, requirement: Requirement, trial: Trial, empty: dict[PodClass, Ints]) -> Suggestion | None:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
         model = self._model(empty)
         if len(empty) > 1:
             few = len(empty) <= _MOST_SHAPES
-            return self._tried_out(trial, model, empty, again) if few and model is not None else None
+            return self._tried_out(requirement, trial, model, empty) if few and model is not None else None
         ((pod_class, copies),) = empty.items()
         if model is None:
             return self._made_to_measure(pod_class, trial.lacking)
@@ -173,7 +169,7 @@ class Explainer:
         )
 
     def _tried_out(
-        self, trial: Trial, model: int, empty: dict[PodClass, Ints], again: Callable[[GangCycle], Trial]
+        self, requirement: Requirement, trial: Trial, model: int, empty: dict[PodClass, Ints]
     ) -> Suggestion | None:
         """For members of several shapes, which may stand in each other's way: as many nodes as really help."""
         unplaced = [(batch, len(batch.unplaced)) for batch in trial.batches]
@@ -185,7 +181,8 @@ class Explainer:
             nodes = self._cluster.nodes.copy()
             for number in range(count):
                 nodes.put(_clone(_node(nodes, model), number))
-            if not again(GangCycle(nodes, self._profile.gang_rule, Views(self._profile, nodes))).lacking:
+            cycle = GangCycle(nodes, Views(self._profile, nodes))
+            if not cycle.fill(requirement, Ground(nodes.usage)).lacking:
                 return self._more_of_the_same(model, count, empty)
         return None
 

@@ -25,6 +25,7 @@ from muster.engine.fences import Fences, overdue
 from muster.engine.few_gangs import one_gang
 from muster.engine.offers import Offer, Offers
 from muster.engine.queue import Unit
+from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.sparing import (
     Counting,
@@ -113,13 +114,14 @@ class Planner:
     def _for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
         ground = self._when_the_leaving_have_left(gang.key, blocked, now)
+        requirement = Requirement.of_gang(gang, self._rule)
         self._searching()
         # if nobody leaves, the search has failed on this ground already
-        find = self._search.find if self._cluster.leaving else self._cycle.try_gang
-        trial = find(gang, ground)
+        find = self._search.find if self._cluster.leaving else self._cycle.fill
+        trial = find(requirement, ground)
         yield self._searching()
         if not trial.lacking:
-            return Plan(self._required(gang, trial), [])
+            return Plan(self._required(requirement, trial), [])
         if not self.could_help(trial.wants(), trial.needed, gang.priority, ground):
             return None
         victims = self._fences.lower_than(gang.priority)
@@ -128,7 +130,7 @@ class Planner:
             victims += yield from _as_work(looking)
         work = _WORK_PER_VICTIM * len(victims)
         ordered, _ = yield from _as_work(self._candidates.spared_first(victims))
-        scale = self._scale(gang, trial, ground, ordered)
+        scale = self._scale(requirement, ground, ordered)
         yield work + self._searching()
         if not scale.enough:
             return None
@@ -137,42 +139,47 @@ class Planner:
         chosen = [victim for victim, spared in zip(ordered, scale.spared, strict=True) if not spared]
         if isinstance(scale, Packing) and len(chosen) <= _FEW:
             # what packing cannot spare a search may
-            scale = self._trying(gang, ground, chosen)
+            scale = self._trying(requirement, ground, chosen)
             for looked in sparing(scale):
                 yield looked * scale.work
             chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
-        proof = self._search.find(gang, Ground(self._without(ground.usage, chosen), blocked))
+        proof = self._search.find(requirement, Ground(self._without(ground.usage, chosen), blocked))
         # nobody goes without a proof, whatever a scale has said
         if proof.lacking:
             return None
 
         # one that has started needs nobody in particular: no fewer of its members may get a place
-        at_least = 0 if self._rule.shortfall(gang, {}) else proof.placed
+        at_least = 0 if requirement.must else proof.placed
         fewer = yield from one_gang(
             ordered,
             chosen,
             self._candidates.broken_budgets,
-            enough=lambda some: self._scale(gang, trial, ground, some, at_least=at_least),
-            hopeful=lambda beside, crowds: self._hopeful(trial, at_least, ground, beside, crowds),
+            enough=lambda some: self._scale(requirement, ground, some, at_least=at_least),
+            hopeful=lambda beside, crowds: self._hopeful(requirement, at_least, ground, beside, crowds),
         )
         if fewer is not None:
-            again = self._search.find(gang, Ground(self._without(ground.usage, fewer), blocked))
+            again = self._search.find(requirement, Ground(self._without(ground.usage, fewer), blocked))
             if not again.lacking and again.placed >= at_least:
-                return Plan(self._required(gang, again), fewer)
-        return Plan(self._required(gang, proof), chosen)
+                return Plan(self._required(requirement, again), fewer)
+        return Plan(self._required(requirement, proof), chosen)
 
     def _hopeful(
-        self, trial: Trial, at_least: int, ground: Ground, beside: list[Victim], crowds: list[list[Victim]]
+        self,
+        requirement: Requirement,
+        at_least: int,
+        ground: Ground,
+        beside: list[Victim],
+        crowds: list[list[Victim]],
     ) -> list[bool]:
         """Whether there would be room enough if each of the crowds alone left beside some, each class counted alone."""
         free = self._without(ground.usage, beside).free
         occupied = [[place for victim in crowd for place in self._occupied(victim)] for crowd in crowds]
         hoped: Ints = np.zeros(len(crowds), np.int64)
-        for pod_class, count in trial.wants().items():
+        for pod_class, count in requirement.wants.items():
             if not pod_class.unknown:
                 usable = self._usable(pod_class, ground)
                 hoped += np.minimum(count, copies_without_each(pod_class, free, usable, occupied))
-        return [copies >= (at_least or trial.needed) for copies in hoped.tolist()]
+        return [copies >= (at_least or requirement.needed) for copies in hoped.tolist()]
 
     def may_evict(self, gang: GangState) -> bool:
         """Whether others may be evicted for the gang at all."""
@@ -184,10 +191,10 @@ class Planner:
             return False
         return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values() if pod.held is None)
 
-    def _required(self, gang: GangState, trial: Trial) -> list[tuple[PodState, str]]:
-        """Members that must be placed; all that were if the gang needs none in particular."""
+    def _required(self, requirement: Requirement, trial: Trial) -> list[tuple[PodState, str]]:
+        """Members that must be placed; all that were if none is needed in particular."""
         names = self._cluster.nodes.names
-        must = self._rule.shortfall(gang, {})
+        must = dict(requirement.must)
         places: list[tuple[PodState, str]] = []
         for pod, row in trial.places:
             if must and not must.get(pod.subset):
@@ -197,32 +204,31 @@ class Planner:
             places.append((pod, names[row]))
         return places
 
-    def _scale(
-        self, gang: GangState, trial: Trial, ground: Ground, victims: list[Victim], *, at_least: int = 0
-    ) -> Scale:
-        """Weighs what the gang must have; else so many of its members, or as many as can be."""
-        must = sum(self._rule.shortfall(gang, {}).values())
+    def _scale(self, requirement: Requirement, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
+        """Weighs what a gang must have; else so many of its members, or as many as can be."""
+        must = sum(requirement.must.values())
         occupied = [self._occupied(victim) for victim in victims]
-        (first, *others) = trial.batches
+        (first, *others) = requirement.batches
         if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
             usable = self._usable(first.pod_class, ground)
             needed, most = must or at_least or None, len(first.pods)
             return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
-        loads = self._search.loads(gang, trial, ground.blocked)
+        loads = self._search.loads(requirement, ground)
         if loads is not None:
             packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)
             if packing.enough:
                 return packing
-        return self._trying(gang, ground, victims, at_least=at_least)
+        return self._trying(requirement, ground, victims, at_least=at_least)
 
-    def _trying(self, gang: GangState, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
+    def _trying(self, requirement: Requirement, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
         usage = self._without(ground.usage, victims)
         # one that has started needs nobody in particular: as many as could have a place if all victims went
-        must = self._rule.shortfall(gang, {})
-        most = 0 if must else at_least or self._search.find(gang, Ground(usage, ground.blocked)).placed
+        most = 0
+        if not requirement.must:
+            most = at_least or self._search.find(requirement, Ground(usage, ground.blocked)).placed
 
         def fits(usage: Usage) -> bool:
-            trial = self._search.find(gang, Ground(usage, ground.blocked))
+            trial = self._search.find(requirement, Ground(usage, ground.blocked))
             return not trial.lacking and trial.placed >= most
 
         return Trying(fits, usage, [self._occupied(victim) for victim in victims], work=self._searching)
@@ -237,9 +243,10 @@ class Planner:
     def _for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Thinking:
         """A plan for one node, as the default scheduler would choose it."""
         ground = self._when_the_leaving_have_left(pod.uid, blocked, now)
-        row = self._cycle.best_row(pod.pod_class, ground)
-        if row is not None:
-            return Plan([(pod, self._cluster.nodes.names[row])], [])
+        requirement = Requirement.of_pod(pod)
+        trial = self._cycle.fill(requirement, ground)
+        if not trial.lacking:
+            return Plan(self._required(requirement, trial), [])
         if not self._anybody_below(pod.priority):
             return None
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
@@ -324,7 +331,7 @@ class Planner:
         others[row] = False
 
         def fits(usage: Usage) -> bool:
-            return self._cycle.best_row(pod.pod_class, Ground(usage, others)) is not None
+            return not self._cycle.fill(Requirement.of_pod(pod), Ground(usage, others)).lacking
 
         return Trying(fits, self._without(ground.usage, victims), occupied, work=self._searching)
 

@@ -1,4 +1,4 @@
-"""Finds a gang a place: the one door to every way of searching.
+"""Finds a unit a place: the one door to every way of searching.
 
 The gang cycle is greedy.  For members of one shape that is exact; for a mix it depends on who goes first, so several
 orders are tried before a gang is refused, and last its members are packed without regard to scores.  What all of that
@@ -14,11 +14,11 @@ from itertools import islice
 import numpy as np
 
 from muster.cluster.classes import PodClass
-from muster.cluster.gangs import GangState
 from muster.cluster.nodes import Rows
-from muster.engine.cycle import Batch, GangCycle, Ground, Trial
+from muster.engine.cycle import GangCycle, Ground, Trial
 from muster.engine.packing import Load, pack
-from muster.framework.contract import Bools, GangRule
+from muster.engine.requirement import Batch, Requirement
+from muster.framework.contract import Bools
 from muster.framework.views import Views
 
 Rank = Callable[[Batch], int]
@@ -35,54 +35,48 @@ _NODES_PER_WORK = 30
 class Search:
     """Looks for places on any ground."""
 
-    def __init__(self, cycle: GangCycle, views: Views, rule: GangRule) -> None:
+    def __init__(self, cycle: GangCycle, views: Views) -> None:
         self._cycle = cycle
         self._views = views
-        self._rule = rule
         self.work = 0
         """What all that was tried so far took, about, in microseconds."""
 
-    def find(self, gang: GangState, ground: Ground) -> Trial:
-        """The first trial in which the gang has all that it needs; the best of those that fell short otherwise."""
-        best = self._try(gang, ground)
+    def find(self, requirement: Requirement, ground: Ground) -> Trial:
+        """The first trial in which the unit has all that it needs; the best of those that fell short otherwise."""
+        best = self._try(requirement, ground)
         if not best.lacking or len(best.wants()) < 2:
             return best
         many = len(best.batches) > _MANY
-        if many and (packed := self._packed(gang, best, ground)) is not None:
+        if many and (packed := self._packed(requirement, ground)) is not None:
             return packed
-        members = [batch.anew() for batch in best.batches]
         for rank, by_priority in islice(self._orders(best, ground), _FEW_ORDERS if many else None):
-            trial = self._try(gang, ground, _ordered([batch.anew() for batch in members], rank, by_priority))
+            trial = self._try(requirement, ground, _ordered(requirement.batches, rank, by_priority))
             if trial.lacking < best.lacking:
                 best = trial
             if not best.lacking:
                 return best
-        return (None if many else self._packed(gang, best, ground)) or best
+        return (None if many else self._packed(requirement, ground)) or best
 
-    def as_kept(self, gang: GangState, ground: Ground) -> Trial | None:
+    def as_kept(self, requirement: Requirement, ground: Ground) -> Trial | None:
         """The trial in which members go where room is kept for them; None if they cannot all.
 
         A search may miss the very places that it found when the plan was made, since other room is free now.
         """
         rows = self._cycle.nodes.rows
-        trial = Trial(
-            self._cycle.batches(gang), needed=sum(self._rule.shortfall(gang, {}).values()) or 1, usage=ground.usage
-        )
-        found: dict[str, int] = {}
-        for batch in trial.batches:
-            batch.pods.sort(key=lambda pod: pod.kept not in rows)
+        batches = [batch.anew() for batch in requirement.batches]
+        trial = Trial(batches, needed=requirement.needed, usage=ground.usage)
+        for batch in batches:
+            batch.pods = sorted(batch.pods, key=lambda pod: pod.kept not in rows)
             places: Rows = np.array([rows[pod.kept] for pod in batch.pods if pod.kept in rows], np.intp)
             distinct, times = np.unique(places, return_counts=True)
-            if (
-                self._views.on_trial(batch.pod_class, trial.usage, blocked=ground.blocked).copies[distinct] < times
-            ).any():
+            view = self._views.on_trial(batch.pod_class, trial.usage, blocked=ground.blocked)
+            if (view.copies[distinct] < times).any():
                 return None
             trial.add(batch, places)
-            found[batch.subset] = found.get(batch.subset, 0) + len(places)
-        return trial if trial.placed and not self._rule.shortfall(gang, found) else None
+        return trial if trial.placed and not requirement.lacking(trial.found) else None
 
-    def _try(self, gang: GangState, ground: Ground, batches: list[Batch] | None = None) -> Trial:
-        trial = self._cycle.try_gang(gang, ground, batches=batches)
+    def _try(self, requirement: Requirement, ground: Ground, batches: list[Batch] | None = None) -> Trial:
+        trial = self._cycle.fill(requirement, ground, batches)
         self.work += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
         return trial
 
@@ -92,33 +86,33 @@ class Search:
 
     # --- packing ---
 
-    def loads(self, gang: GangState, trial: Trial, blocked: Bools | None) -> list[Load] | None:
-        """What a trial had to place, as it can be packed; None if packing cannot tell.
+    def loads(self, requirement: Requirement, ground: Ground) -> list[Load] | None:
+        """What must be placed, as it can be packed; None if packing cannot tell.
 
         Where not all are needed it is the smallest: if they do not go together, no others do, for one resource.
         """
-        must = self._rule.shortfall(gang, {})
-        if not must or any(batch.avoid for batch in trial.batches):
+        must, batches = dict(requirement.must), _by_size(requirement.batches)
+        if not must or any(batch.avoid for batch in batches):
             return None
-        if not all(self._views.needs_resources_only(batch.pod_class) for batch in trial.batches):
+        if not all(self._views.needs_resources_only(batch.pod_class) for batch in batches):
             return None
         loads: list[Load] = []
-        for batch in reversed(_by_size(trial.batches)):
+        for batch in reversed(batches):
             count = min(len(batch.pods), must.get(batch.subset, 0))
             must[batch.subset] = must.get(batch.subset, 0) - count
-            loads.append(Load(batch.pod_class, count, self._usable(batch.pod_class, blocked)))
+            loads.append(Load(batch.pod_class, count, self._usable(batch.pod_class, ground.blocked)))
         loads.reverse()
         self.work += len(loads) * (_WORK_PER_LOAD + self._per_class)
         return loads
 
-    def _packed(self, gang: GangState, best: Trial, ground: Ground) -> Trial | None:
-        """The same members in a trial where all that must have a place have one, if packing finds it."""
-        loads = self.loads(gang, best, ground.blocked)
+    def _packed(self, requirement: Requirement, ground: Ground) -> Trial | None:
+        """The trial where all that must have a place have one, if packing finds it."""
+        loads = self.loads(requirement, ground)
         packed = None if loads is None else pack(loads, ground.usage.free, self._views.precedence)
         if packed is None:
             return None
-        batches = [batch.anew() for batch in _by_size(best.batches)]
-        trial = Trial(batches, needed=best.needed, usage=ground.usage)
+        batches = [batch.anew() for batch in _by_size(requirement.batches)]
+        trial = Trial(batches, needed=requirement.needed, usage=ground.usage)
         for batch, rows in zip(batches, packed.rows, strict=True):
             trial.add(batch, rows)
         return trial

@@ -17,6 +17,7 @@ from muster.engine.line import Line
 from muster.engine.planning import Plan, Planner
 from muster.engine.preemption import Preemption
 from muster.engine.queue import Unit
+from muster.engine.requirement import Requirement
 from muster.engine.status import Status
 from muster.engine.victims import Candidates
 from muster.plugins.default_preemption import DefaultPreemption
@@ -30,7 +31,8 @@ def victims_go_before_there_is_a_proof(patch):
     def hopeful(self, gang, *, blocked, now):
         victims = yield from self._candidates.everywhere(unit=gang.key, priority=gang.priority)
         usage = self._without(self._when_the_leaving_have_left(gang.key, blocked, now).usage, victims)
-        return Plan(self._required(gang, self._search.find(gang, Ground(usage, blocked))), victims)
+        requirement = Requirement.of_gang(gang, self._rule)
+        return Plan(self._required(requirement, self._search.find(requirement, Ground(usage, blocked))), victims)
 
     patch(Planner, "_for_gang", hopeful)
 

@@ -3,9 +3,10 @@
 import pytest
 
 from muster.cluster.gangs import GangState
-from muster.engine.cycle import GangCycle, Ground
+from muster.engine.cycle import GangCycle
 from muster.engine.decisions import Bind
 from muster.engine.explain import Explainer
+from muster.engine.ground import Ground
 from muster.engine.requirement import Requirement
 from muster.engine.verdicts import Outcome
 from muster.framework.views import Views
@@ -219,7 +220,7 @@ class Subsets:
         """Why no node takes one more, class by class."""
         cluster, profile = self.world.engine.cluster, default_profile()
         explainer = Explainer(cluster, profile, Views(profile, cluster.nodes))
-        verdict = explainer.verdict("team/g", self._requirement(), self._trial())
+        verdict = explainer.verdict("team/g", self._requirement(), self._trial(), ground=Ground(cluster.nodes.usage))
         return [[refusal.reason for refusal in need.refusals] for need in verdict.needs]
 
     def _trial(self):

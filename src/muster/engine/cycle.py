@@ -6,7 +6,6 @@ Members are handled in batches of one class, each placed as if one after another
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,19 +13,11 @@ from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Usage
+from muster.engine.ground import Ground
 from muster.engine.placement import choose
 from muster.engine.requirement import Batch, Counts, Requirement, wants
 from muster.framework.contract import Bools
 from muster.framework.views import Views
-
-
-class Ground(NamedTuple):
-    """What a unit is tried on."""
-
-    usage: Usage
-    """The room there is, or a copy in which some of it is given back; not changed by a trial."""
-    blocked: Bools | None = None
-    """Rows that it may not use."""
 
 
 class Trial:

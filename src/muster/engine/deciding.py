@@ -18,11 +18,12 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.usage import Usage
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.bypass import Bypass
-from muster.engine.cycle import GangCycle, Ground, Trial
+from muster.engine.cycle import GangCycle, Trial
 from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
 from muster.engine.fences import Fences
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, Preemption, Room
@@ -43,6 +44,8 @@ _WORK_PER_POD = 5
 _WORK_PER_REFUSAL = 600
 _NODES_PER_WORK = 50
 _WORK_PER_CLASS = 100
+
+_HELD = "node(s) were held for a pod group that comes first"
 
 
 class Tried(NamedTuple):
@@ -169,9 +172,9 @@ class Decider:
 
     def _try(self, unit: Unit) -> Tried:
         self._stream.skip()
-        blocked = self.held_for_others(unit)
+        excluded = self.excluded(unit)
         try:
-            return self._try_unit(unit, blocked)
+            return self._try_unit(unit, excluded)
         except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
             return self._failed(unit, error)
 
@@ -185,6 +188,11 @@ class Decider:
         blocked[[row for row in rows if row is not None]] = False
         return blocked
 
+    def excluded(self, unit: Unit) -> tuple[Exclusion, ...]:
+        """Where the unit may not go, and why."""
+        held = self.held_for_others(unit)
+        return () if held is None else (Exclusion(held, _HELD),)
+
     def _failed(self, unit: Unit, error: Exception) -> Tried:
         # who was told to leave by then leaves
         self._decisions += self.eviction.take()
@@ -194,39 +202,41 @@ class Decider:
         self._status.failed(unit.gang, [unit.pod] if unit.pod else [], message)
         return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
 
-    def _ground(self, unit: Unit, blocked: Bools | None) -> Ground:
+    def _ground(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Ground:
         """The room there is for the unit: what is kept for it is its own."""
         usage = self._cluster.nodes.usage
         if self.fences.of(unit.key) is not None:
             usage = usage.copy()
             self.fences.lift(unit.key, usage)
-        return Ground(usage, blocked)
+        return Ground(usage, excluded)
 
-    def _try_unit(self, unit: Unit, blocked: Bools | None) -> Tried:
+    def _try_unit(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
         requirement, gang = Requirement.of(unit, self._rule), unit.gang
         began = self._search.work
-        trial = self._search.find(requirement, self._ground(unit, blocked))
+        ground = self._ground(unit, excluded)
+        trial = self._search.find(requirement, ground)
         self._searched = self._search.work - began
         if trial.lacking and self.fences.of(unit.key) is not None:
-            trial = self._search.as_kept(requirement, self._ground(unit, blocked)) or trial
+            trial = self._search.as_kept(requirement, ground) or trial
         if not trial.lacking:
             return self._take(unit, trial)
-        room = self.preemption.make_room(unit, blocked, self._now)
+        room = self.preemption.make_room(unit, excluded, self._now)
         if (tried := self._still_waits(unit, trial, room)) is not None:
             if room is Room.KEPT:
                 # it may have lost what it had when room was kept for more
                 self._stands_in_line(unit, requirement, trial)
             return tried
         if room is Room.MADE:
-            trial = self._search.find(requirement, self._ground(unit, blocked))
+            ground = self._ground(unit, excluded)
+            trial = self._search.find(requirement, ground)
             if not trial.lacking and not self.eviction.pending:
                 return self._take(unit, trial)
             if not trial.lacking:
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
         held = 0 if gang is None else gang.bound + gang.binding
-        verdict = self._explainer.verdict(unit.name, requirement, trial, held=held, blocked=blocked)
+        verdict = self._explainer.verdict(unit.name, requirement, trial, ground=ground, held=held)
         self._stands_in_line(unit, requirement, trial)
         verdict = self._as_it_is(unit, verdict)
         if gang is not None:

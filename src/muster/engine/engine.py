@@ -396,7 +396,7 @@ class Engine:
                 self._line.enqueue(unit)
 
     def _could_make_room(self, unit: Unit) -> bool:
-        return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit), self._now)
+        return self._decider.preemption.could_help(unit, self._decider.excluded(unit), self._now)
 
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)

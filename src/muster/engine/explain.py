@@ -16,7 +16,8 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.cycle import GangCycle, Ground, Trial
+from muster.engine.cycle import GangCycle, Trial
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
 from muster.framework.contract import Bools
@@ -24,7 +25,6 @@ from muster.framework.profile import Profile
 from muster.framework.views import ClassView, Views
 
 _HOSTNAME = "kubernetes.io/hostname"
-_HELD = "node(s) were held for a pod group that comes first"
 _NEW_NODE = "a-node-that-does-not-exist-yet"
 # trying out costs about 0.2 ms a node, and grows with the shapes
 _MOST_TRIED_OUT = 100
@@ -45,16 +45,15 @@ class Explainer:
         requirement: Requirement,
         trial: Trial,
         *,
+        ground: Ground,
         held: int = 0,
-        blocked: Bools | None = None,
     ) -> Verdict:
-        """`held` members count already; `blocked` rows could not be used, since they are held for others."""
+        """`held` members count already."""
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
         alone = trial.needed if len(wants) == 1 else 0
         needs = tuple(
-            self._need(c, count, trial.usage, empty=empty[c], needed=alone, blocked=blocked)
-            for c, count in wants.items()
+            self._need(c, count, trial.usage, empty=empty[c], needed=alone, ground=ground) for c, count in wants.items()
         )
         return Verdict(
             unit=unit,
@@ -75,9 +74,9 @@ class Explainer:
         *,
         empty: Ints,
         needed: int,
-        blocked: Bools | None,
+        ground: Ground,
     ) -> Need:
-        nodes = self._cluster.nodes
+        nodes, blocked = self._cluster.nodes, ground.blocked
         view = self._views.of(pod_class)
         fits = int(view.copies.sum() if blocked is None else view.copies[~blocked].sum())
         return Need(
@@ -86,7 +85,7 @@ class Explainer:
             fits=fits,
             fits_empty=int(empty.sum()),
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
-            refusals=self._refusals(pod_class, filled, blocked),
+            refusals=self._refusals(pod_class, filled, ground.excluded),
             host_ports=tuple(port.port for port in pod_class.ports),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
         )
@@ -102,7 +101,7 @@ class Explainer:
         needs = line.need[:, 0, 0].tolist()
         return all(_total(have) >= need * count for have, need in zip(room, needs, strict=True))
 
-    def _refusals(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Refusal, ...]:
+    def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
         nodes = self._cluster.nodes
         rows: Rows = np.flatnonzero(nodes.precedence > 0)
@@ -112,9 +111,11 @@ class Explainer:
             if refused := len(rows) - int(np.count_nonzero(admitted)):
                 counted[rule.reason, True] = counted.get((rule.reason, True), 0) + refused
                 rows = rows[admitted]
-        if blocked is not None and blocked[rows].any():
-            counted[_HELD, False] = int(np.count_nonzero(blocked[rows]))
-            rows = rows[~blocked[rows]]
+        for exclusion in excluded:
+            where = exclusion.rows[rows]
+            if refused := int(np.count_nonzero(where)):
+                counted[exclusion.reason, False] = refused
+                rows = rows[~where]
         for plugin in self._profile.room_filters:
             refused_here = np.zeros(len(rows), np.bool_)
             for reason, where in plugin.refusals(pod_class, Room(nodes, usage, rows)):

@@ -20,9 +20,10 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
-from muster.engine.cycle import GangCycle, Ground, Trial
+from muster.engine.cycle import GangCycle, Trial
 from muster.engine.fences import Fences, overdue
 from muster.engine.few_gangs import one_gang
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.offers import Offer, Offers
 from muster.engine.queue import Unit
 from muster.engine.requirement import Requirement
@@ -98,22 +99,22 @@ class Planner:
         self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
         self._offers = Offers(cluster, self._candidates)
 
-    def plan(self, unit: Unit, *, blocked: Bools | None, now: float) -> Thinking:
+    def plan(self, unit: Unit, *, excluded: tuple[Exclusion, ...], now: float) -> Thinking:
         """How the unit could start if others left; None if nobody's leaving would help, or nobody may be made to.
 
         It yields the work that it has done so far: with thousands of candidates it takes a while, and may be gone on
         with later if nothing has changed.
         """
+        ground = Ground(self._when_the_leaving_have_left(unit.key, now), excluded)
         if unit.gang is not None:
-            return (yield from self._for_gang(unit.gang, blocked=blocked, now=now))
+            return (yield from self._for_gang(unit.gang, ground))
         assert unit.pod is not None
-        return (yield from self._for_pod(unit.pod, blocked=blocked, now=now))
+        return (yield from self._for_pod(unit.pod, ground))
 
     # --- gangs ---
 
-    def _for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Thinking:
+    def _for_gang(self, gang: GangState, ground: Ground) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
-        ground = self._when_the_leaving_have_left(gang.key, blocked, now)
         requirement = Requirement.of_gang(gang, self._rule)
         self._searching()
         # if nobody leaves, the search has failed on this ground already
@@ -143,7 +144,7 @@ class Planner:
             for looked in sparing(scale):
                 yield looked * scale.work
             chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
-        proof = self._search.find(requirement, Ground(self._without(ground.usage, chosen), blocked))
+        proof = self._search.find(requirement, self._without(ground, chosen))
         # nobody goes without a proof, whatever a scale has said
         if proof.lacking:
             return None
@@ -158,7 +159,7 @@ class Planner:
             hopeful=lambda beside, crowds: self._hopeful(requirement, at_least, ground, beside, crowds),
         )
         if fewer is not None:
-            again = self._search.find(requirement, Ground(self._without(ground.usage, fewer), blocked))
+            again = self._search.find(requirement, self._without(ground, fewer))
             if not again.lacking and again.placed >= at_least:
                 return Plan(self._required(requirement, again), fewer)
         return Plan(self._required(requirement, proof), chosen)
@@ -172,7 +173,7 @@ class Planner:
         crowds: list[list[Victim]],
     ) -> list[bool]:
         """Whether there would be room enough if each of the crowds alone left beside some, each class counted alone."""
-        free = self._without(ground.usage, beside).free
+        free = self._without(ground, beside).usage.free
         occupied = [[place for victim in crowd for place in self._occupied(victim)] for crowd in crowds]
         hoped: Ints = np.zeros(len(crowds), np.int64)
         for pod_class, count in requirement.wants.items():
@@ -221,17 +222,17 @@ class Planner:
         return self._trying(requirement, ground, victims, at_least=at_least)
 
     def _trying(self, requirement: Requirement, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
-        usage = self._without(ground.usage, victims)
+        without = self._without(ground, victims)
         # one that has started needs nobody in particular: as many as could have a place if all victims went
         most = 0
         if not requirement.must:
-            most = at_least or self._search.find(requirement, Ground(usage, ground.blocked)).placed
+            most = at_least or self._search.find(requirement, without).placed
 
         def fits(usage: Usage) -> bool:
-            trial = self._search.find(requirement, Ground(usage, ground.blocked))
+            trial = self._search.find(requirement, ground.with_usage(usage))
             return not trial.lacking and trial.placed >= most
 
-        return Trying(fits, usage, [self._occupied(victim) for victim in victims], work=self._searching)
+        return Trying(fits, without.usage, [self._occupied(victim) for victim in victims], work=self._searching)
 
     def _searching(self) -> int:
         """What searching took since this was last asked."""
@@ -240,9 +241,8 @@ class Planner:
 
     # --- lone pods ---
 
-    def _for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Thinking:
+    def _for_pod(self, pod: PodState, ground: Ground) -> Thinking:
         """A plan for one node, as the default scheduler would choose it."""
-        ground = self._when_the_leaving_have_left(pod.uid, blocked, now)
         requirement = Requirement.of_pod(pod)
         trial = self._cycle.fill(requirement, ground)
         if not trial.lacking:
@@ -329,11 +329,12 @@ class Planner:
             return OneNode(pod.pod_class, row, ground.usage.free, occupied)
         others = np.ones(self._cluster.nodes.capacity, np.bool_)
         others[row] = False
+        elsewhere = Exclusion(others, "node(s) were not the one in question")
 
         def fits(usage: Usage) -> bool:
-            return not self._cycle.fill(Requirement.of_pod(pod), Ground(usage, others)).lacking
+            return not self._cycle.fill(Requirement.of_pod(pod), Ground(usage, (elsewhere,))).lacking
 
-        return Trying(fits, self._without(ground.usage, victims), occupied, work=self._searching)
+        return Trying(fits, self._without(ground, victims).usage, occupied, work=self._searching)
 
     def _fewer_on_node(
         self, pod: PodState, row: int, ground: Ground, kept: list[Victim], chosen: list[Victim]
@@ -379,7 +380,7 @@ class Planner:
 
     # --- the ground ---
 
-    def _when_the_leaving_have_left(self, unit: str, blocked: Bools | None, now: float) -> Ground:
+    def _when_the_leaving_have_left(self, unit: str, now: float) -> Usage:
         """The room there will be without evicting anybody, with what is kept for the unit given back to it."""
         usage = self._cluster.nodes.usage.copy()
         self._fences.lift(unit, usage)
@@ -391,15 +392,15 @@ class Planner:
                 gone.setdefault(pod.pod_class, []).append(row)
         for pod_class, where in gone.items():
             usage.remove_copies(np.array(where, np.intp), pod_class)
-        return Ground(usage, blocked)
+        return usage
 
-    def _without(self, usage: Usage, victims: Iterable[Victim]) -> Usage:
-        """A copy from which the victims have gone."""
-        usage = usage.copy()
+    def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:
+        """The ground when the victims have gone."""
+        usage = ground.usage.copy()
         for victim in victims:
             for row, pod_class in self._occupied(victim):
                 usage.remove(row, pod_class)
-        return usage
+        return ground.with_usage(usage)
 
     def _occupied(self, victim: Victim) -> Occupied:
         """The rows that a victim's pods take room on, or that room is kept on."""

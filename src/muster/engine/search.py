@@ -15,7 +15,8 @@ import numpy as np
 
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import Rows
-from muster.engine.cycle import GangCycle, Ground, Trial
+from muster.engine.cycle import GangCycle, Trial
+from muster.engine.ground import Ground
 from muster.engine.packing import Load, pack
 from muster.engine.requirement import Batch, Requirement
 from muster.framework.contract import Bools

@@ -3,11 +3,13 @@
 import pytest
 
 from muster.cluster.gangs import GangState
+from muster.engine.answers import Budget
 from muster.engine.cycle import GangCycle
 from muster.engine.decisions import Bind
 from muster.engine.explain import Explainer
 from muster.engine.ground import Ground
 from muster.engine.requirement import Requirement
+from muster.engine.search import Search
 from muster.engine.verdicts import Outcome
 from muster.framework.views import Views
 from muster.gangs.model import Gang, Subset
@@ -212,20 +214,22 @@ class Subsets:
 
     def tried(self):
         """Names of the members that would be placed, and how many are lacking."""
-        trial = self._trial()
+        trial = self._answer().trial
         found = {member.key.partition("/")[2] for batch in trial.batches for member in batch.placed}
         return found, trial.lacking
 
     def refusals(self):
         """Why no node takes one more, class by class."""
         cluster, profile = self.world.engine.cluster, default_profile()
-        explainer = Explainer(cluster, profile, Views(profile, cluster.nodes))
-        verdict = explainer.verdict("team/g", self._requirement(), self._trial(), ground=Ground(cluster.nodes.usage))
+        explainer, ground = Explainer(cluster, profile, Views(profile, cluster.nodes)), Ground(cluster.nodes.usage)
+        verdict = explainer.verdict("team/g", self._requirement(), self._answer(), ground=ground)
         return [[refusal.reason for refusal in need.refusals] for need in verdict.needs]
 
-    def _trial(self):
-        nodes, profile = self.world.engine.cluster.nodes, default_profile()
-        return GangCycle(nodes, Views(profile, nodes)).fill(self._requirement(), Ground(nodes.usage))
+    def _answer(self):
+        """What the cycle's own, first attempt gives."""
+        nodes = self.world.engine.cluster.nodes
+        search = Search(nodes, Views(default_profile(), nodes))
+        return search.find(self._requirement(), Ground(nodes.usage), Budget(0))
 
     def _requirement(self):
         return Requirement.of_gang(self.gang, default_profile().gang_rule)

@@ -17,7 +17,7 @@ from muster.engine.ground import Ground
 from muster.engine.placement import choose
 from muster.engine.requirement import Batch, Counts, Requirement, wants
 from muster.framework.contract import Bools
-from muster.framework.views import Views
+from muster.framework.views import ClassView, Views
 
 
 class Trial:
@@ -126,13 +126,15 @@ class GangCycle:
 
     def _choose(self, trial: Trial, batch: Batch, count: int, blocked: Bools | None) -> int:
         usage = trial.usage
-        if usage.is_trial or blocked is not None:
-            view = self._views.on_trial(batch.pod_class, usage, blocked=blocked)
-        else:
-            view = self._views.of(batch.pod_class)
-        rows = choose(self._views, view, usage, count)
+        rows = choose(self._views, self.view(batch.pod_class, usage, blocked), usage, count)
         trial.add(batch, rows)
         return len(rows)
+
+    def view(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> ClassView:
+        """How the nodes look to the class; not to be changed."""
+        if usage.is_trial or blocked is not None:
+            return self._views.on_trial(pod_class, usage, blocked=blocked)
+        return self._views.of(pod_class)
 
     def _without(self, avoid: frozenset[str], blocked: Bools | None) -> Bools | None:
         """The rows that may not be used, and those of these nodes."""

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
-from muster.cluster.usage import Usage
+from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.bypass import Bypass
-from muster.engine.cycle import GangCycle, Trial
+from muster.engine.cycle import Trial
 from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
@@ -82,20 +81,17 @@ class Decider:
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
-        cycle = GangCycle(cluster.nodes, views)
-        self._search = Search(cycle, views)
+        self._search = Search(cluster.nodes, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
         self._audit = audit
         self._decisions = decisions
         self._now = 0.0
-        self._searched = 0
-        """What looking for places took in the attempt under way, in microseconds."""
         self.fences = Fences(cluster)
-        self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
+        self.bypass = Bypass(cluster, profile, views, search=self._search)
         self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
-        planner = Planner(cluster, profile, views, cycle=cycle, search=self._search, fences=self.fences)
+        planner = Planner(cluster, profile, views, search=self._search, fences=self.fences)
         self.preemption = Preemption(
             cluster, profile, views, planner=planner, fences=self.fences, eviction=self.eviction, tally=tally
         )
@@ -213,43 +209,39 @@ class Decider:
     def _try_unit(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
         requirement, gang = Requirement.of(unit, self._rule), unit.gang
-        began = self._search.work
-        ground = self._ground(unit, excluded)
-        trial = self._search.find(requirement, ground)
-        self._searched = self._search.work - began
-        if trial.lacking and self.fences.of(unit.key) is not None:
-            trial = self._search.as_kept(requirement, ground) or trial
-        if not trial.lacking:
-            return self._take(unit, trial)
+        ground, budget = self._ground(unit, excluded), Budget()
+        answer = self._search.find(requirement, ground, budget, kept=self.fences.of(unit.key) is not None)
+        if isinstance(answer, Placed):
+            return self._take(unit, answer.trial)
         room = self.preemption.make_room(unit, excluded, self._now)
-        if (tried := self._still_waits(unit, trial, room)) is not None:
+        if (tried := self._still_waits(unit, answer.trial, room)) is not None:
             if room is Room.KEPT:
                 # it may have lost what it had when room was kept for more
-                self._stands_in_line(unit, requirement, trial)
+                self._stands_in_line(unit, requirement)
             return tried
         if room is Room.MADE:
             ground = self._ground(unit, excluded)
-            trial = self._search.find(requirement, ground)
-            if not trial.lacking and not self.eviction.pending:
-                return self._take(unit, trial)
-            if not trial.lacking:
+            answer = self._search.find(requirement, ground, budget)
+            if isinstance(answer, Placed) and not self.eviction.pending:
+                return self._take(unit, answer.trial)
+            if isinstance(answer, Placed):
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
         held = 0 if gang is None else gang.bound + gang.binding
-        verdict = self._explainer.verdict(unit.name, requirement, trial, ground=ground, held=held)
-        self._stands_in_line(unit, requirement, trial)
+        verdict = self._explainer.verdict(unit.name, requirement, answer, ground=ground, held=held)
+        self._stands_in_line(unit, requirement)
         verdict = self._as_it_is(unit, verdict)
         if gang is not None:
-            self._status.gang_refused(gang, trial, verdict)
+            self._status.gang_refused(gang, answer.trial, verdict)
         elif unit.pod is not None:
             self._status.pod_refused(unit.pod, verdict)
-        return self._refusal(unit, verdict, trial)
+        return self._refusal(unit, verdict, answer.trial, budget)
 
-    def _stands_in_line(self, unit: Unit, requirement: Requirement, trial: Trial) -> None:
+    def _stands_in_line(self, unit: Unit, requirement: Requirement) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""
         if lacking := sum(requirement.must.values()):
             # one that is impossible holds nothing, but nodes may come
-            self.bypass.waits(unit, trial.wants(), lacking)
+            self.bypass.waits(unit, requirement.wants, lacking)
         else:
             self.bypass.leaves(unit.key)
 
@@ -271,9 +263,6 @@ class Decider:
         name = unit.name
         self._bind(unit, name, trial.places)
         return self._success(unit, name, trial.placed, trial.needed)
-
-    def _would_fit(self, gang: GangState, usage: Usage) -> bool:
-        return not self._search.find(Requirement.of_gang(gang, self._rule), Ground(usage)).lacking
 
     # --- what is said ---
 
@@ -320,12 +309,12 @@ class Decider:
         self._audit.record(Attempt(self._now, verdict))
         return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 
-    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial) -> Tried:
+    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, budget: Budget) -> Tried:
         self._audit.record(Attempt(self._now, verdict))
         # now that its pods say where room is kept for them
         self._decisions += self.eviction.take()
         wants = trial.wants()
-        work = self._searched + self.preemption.work + _WORK_PER_REFUSAL
+        work = budget.spent + self.preemption.work + _WORK_PER_REFUSAL
         work += len(wants) * (_WORK_PER_CLASS + self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
         room_for = max(1, trial.lacking) if verdict.outcome is Outcome.PREEMPTING else verdict.needed

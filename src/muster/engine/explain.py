@@ -1,4 +1,4 @@
-"""Why a trial fell short, in numbers, and which nodes would change that."""
+"""Why a search found no place, in numbers, and which nodes would change that."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.cycle import GangCycle, Trial
+from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.cycle import Trial
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
+from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -32,7 +34,7 @@ _MOST_SHAPES = 32
 
 
 class Explainer:
-    """Turns a trial that fell short into a verdict."""
+    """Turns a search's answer into a verdict."""
 
     def __init__(self, cluster: Cluster, profile: Profile, views: Views) -> None:
         self._cluster = cluster
@@ -43,23 +45,24 @@ class Explainer:
         self,
         unit: str,
         requirement: Requirement,
-        trial: Trial,
+        answer: Answer,
         *,
         ground: Ground,
         held: int = 0,
     ) -> Verdict:
         """`held` members count already."""
+        trial, needed = answer.trial, requirement.needed
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
-        alone = trial.needed if len(wants) == 1 else 0
+        alone = needed if len(wants) == 1 else 0
         needs = tuple(
             self._need(c, count, trial.usage, empty=empty[c], needed=alone, ground=ground) for c, count in wants.items()
         )
         return Verdict(
             unit=unit,
-            outcome=_outcome(needs, trial.needed),
-            placed=trial.needed - trial.lacking,
-            needed=trial.needed,
+            outcome=_outcome(requirement, answer, empty),
+            placed=needed - trial.lacking,
+            needed=needed,
             held=held,
             nodes=len(self._cluster.nodes),
             needs=needs,
@@ -182,8 +185,8 @@ class Explainer:
             nodes = self._cluster.nodes.copy()
             for number in range(count):
                 nodes.put(_clone(_node(nodes, model), number))
-            cycle = GangCycle(nodes, Views(self._profile, nodes))
-            if not cycle.fill(requirement, Ground(nodes.usage)).lacking:
+            search = Search(nodes, Views(self._profile, nodes))
+            if isinstance(search.find(requirement, Ground(nodes.usage), Budget(0)), Placed):
                 return self._more_of_the_same(model, count, empty)
         return None
 
@@ -205,15 +208,13 @@ def _total(amounts: Ints) -> int:
     return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())
 
 
-def _outcome(needs: tuple[Need, ...], needed: int) -> Outcome:
-    def at_most(fits: list[int]) -> int:
-        return sum(min(need.members, count) for need, count in zip(needs, fits, strict=True))
-
-    if at_most([need.fits_empty for need in needs]) < needed:
-        return Outcome.IMPOSSIBLE
-    if at_most([need.fits for need in needs]) < needed:
-        return Outcome.WAITING
-    return Outcome.NOT_FOUND
+def _outcome(requirement: Requirement, answer: Answer, empty: dict[PodClass, Ints]) -> Outcome:
+    """A proof holds for the room there is; whether it would for empty nodes tells if waiting can help."""
+    if isinstance(answer, NotFound):
+        return Outcome.NOT_FOUND
+    fits = {pod_class: int(copies.sum()) for pod_class, copies in empty.items()}
+    proven = isinstance(answer, Impossible) and count_bound(requirement.wants, fits, requirement.needed)
+    return Outcome.IMPOSSIBLE if proven else Outcome.WAITING
 
 
 def _node(nodes: NodeTable, row: int) -> Node:

@@ -20,7 +20,8 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
-from muster.engine.cycle import GangCycle, Trial
+from muster.engine.answers import Budget, Placed, count_bound
+from muster.engine.cycle import Trial
 from muster.engine.fences import Fences, overdue
 from muster.engine.few_gangs import one_gang
 from muster.engine.ground import Exclusion, Ground
@@ -84,7 +85,6 @@ class Planner:
         profile: Profile,
         views: Views,
         *,
-        cycle: GangCycle,
         search: Search,
         fences: Fences,
     ) -> None:
@@ -92,10 +92,10 @@ class Planner:
         self._rule = profile.gang_rule
         self._settings = profile.preemption
         self._views = views
-        self._cycle = cycle
         self._search = search
         self._fences = fences
-        self._searched = 0
+        self._budget = Budget()
+        """What searching took for the plan that is being made."""
         self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
         self._offers = Offers(cluster, self._candidates)
 
@@ -105,6 +105,7 @@ class Planner:
         It yields the work that it has done so far: with thousands of candidates it takes a while, and may be gone on
         with later if nothing has changed.
         """
+        self._budget = Budget()
         ground = Ground(self._when_the_leaving_have_left(unit.key, now), excluded)
         if unit.gang is not None:
             return (yield from self._for_gang(unit.gang, ground))
@@ -116,14 +117,13 @@ class Planner:
     def _for_gang(self, gang: GangState, ground: Ground) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
         requirement = Requirement.of_gang(gang, self._rule)
-        self._searching()
         # if nobody leaves, the search has failed on this ground already
-        find = self._search.find if self._cluster.leaving else self._cycle.fill
-        trial = find(requirement, ground)
-        yield self._searching()
-        if not trial.lacking:
-            return Plan(self._required(requirement, trial), [])
-        if not self.could_help(trial.wants(), trial.needed, gang.priority, ground):
+        budget = self._budget if self._cluster.leaving else Budget(0)
+        answer = self._search.find(requirement, ground, budget)
+        yield self._budget.news()
+        if isinstance(answer, Placed):
+            return Plan(self._required(requirement, answer.trial), [])
+        if not self.could_help(requirement.wants, requirement.needed, gang.priority, ground):
             return None
         victims = self._fences.lower_than(gang.priority)
         if self.may_evict(gang):
@@ -132,7 +132,7 @@ class Planner:
         work = _WORK_PER_VICTIM * len(victims)
         ordered, _ = yield from _as_work(self._candidates.spared_first(victims))
         scale = self._scale(requirement, ground, ordered)
-        yield work + self._searching()
+        yield work + self._budget.news()
         if not scale.enough:
             return None
         for looked in sparing(scale):
@@ -144,13 +144,13 @@ class Planner:
             for looked in sparing(scale):
                 yield looked * scale.work
             chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
-        proof = self._search.find(requirement, self._without(ground, chosen))
-        # nobody goes without a proof, whatever a scale has said
-        if proof.lacking:
+        found = self._search.find(requirement, self._without(ground, chosen), self._budget)
+        # nobody goes before there is a place, whatever a scale has said
+        if not isinstance(found, Placed):
             return None
 
         # one that has started needs nobody in particular: no fewer of its members may get a place
-        at_least = 0 if requirement.must else proof.placed
+        at_least = 0 if requirement.must else found.trial.placed
         fewer = yield from one_gang(
             ordered,
             chosen,
@@ -159,10 +159,10 @@ class Planner:
             hopeful=lambda beside, crowds: self._hopeful(requirement, at_least, ground, beside, crowds),
         )
         if fewer is not None:
-            again = self._search.find(requirement, self._without(ground, fewer))
-            if not again.lacking and again.placed >= at_least:
-                return Plan(self._required(requirement, again), fewer)
-        return Plan(self._required(requirement, proof), chosen)
+            again = self._search.find(requirement, self._without(ground, fewer), self._budget)
+            if isinstance(again, Placed) and again.trial.placed >= at_least:
+                return Plan(self._required(requirement, again.trial), fewer)
+        return Plan(self._required(requirement, found.trial), chosen)
 
     def _hopeful(
         self,
@@ -214,7 +214,7 @@ class Planner:
             usable = self._usable(first.pod_class, ground)
             needed, most = must or at_least or None, len(first.pods)
             return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
-        loads = self._search.loads(requirement, ground)
+        loads = self._search.loads(requirement, ground, self._budget)
         if loads is not None:
             packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)
             if packing.enough:
@@ -226,27 +226,22 @@ class Planner:
         # one that has started needs nobody in particular: as many as could have a place if all victims went
         most = 0
         if not requirement.must:
-            most = at_least or self._search.find(requirement, without).placed
+            most = at_least or self._search.find(requirement, without, self._budget).trial.placed
 
         def fits(usage: Usage) -> bool:
-            trial = self._search.find(requirement, ground.with_usage(usage))
-            return not trial.lacking and trial.placed >= most
+            answer = self._search.find(requirement, ground.with_usage(usage), self._budget)
+            return isinstance(answer, Placed) and answer.trial.placed >= most
 
-        return Trying(fits, without.usage, [self._occupied(victim) for victim in victims], work=self._searching)
-
-    def _searching(self) -> int:
-        """What searching took since this was last asked."""
-        before, self._searched = self._searched, self._search.work
-        return self._searched - before
+        return Trying(fits, without.usage, [self._occupied(victim) for victim in victims], work=self._budget.news)
 
     # --- lone pods ---
 
     def _for_pod(self, pod: PodState, ground: Ground) -> Thinking:
         """A plan for one node, as the default scheduler would choose it."""
         requirement = Requirement.of_pod(pod)
-        trial = self._cycle.fill(requirement, ground)
-        if not trial.lacking:
-            return Plan(self._required(requirement, trial), [])
+        answer = self._search.find(requirement, ground, self._budget)
+        if isinstance(answer, Placed):
+            return Plan(self._required(requirement, answer.trial), [])
         if not self._anybody_below(pod.priority):
             return None
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
@@ -332,9 +327,10 @@ class Planner:
         elsewhere = Exclusion(others, "node(s) were not the one in question")
 
         def fits(usage: Usage) -> bool:
-            return not self._cycle.fill(Requirement.of_pod(pod), Ground(usage, (elsewhere,))).lacking
+            answer = self._search.find(Requirement.of_pod(pod), Ground(usage, (elsewhere,)), self._budget)
+            return isinstance(answer, Placed)
 
-        return Trying(fits, self._without(ground, victims).usage, occupied, work=self._searching)
+        return Trying(fits, self._without(ground, victims).usage, occupied, work=self._budget.news)
 
     def _fewer_on_node(
         self, pod: PodState, row: int, ground: Ground, kept: list[Victim], chosen: list[Victim]
@@ -359,8 +355,8 @@ class Planner:
         """Whether there would be room enough if all below this priority left, each class counted alone."""
         if not self._anybody_below(priority):
             return False
-        hoped = sum(min(count, int(self._hoped_for(c, priority, ground).sum())) for c, count in wants.items())
-        return hoped >= needed
+        fits = {pod_class: int(self._hoped_for(pod_class, priority, ground).sum()) for pod_class in wants}
+        return count_bound(wants, fits, needed) is None
 
     def _anybody_below(self, priority: int) -> bool:
         return self._cluster.levels.any_below(priority) or bool(self._fences.lower_than(priority))

@@ -64,7 +64,7 @@ class Batch:
 class Requirement:
     """What a search looks for; true as long as nothing of the unit changes."""
 
-    __slots__ = ("batches", "lacking", "must", "usable")
+    __slots__ = ("batches", "lacking", "must", "needed", "usable", "wants")
 
     def __init__(
         self, batches: list[Batch], *, lacking: Callable[[Counts], Counts], usable: Callable[[Counts], Counts]
@@ -77,6 +77,10 @@ class Requirement:
         """How many of the members placed in each subset may be bound."""
         self.must = lacking({})
         """How many of each subset must have a place; empty if none in particular."""
+        self.needed = sum(self.must.values()) or 1
+        """How many members must be placed; a gang that has started still needs one place to be worth an attempt."""
+        self.wants = wants(batches)
+        """How many members of each class are to be placed."""
 
     @classmethod
     def of(cls, unit: Unit, rule: GangRule) -> Requirement:
@@ -93,16 +97,6 @@ class Requirement:
     @classmethod
     def of_pod(cls, pod: PodState) -> Requirement:
         return cls([Batch(pod.pod_class, [pod], avoid=pod.denied_on)], lacking=_one, usable=_all)
-
-    @property
-    def needed(self) -> int:
-        """How many members must be placed; a gang that has started still needs one place to be worth an attempt."""
-        return sum(self.must.values()) or 1
-
-    @property
-    def wants(self) -> dict[PodClass, int]:
-        """How many members of each class are to be placed."""
-        return wants(self.batches)
 
 
 def wants(batches: Iterable[Batch]) -> dict[PodClass, int]:

@@ -7,6 +7,7 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.engine import intake, planning, victims
+from muster.engine.answers import Budget
 from muster.engine.decisions import CallOff, Loss
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
@@ -30,8 +31,8 @@ def victims_go_before_there_is_a_proof(patch):
     def hopeful(self, gang, ground):
         victims = yield from self._candidates.everywhere(unit=gang.key, priority=gang.priority)
         requirement = Requirement.of_gang(gang, self._rule)
-        found = self._search.find(requirement, self._without(ground, victims))
-        return Plan(self._required(requirement, found), victims)
+        answer = self._search.find(requirement, self._without(ground, victims), Budget())
+        return Plan(self._required(requirement, answer.trial), victims)
 
     patch(Planner, "_for_gang", hopeful)
 

@@ -86,7 +86,7 @@ class GangCycle:
     """Tries units on nodes as they are: the cluster's, or others that somebody wonders about."""
 
     def __init__(self, nodes: NodeTable, views: Views) -> None:
-        self.nodes = nodes
+        self._nodes = nodes
         self._views = views
 
     def fill(self, requirement: Requirement, ground: Ground, batches: Iterable[Batch] | None = None) -> Trial:
@@ -138,9 +138,9 @@ class GangCycle:
 
     def _without(self, avoid: frozenset[str], blocked: Bools | None) -> Bools | None:
         """The rows that may not be used, and those of these nodes."""
-        rows = [self.nodes.rows[name] for name in avoid if name in self.nodes.rows]
+        rows = [self._nodes.rows[name] for name in avoid if name in self._nodes.rows]
         if not rows:
             return blocked
-        both = np.zeros(self.nodes.capacity, np.bool_) if blocked is None else blocked.copy()
+        both = np.zeros(self._nodes.capacity, np.bool_) if blocked is None else blocked.copy()
         both[rows] = True
         return both

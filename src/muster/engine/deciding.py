@@ -213,6 +213,8 @@ class Decider:
         answer = self._search.find(requirement, ground, budget, kept=self.fences.of(unit.key) is not None)
         if isinstance(answer, Placed):
             return self._take(unit, answer.trial)
+        # one pod's attempt is part of what any refusal takes
+        searched = 0 if gang is None else budget.spent
         room = self.preemption.make_room(unit, excluded, self._now)
         if (tried := self._still_waits(unit, answer.trial, room)) is not None:
             if room is Room.KEPT:
@@ -221,7 +223,7 @@ class Decider:
             return tried
         if room is Room.MADE:
             ground = self._ground(unit, excluded)
-            answer = self._search.find(requirement, ground, budget)
+            answer = self._search.find(requirement, ground, Budget())
             if isinstance(answer, Placed) and not self.eviction.pending:
                 return self._take(unit, answer.trial)
             if isinstance(answer, Placed):
@@ -235,7 +237,7 @@ class Decider:
             self._status.gang_refused(gang, answer.trial, verdict)
         elif unit.pod is not None:
             self._status.pod_refused(unit.pod, verdict)
-        return self._refusal(unit, verdict, answer.trial, budget)
+        return self._refusal(unit, verdict, answer.trial, searched)
 
     def _stands_in_line(self, unit: Unit, requirement: Requirement) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""
@@ -309,12 +311,12 @@ class Decider:
         self._audit.record(Attempt(self._now, verdict))
         return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 
-    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, budget: Budget) -> Tried:
+    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, searched: int) -> Tried:
         self._audit.record(Attempt(self._now, verdict))
         # now that its pods say where room is kept for them
         self._decisions += self.eviction.take()
         wants = trial.wants()
-        work = budget.spent + self.preemption.work + _WORK_PER_REFUSAL
+        work = searched + self.preemption.work + _WORK_PER_REFUSAL
         work += len(wants) * (_WORK_PER_CLASS + self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
         room_for = max(1, trial.lacking) if verdict.outcome is Outcome.PREEMPTING else verdict.needed

@@ -117,7 +117,7 @@ class Explainer:
         for exclusion in excluded:
             where = exclusion.rows[rows]
             if refused := int(np.count_nonzero(where)):
-                counted[exclusion.reason, False] = refused
+                counted[exclusion.reason, False] = counted.get((exclusion.reason, False), 0) + refused
                 rows = rows[~where]
         for plugin in self._profile.room_filters:
             refused_here = np.zeros(len(rows), np.bool_)

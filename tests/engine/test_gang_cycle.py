@@ -3,9 +3,13 @@
 import pytest
 
 from muster.cluster.gangs import GangState
+from muster.engine.answers import Budget
 from muster.engine.cycle import GangCycle
 from muster.engine.decisions import Bind
 from muster.engine.explain import Explainer
+from muster.engine.ground import Ground
+from muster.engine.requirement import Requirement
+from muster.engine.search import Search
 from muster.engine.verdicts import Outcome
 from muster.framework.views import Views
 from muster.gangs.model import Gang, Subset
@@ -146,8 +150,8 @@ def test_the_more_important_of_the_small_members_make_up_the_minimum():
 
 def trials(monkeypatch, world):
     """How often the cycle tries the gang until all is decided."""
-    tries, try_gang = [], GangCycle.try_gang
-    monkeypatch.setattr(GangCycle, "try_gang", lambda *args, **named: tries.append(1) or try_gang(*args, **named))
+    tries, fill = [], GangCycle.fill
+    monkeypatch.setattr(GangCycle, "fill", lambda *args: tries.append(1) or fill(*args))
     world.decide()
     return len(tries)
 
@@ -210,20 +214,25 @@ class Subsets:
 
     def tried(self):
         """Names of the members that would be placed, and how many are lacking."""
-        trial = self._trial()
+        trial = self._answer().trial
         found = {member.key.partition("/")[2] for batch in trial.batches for member in batch.placed}
         return found, trial.lacking
 
     def refusals(self):
         """Why no node takes one more, class by class."""
         cluster, profile = self.world.engine.cluster, default_profile()
-        explainer = Explainer(cluster, profile, Views(profile, cluster.nodes))
-        verdict = explainer.verdict("team/g", self._trial(), again=lambda cycle: cycle.try_gang(self.gang))
+        explainer, ground = Explainer(cluster, profile, Views(profile, cluster.nodes)), Ground(cluster.nodes.usage)
+        verdict = explainer.verdict("team/g", self._requirement(), self._answer(), ground=ground)
         return [[refusal.reason for refusal in need.refusals] for need in verdict.needs]
 
-    def _trial(self):
-        nodes, profile = self.world.engine.cluster.nodes, default_profile()
-        return GangCycle(nodes, profile.gang_rule, Views(profile, nodes)).try_gang(self.gang)
+    def _answer(self):
+        """What the cycle's own, first attempt gives."""
+        nodes = self.world.engine.cluster.nodes
+        search = Search(nodes, Views(default_profile(), nodes))
+        return search.find(self._requirement(), Ground(nodes.usage), Budget(0))
+
+    def _requirement(self):
+        return Requirement.of_gang(self.gang, default_profile().gang_rule)
 
 
 def test_every_subset_reaches_its_minimum():

@@ -8,7 +8,7 @@ there until it starts, goes, or can no longer fit.  A gang that can never fit ho
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
@@ -20,7 +20,11 @@ from muster.cluster.gangs import GangState
 from muster.cluster.nodes import Rows
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.usage import Ints, Usage
+from muster.engine.answers import Budget, Placed
+from muster.engine.ground import Ground
 from muster.engine.queue import Order, Unit
+from muster.engine.requirement import Requirement
+from muster.engine.search import Search
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -75,13 +79,12 @@ class Bypass:
         profile: Profile,
         views: Views,
         *,
-        would_fit: Callable[[GangState, Usage], bool],
+        search: Search,
     ) -> None:
-        """`would_fit` proves that a gang has a place on a usage."""
         self._cluster = cluster
         self._profile = profile
         self._views = views
-        self._would_fit = would_fit
+        self._search = search
         self._factor = profile.fairness.passes_per_member
         self.waiting: dict[str, Overtaken] = {}
         self._in_order: list[Overtaken] = []
@@ -321,7 +324,9 @@ class Bypass:
             return False
         if entry.version != version:
             try:
-                entry.fits, entry.version = self._would_fit(gang, self._lasting_beside(gang)), version
+                requirement = Requirement.of_gang(gang, self._profile.gang_rule)
+                answer = self._search.find(requirement, Ground(self._lasting_beside(gang)), Budget())
+                entry.fits, entry.version = isinstance(answer, Placed), version
             except Exception:  # a plugin's bug: nothing is held without a proof
                 return False
         return entry.fits

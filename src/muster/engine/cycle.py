@@ -1,73 +1,23 @@
 """The gang cycle: one unit, tried whole on a trial copy; nothing of the cluster changes here.
 
-Members are handled in batches of one class: higher priority first, then larger pods, within a batch by name.
-A lone pod is a gang of one.
+Members are handled in batches of one class, each placed as if one after another went to the node that is best then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import numpy as np
 
 from muster.cluster.classes import PodClass
-from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Usage
+from muster.engine.ground import Ground
 from muster.engine.placement import choose
-from muster.framework.contract import Bools, GangRule
-from muster.framework.views import Views
-
-
-class Ground(NamedTuple):
-    """What a unit is tried on."""
-
-    usage: Usage
-    """The room there is, or a copy in which some of it is given back; not changed by a trial."""
-    blocked: Bools | None = None
-    """Rows that it may not use."""
-
-
-class Batch:
-    """Members of one class, subset and priority, in the order in which they get places."""
-
-    __slots__ = ("avoid", "pod_class", "pods", "priority", "rows", "subset")
-
-    def __init__(
-        self,
-        pod_class: PodClass,
-        pods: list[PodState],
-        *,
-        subset: str = "",
-        priority: int = 0,
-        avoid: frozenset[str] = frozenset(),
-    ) -> None:
-        self.pod_class = pod_class
-        self.subset = subset
-        self.priority = priority
-        self.avoid = avoid
-        """Nodes where these were denied."""
-        self.pods = pods
-        self.rows: list[int] = []
-        """Places for the first of them, as far as found."""
-
-    def anew(self) -> Batch:
-        """The same members, none of whom has a place."""
-        return Batch(self.pod_class, self.pods, subset=self.subset, priority=self.priority, avoid=self.avoid)
-
-    @property
-    def row_array(self) -> Rows:
-        return np.array(self.rows, np.intp)
-
-    @property
-    def placed(self) -> list[PodState]:
-        return self.pods[: len(self.rows)]
-
-    @property
-    def unplaced(self) -> list[PodState]:
-        return self.pods[len(self.rows) :]
+from muster.engine.requirement import Batch, Counts, Requirement, wants
+from muster.framework.contract import Bools
+from muster.framework.views import ClassView, Views
 
 
 class Trial:
@@ -119,58 +69,34 @@ class Trial:
         """Members that have a place, each with its row."""
         return [found for batch in self.batches for found in zip(batch.pods, batch.rows, strict=False)]
 
+    @property
+    def found(self) -> Counts:
+        """How many members of each subset have a place."""
+        found: Counts = {}
+        for batch in self.batches:
+            found[batch.subset] = found.get(batch.subset, 0) + len(batch.rows)
+        return found
+
     def wants(self) -> dict[PodClass, int]:
         """How many members of each class were to be placed."""
-        wants: dict[PodClass, int] = {}
-        for batch in self.batches:
-            wants[batch.pod_class] = wants.get(batch.pod_class, 0) + len(batch.pods)
-        return wants
+        return wants(self.batches)
 
 
 class GangCycle:
     """Tries units on nodes as they are: the cluster's, or others that somebody wonders about."""
 
-    def __init__(self, nodes: NodeTable, rule: GangRule, views: Views) -> None:
-        self.nodes = nodes
-        self._rule = rule
+    def __init__(self, nodes: NodeTable, views: Views) -> None:
+        self._nodes = nodes
         self._views = views
 
-    def best_row(self, pod_class: PodClass, ground: Ground | None = None) -> int | None:
-        """Where one pod of the class goes; None if nowhere."""
-        if ground is None:
-            key = self._views.of(pod_class).key
-        else:
-            key = self._views.on_trial(pod_class, ground.usage, blocked=ground.blocked).key
-        if not len(key):
-            return None
-        row = int(key.argmax())
-        return row if key[row] else None
+    def fill(self, requirement: Requirement, ground: Ground, batches: Iterable[Batch] | None = None) -> Trial:
+        """Places members of a unit: first what each subset must have, then as many more as fit.
 
-    def try_pod(self, pod: PodState, ground: Ground | None = None) -> Trial:
-        ground = ground or Ground(self.nodes.usage)
-        batch = Batch(pod.pod_class, [pod], avoid=pod.denied_on)
-        trial = Trial([batch], needed=1, usage=ground.usage)
-        trial.lacking = 1 - self._place(trial, batch, 1, ground.blocked)
-        return trial
-
-    def batches(self, gang: GangState) -> list[Batch]:
-        """The gang's candidates that may be placed, in the order in which they are."""
-        return _batches(pod for pod in gang.candidates.values() if pod.held is None)
-
-    def try_gang(
-        self, gang: GangState, ground: Ground | None = None, *, batches: Sequence[Batch] | None = None
-    ) -> Trial:
-        """Places the gang's candidates: first what each subset must have, then as many more as fit.
-
-        `batches` gives them in another order than their own.
+        `batches` gives the members in another order than their own.
         """
-        ground = ground or Ground(self.nodes.usage)
-        rule = self._rule
-        must = rule.shortfall(gang, {})
-        ordered = self.batches(gang) if batches is None else list(batches)
-        # a gang that has started still needs at least one place to be worth an attempt
-        needed = sum(must.values()) or 1
-        trial = Trial(ordered, needed=needed, usage=ground.usage)
+        must = dict(requirement.must)
+        ordered = [batch.anew() for batch in batches or requirement.batches]
+        trial = Trial(ordered, needed=requirement.needed, usage=ground.usage)
         if len({batch.subset for batch in ordered}) > 1:
             # else the spare members of one subset would take the room that another one must have
             for batch in ordered:
@@ -178,14 +104,12 @@ class GangCycle:
                 must[batch.subset] = must.get(batch.subset, 0) - placed
         for batch in ordered:
             self._place(trial, batch, len(batch.pods), ground.blocked)
-        found: dict[str, int] = {}
-        for batch in ordered:
-            found[batch.subset] = found.get(batch.subset, 0) + len(batch.rows)
-        usable = rule.usable(gang, found)
+        found = trial.found
+        usable = requirement.usable(found)
         if usable != found:
             trial.cut(usable)
             found = usable
-        lacking = sum(rule.shortfall(gang, found).values())
+        lacking = sum(requirement.lacking(found).values())
         trial.lacking = lacking if trial.placed else max(1, lacking)
         return trial
 
@@ -202,55 +126,21 @@ class GangCycle:
 
     def _choose(self, trial: Trial, batch: Batch, count: int, blocked: Bools | None) -> int:
         usage = trial.usage
-        if usage.is_trial or blocked is not None:
-            view = self._views.on_trial(batch.pod_class, usage, blocked=blocked)
-        else:
-            view = self._views.of(batch.pod_class)
-        rows = choose(self._views, view, usage, count)
+        rows = choose(self._views, self.view(batch.pod_class, usage, blocked), usage, count)
         trial.add(batch, rows)
         return len(rows)
 
+    def view(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> ClassView:
+        """How the nodes look to the class; not to be changed."""
+        if usage.is_trial or blocked is not None:
+            return self._views.on_trial(pod_class, usage, blocked=blocked)
+        return self._views.of(pod_class)
+
     def _without(self, avoid: frozenset[str], blocked: Bools | None) -> Bools | None:
         """The rows that may not be used, and those of these nodes."""
-        rows = [self.nodes.rows[name] for name in avoid if name in self.nodes.rows]
+        rows = [self._nodes.rows[name] for name in avoid if name in self._nodes.rows]
         if not rows:
             return blocked
-        both = np.zeros(self.nodes.capacity, np.bool_) if blocked is None else blocked.copy()
+        both = np.zeros(self._nodes.capacity, np.bool_) if blocked is None else blocked.copy()
         both[rows] = True
         return both
-
-
-def in_order_of_choice(pods: Iterable[PodState]) -> list[PodState]:
-    """Members of one class: who gets a place first if not all do."""
-    return sorted(pods, key=_rank)
-
-
-def _rank(pod: PodState) -> tuple[int, str]:
-    return (-pod.priority, pod.key)
-
-
-_Group = tuple[str, int, PodClass, frozenset[str]]
-
-
-def _batches(pods: Iterable[PodState]) -> list[Batch]:
-    groups: dict[_Group, list[PodState]] = {}
-    for pod in pods:
-        group = pod.subset, pod.priority, pod.pod_class, pod.denied_on
-        found = groups.get(group)
-        if found is None:
-            groups[group] = [pod]
-        else:
-            found.append(pod)
-    for members in groups.values():
-        members.sort(key=_name)
-    # those who were denied somewhere have fewer nodes to go to
-    ordered = sorted(groups, key=lambda group: (-group[1], group[2].order, group[0], -len(group[3]), sorted(group[3])))
-    return [
-        Batch(pod_class, groups[group], subset=subset, priority=priority, avoid=avoid)
-        for group in ordered
-        for subset, priority, pod_class, avoid in (group,)
-    ]
-
-
-def _name(pod: PodState) -> str:
-    return pod.key

@@ -13,20 +13,21 @@ from msgspec.structs import replace
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
-from muster.cluster.usage import Usage
+from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.bypass import Bypass
-from muster.engine.cycle import GangCycle, Ground, Trial, in_order_of_choice
+from muster.engine.cycle import Trial
 from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
 from muster.engine.fences import Fences
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, Preemption, Room
 from muster.engine.queue import Unit
+from muster.engine.requirement import Requirement, in_order_of_choice
 from muster.engine.search import Search
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
@@ -42,6 +43,8 @@ _WORK_PER_POD = 5
 _WORK_PER_REFUSAL = 600
 _NODES_PER_WORK = 50
 _WORK_PER_CLASS = 100
+
+_HELD = "node(s) were held for a pod group that comes first"
 
 
 class Tried(NamedTuple):
@@ -78,20 +81,17 @@ class Decider:
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
-        self._cycle = GangCycle(cluster.nodes, profile.gang_rule, views)
-        self._search = Search(self._cycle, views, profile.gang_rule)
+        self._search = Search(cluster.nodes, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
         self._status = status
         self._audit = audit
         self._decisions = decisions
         self._now = 0.0
-        self._searched = 0
-        """What looking for places took in the attempt under way, in microseconds."""
         self.fences = Fences(cluster)
-        self.bypass = Bypass(cluster, profile, views, would_fit=self._would_fit)
+        self.bypass = Bypass(cluster, profile, views, search=self._search)
         self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
-        planner = Planner(cluster, profile, views, cycle=self._cycle, search=self._search, fences=self.fences)
+        planner = Planner(cluster, profile, views, search=self._search, fences=self.fences)
         self.preemption = Preemption(
             cluster, profile, views, planner=planner, fences=self.fences, eviction=self.eviction, tally=tally
         )
@@ -175,8 +175,7 @@ class Decider:
     def _try(self, unit: Unit) -> Tried:
         self._stream.skip()
         try:
-            blocked = self.held_for_others(unit)
-            return self._try_pod(unit, unit.pod, blocked) if unit.pod else self._try_gang(unit, blocked)
+            return self._try_unit(unit, self.excluded(unit))
         except Exception as error:  # a plugin's bug, say: one unit's trouble must not stop all others
             return self._failed(unit, error)
 
@@ -190,6 +189,11 @@ class Decider:
         blocked[[row for row in rows if row is not None]] = False
         return blocked
 
+    def excluded(self, unit: Unit) -> tuple[Exclusion, ...]:
+        """Where the unit may not go, and why."""
+        held = self.held_for_others(unit)
+        return () if held is None else (Exclusion(held, _HELD),)
+
     def _failed(self, unit: Unit, error: Exception) -> Tried:
         self.preemption.forget()
         message = failure(error)
@@ -200,69 +204,52 @@ class Decider:
         self._decisions += self.eviction.take()
         return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
 
-    def _ground(self, unit: Unit, blocked: Bools | None) -> Ground:
+    def _ground(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Ground:
         """The room there is for the unit: what is kept for it is its own."""
         usage = self._cluster.nodes.usage
         if self.fences.of(unit.key) is not None:
             usage = usage.copy()
             self.fences.lift(unit.key, usage)
-        return Ground(usage, blocked)
+        return Ground(usage, excluded)
 
-    def _try_pod(self, unit: Unit, pod: PodState, blocked: Bools | None) -> Tried:
-        trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
-        self._searched = 0
-        if not trial.lacking:
-            return self._take(unit, trial)
-        room = self.preemption.make_room(unit, blocked, self._now)
-        if (tried := self._still_waits(unit, trial, room)) is not None:
-            return tried
-        if room is Room.MADE:
-            trial = self._cycle.try_pod(pod, self._ground(unit, blocked))
-            if not trial.lacking and not self.eviction.pending:
-                return self._take(unit, trial)
-        verdict = self._explainer.verdict(pod.key, trial, again=lambda cycle: cycle.try_pod(pod), blocked=blocked)
-        verdict = self._as_it_is(unit, verdict)
-        self._status.pod_refused(pod, verdict)
-        return self._refusal(unit, verdict, trial)
-
-    def _try_gang(self, unit: Unit, blocked: Bools | None) -> Tried:
+    def _try_unit(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
-        gang = unit.gang
-        assert gang is not None
-        began = self._search.work
-        trial = self._search.find(gang, self._ground(unit, blocked))
-        self._searched = self._search.work - began
-        if trial.lacking and self.fences.of(unit.key) is not None:
-            trial = self._search.as_kept(gang, self._ground(unit, blocked)) or trial
-        if not trial.lacking:
-            return self._take(unit, trial)
-        room = self.preemption.make_room(unit, blocked, self._now)
-        if (tried := self._still_waits(unit, trial, room)) is not None:
+        requirement, gang = Requirement.of(unit, self._rule), unit.gang
+        ground, budget = self._ground(unit, excluded), Budget()
+        answer = self._search.find(requirement, ground, budget, kept=self.fences.of(unit.key) is not None)
+        if isinstance(answer, Placed):
+            return self._take(unit, answer.trial)
+        # one pod's attempt is part of what any refusal takes
+        searched = 0 if gang is None else budget.spent
+        room = self.preemption.make_room(unit, excluded, self._now)
+        if (tried := self._still_waits(unit, answer.trial, room)) is not None:
             if room is Room.KEPT:
                 # it may have lost what it had when room was kept for more
-                self._stands_in_line(unit, gang, trial)
+                self._stands_in_line(unit, requirement)
             return tried
         if room is Room.MADE:
-            trial = self._search.find(gang, self._ground(unit, blocked))
-            if not trial.lacking and not self.eviction.pending:
-                return self._take(unit, trial)
-            if not trial.lacking:
+            ground = self._ground(unit, excluded)
+            answer = self._search.find(requirement, ground, Budget())
+            if isinstance(answer, Placed) and not self.eviction.pending:
+                return self._take(unit, answer.trial)
+            if isinstance(answer, Placed):
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
-        held = gang.bound + gang.binding
-        verdict = self._explainer.verdict(
-            gang.key, trial, again=lambda cycle: cycle.try_gang(gang), held=held, blocked=blocked
-        )
-        self._stands_in_line(unit, gang, trial)
+        held = 0 if gang is None else gang.bound + gang.binding
+        verdict = self._explainer.verdict(unit.name, requirement, answer, ground=ground, held=held)
+        self._stands_in_line(unit, requirement)
         verdict = self._as_it_is(unit, verdict)
-        self._status.gang_refused(gang, trial, verdict)
-        return self._refusal(unit, verdict, trial)
+        if gang is not None:
+            self._status.gang_refused(gang, answer.trial, verdict)
+        elif unit.pod is not None:
+            self._status.pod_refused(unit.pod, verdict)
+        return self._refusal(unit, verdict, answer.trial, searched)
 
-    def _stands_in_line(self, unit: Unit, gang: GangState, trial: Trial) -> None:
+    def _stands_in_line(self, unit: Unit, requirement: Requirement) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""
-        if lacking := sum(self._rule.shortfall(gang, {}).values()):
+        if lacking := sum(requirement.must.values()):
             # one that is impossible holds nothing, but nodes may come
-            self.bypass.waits(unit, trial.wants(), lacking)
+            self.bypass.waits(unit, requirement.wants, lacking)
         else:
             self.bypass.leaves(unit.key)
 
@@ -284,9 +271,6 @@ class Decider:
         name = unit.name
         self._bind(unit, name, trial.places)
         return self._success(unit, name, trial.placed, trial.needed)
-
-    def _would_fit(self, gang: GangState, usage: Usage) -> bool:
-        return not self._search.find(gang, Ground(usage)).lacking
 
     # --- what is said ---
 
@@ -333,12 +317,12 @@ class Decider:
         self._audit.record(Attempt(self._now, verdict))
         return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 
-    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial) -> Tried:
+    def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, searched: int) -> Tried:
         self._audit.record(Attempt(self._now, verdict))
         # now that its pods say where room is kept for them
         self._decisions += self.eviction.take()
         wants = trial.wants()
-        work = self._searched + self.preemption.work + _WORK_PER_REFUSAL
+        work = searched + self.preemption.work + _WORK_PER_REFUSAL
         work += len(wants) * (_WORK_PER_CLASS + self._cluster.nodes.capacity // _NODES_PER_WORK)
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
         room_for = max(1, trial.lacking) if verdict.outcome is Outcome.PREEMPTING else verdict.needed

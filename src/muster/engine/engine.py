@@ -446,7 +446,7 @@ class Engine:
 
     def _could_make_room(self, unit: Unit) -> bool:
         try:
-            return self._decider.preemption.could_help(unit, self._decider.held_for_others(unit), self._now)
+            return self._decider.preemption.could_help(unit, self._decider.excluded(unit), self._now)
         except Exception:  # a plugin's bug shows when the unit is tried
             return True
 

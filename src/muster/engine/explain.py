@@ -1,9 +1,9 @@
-"""Why a trial fell short, in numbers, and which nodes would change that."""
+"""Why a search found no place, in numbers, and which nodes would change that."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,14 +16,17 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.cycle import GangCycle, Trial
+from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.cycle import Trial
+from muster.engine.ground import Exclusion, Ground
+from muster.engine.requirement import Requirement
+from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import ClassView, Views
 
 _HOSTNAME = "kubernetes.io/hostname"
-_HELD = "node(s) were held for a pod group that comes first"
 _NEW_NODE = "a-node-that-does-not-exist-yet"
 # trying out costs about 0.2 ms a node, and grows with the shapes
 _MOST_TRIED_OUT = 100
@@ -31,7 +34,7 @@ _MOST_SHAPES = 32
 
 
 class Explainer:
-    """Turns a trial that fell short into a verdict."""
+    """Turns a search's answer into a verdict."""
 
     def __init__(self, cluster: Cluster, profile: Profile, views: Views) -> None:
         self._cluster = cluster
@@ -41,32 +44,29 @@ class Explainer:
     def verdict(
         self,
         unit: str,
-        trial: Trial,
+        requirement: Requirement,
+        answer: Answer,
         *,
-        again: Callable[[GangCycle], Trial],
+        ground: Ground,
         held: int = 0,
-        blocked: Bools | None = None,
     ) -> Verdict:
-        """`again` tries the unit on other nodes, to see what would do; `held` members count already.
-
-        `blocked` rows could not be used, since they are held for others.
-        """
+        """`held` members count already."""
+        trial, needed = answer.trial, requirement.needed
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
-        alone = trial.needed if len(wants) == 1 else 0
+        alone = needed if len(wants) == 1 else 0
         needs = tuple(
-            self._need(c, count, trial.usage, empty=empty[c], needed=alone, blocked=blocked)
-            for c, count in wants.items()
+            self._need(c, count, trial.usage, empty=empty[c], needed=alone, ground=ground) for c, count in wants.items()
         )
         return Verdict(
             unit=unit,
-            outcome=_outcome(needs, trial.needed),
-            placed=trial.needed - trial.lacking,
-            needed=trial.needed,
+            outcome=_outcome(requirement, answer, empty),
+            placed=needed - trial.lacking,
+            needed=needed,
             held=held,
             nodes=len(self._cluster.nodes),
             needs=needs,
-            suggestion=self._suggestion(trial, empty, again),
+            suggestion=self._suggestion(requirement, trial, empty),
         )
 
     def _need(
@@ -77,9 +77,9 @@ class Explainer:
         *,
         empty: Ints,
         needed: int,
-        blocked: Bools | None,
+        ground: Ground,
     ) -> Need:
-        nodes = self._cluster.nodes
+        nodes, blocked = self._cluster.nodes, ground.blocked
         view = self._views.of(pod_class)
         fits = int(view.copies.sum() if blocked is None else view.copies[~blocked].sum())
         return Need(
@@ -88,7 +88,7 @@ class Explainer:
             fits=fits,
             fits_empty=int(empty.sum()),
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
-            refusals=self._refusals(pod_class, filled, blocked),
+            refusals=self._refusals(pod_class, filled, ground.excluded),
             host_ports=tuple(port.port for port in pod_class.ports),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
         )
@@ -104,7 +104,7 @@ class Explainer:
         needs = line.need[:, 0, 0].tolist()
         return all(_total(have) >= need * count for have, need in zip(room, needs, strict=True))
 
-    def _refusals(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Refusal, ...]:
+    def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
         nodes = self._cluster.nodes
         rows: Rows = np.flatnonzero(nodes.precedence > 0)
@@ -114,9 +114,11 @@ class Explainer:
             if refused := len(rows) - int(np.count_nonzero(admitted)):
                 counted[rule.reason, True] = counted.get((rule.reason, True), 0) + refused
                 rows = rows[admitted]
-        if blocked is not None and blocked[rows].any():
-            counted[_HELD, False] = int(np.count_nonzero(blocked[rows]))
-            rows = rows[~blocked[rows]]
+        for exclusion in excluded:
+            where = exclusion.rows[rows]
+            if refused := int(np.count_nonzero(where)):
+                counted[exclusion.reason, False] = counted.get((exclusion.reason, False), 0) + refused
+                rows = rows[~where]
         for plugin in self._profile.room_filters:
             refused_here = np.zeros(len(rows), np.bool_)
             for reason, where in plugin.refusals(pod_class, Room(nodes, usage, rows)):
@@ -134,14 +136,12 @@ class Explainer:
 
     # --- what would do ---
 
-    def _suggestion(
-        self, trial: Trial, empty: dict[PodClass, Ints], again: Callable[[GangCycle], Trial]
-    ) -> Suggestion | None:
+    def _suggestion(self, requirement: Requirement, trial: Trial, empty: dict[PodClass, Ints]) -> Suggestion | None:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
         model = self._model(empty)
         if len(empty) > 1:
             few = len(empty) <= _MOST_SHAPES
-            return self._tried_out(trial, model, empty, again) if few and model is not None else None
+            return self._tried_out(requirement, trial, model, empty) if few and model is not None else None
         ((pod_class, copies),) = empty.items()
         if model is None:
             return self._made_to_measure(pod_class, trial.lacking)
@@ -173,7 +173,7 @@ class Explainer:
         )
 
     def _tried_out(
-        self, trial: Trial, model: int, empty: dict[PodClass, Ints], again: Callable[[GangCycle], Trial]
+        self, requirement: Requirement, trial: Trial, model: int, empty: dict[PodClass, Ints]
     ) -> Suggestion | None:
         """For members of several shapes, which may stand in each other's way: as many nodes as really help."""
         unplaced = [(batch, len(batch.unplaced)) for batch in trial.batches]
@@ -185,7 +185,8 @@ class Explainer:
             nodes = self._cluster.nodes.copy()
             for number in range(count):
                 nodes.put(_clone(_node(nodes, model), number))
-            if not again(GangCycle(nodes, self._profile.gang_rule, Views(self._profile, nodes))).lacking:
+            search = Search(nodes, Views(self._profile, nodes))
+            if isinstance(search.find(requirement, Ground(nodes.usage), Budget(0)), Placed):
                 return self._more_of_the_same(model, count, empty)
         return None
 
@@ -207,15 +208,13 @@ def _total(amounts: Ints) -> int:
     return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())
 
 
-def _outcome(needs: tuple[Need, ...], needed: int) -> Outcome:
-    def at_most(fits: list[int]) -> int:
-        return sum(min(need.members, count) for need, count in zip(needs, fits, strict=True))
-
-    if at_most([need.fits_empty for need in needs]) < needed:
-        return Outcome.IMPOSSIBLE
-    if at_most([need.fits for need in needs]) < needed:
-        return Outcome.WAITING
-    return Outcome.NOT_FOUND
+def _outcome(requirement: Requirement, answer: Answer, empty: dict[PodClass, Ints]) -> Outcome:
+    """A proof holds for the room there is; whether it would for empty nodes tells if waiting can help."""
+    if isinstance(answer, NotFound):
+        return Outcome.NOT_FOUND
+    fits = {pod_class: int(copies.sum()) for pod_class, copies in empty.items()}
+    proven = isinstance(answer, Impossible) and count_bound(requirement.wants, fits, requirement.needed)
+    return Outcome.IMPOSSIBLE if proven else Outcome.WAITING
 
 
 def _node(nodes: NodeTable, row: int) -> Node:

@@ -20,11 +20,14 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
-from muster.engine.cycle import GangCycle, Ground, Trial
+from muster.engine.answers import Budget, Placed, count_bound
+from muster.engine.cycle import Trial
 from muster.engine.fences import Fences, overdue
 from muster.engine.few_gangs import one_gang
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.offers import Offer, Offers
 from muster.engine.queue import Unit
+from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.sparing import (
     Counting,
@@ -82,7 +85,6 @@ class Planner:
         profile: Profile,
         views: Views,
         *,
-        cycle: GangCycle,
         search: Search,
         fences: Fences,
     ) -> None:
@@ -90,37 +92,38 @@ class Planner:
         self._rule = profile.gang_rule
         self._settings = profile.preemption
         self._views = views
-        self._cycle = cycle
         self._search = search
         self._fences = fences
-        self._searched = 0
+        self._budget = Budget()
+        """What searching took for the plan that is being made."""
         self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
         self._offers = Offers(cluster, self._candidates)
 
-    def plan(self, unit: Unit, *, blocked: Bools | None, now: float) -> Thinking:
+    def plan(self, unit: Unit, *, excluded: tuple[Exclusion, ...], now: float) -> Thinking:
         """How the unit could start if others left; None if nobody's leaving would help, or nobody may be made to.
 
         It yields the work that it has done so far: with thousands of candidates it takes a while, and may be gone on
         with later if nothing has changed.
         """
+        self._budget = Budget()
+        ground = Ground(self._when_the_leaving_have_left(unit.key, now), excluded)
         if unit.gang is not None:
-            return (yield from self._for_gang(unit.gang, blocked=blocked, now=now))
+            return (yield from self._for_gang(unit.gang, ground))
         assert unit.pod is not None
-        return (yield from self._for_pod(unit.pod, blocked=blocked, now=now))
+        return (yield from self._for_pod(unit.pod, ground))
 
     # --- gangs ---
 
-    def _for_gang(self, gang: GangState, *, blocked: Bools | None, now: float) -> Thinking:
+    def _for_gang(self, gang: GangState, ground: Ground) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
-        ground = self._when_the_leaving_have_left(gang.key, blocked, now)
-        self._searching()
+        requirement = Requirement.of_gang(gang, self._rule)
         # if nobody leaves, the search has failed on this ground already
-        find = self._search.find if self._cluster.leaving else self._cycle.try_gang
-        trial = find(gang, ground)
-        yield self._searching()
-        if not trial.lacking:
-            return Plan(self._required(gang, trial), [])
-        if not self.could_help(trial.wants(), trial.needed, gang.priority, ground):
+        budget = self._budget if self._cluster.leaving else Budget(0)
+        answer = self._search.find(requirement, ground, budget)
+        yield self._budget.news()
+        if isinstance(answer, Placed):
+            return Plan(self._required(requirement, answer.trial), [])
+        if not self.could_help(requirement.wants, requirement.needed, gang.priority, ground):
             return None
         victims = self._fences.lower_than(gang.priority)
         if self.may_evict(gang):
@@ -128,8 +131,8 @@ class Planner:
             victims += yield from _as_work(looking)
         work = _WORK_PER_VICTIM * len(victims)
         ordered, _ = yield from _as_work(self._candidates.spared_first(victims))
-        scale = self._scale(gang, trial, ground, ordered)
-        yield work + self._searching()
+        scale = self._scale(requirement, ground, ordered)
+        yield work + self._budget.news()
         if not scale.enough:
             return None
         for looked in sparing(scale):
@@ -137,42 +140,47 @@ class Planner:
         chosen = [victim for victim, spared in zip(ordered, scale.spared, strict=True) if not spared]
         if isinstance(scale, Packing) and len(chosen) <= _FEW:
             # what packing cannot spare a search may
-            scale = self._trying(gang, ground, chosen)
+            scale = self._trying(requirement, ground, chosen)
             for looked in sparing(scale):
                 yield looked * scale.work
             chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
-        proof = self._search.find(gang, Ground(self._without(ground.usage, chosen), blocked))
-        # nobody goes without a proof, whatever a scale has said
-        if proof.lacking:
+        found = self._search.find(requirement, self._without(ground, chosen), self._budget)
+        # nobody goes before there is a place, whatever a scale has said
+        if not isinstance(found, Placed):
             return None
 
         # one that has started needs nobody in particular: no fewer of its members may get a place
-        at_least = 0 if self._rule.shortfall(gang, {}) else proof.placed
+        at_least = 0 if requirement.must else found.trial.placed
         fewer = yield from one_gang(
             ordered,
             chosen,
             self._candidates.broken_budgets,
-            enough=lambda some: self._scale(gang, trial, ground, some, at_least=at_least),
-            hopeful=lambda beside, crowds: self._hopeful(trial, at_least, ground, beside, crowds),
+            enough=lambda some: self._scale(requirement, ground, some, at_least=at_least),
+            hopeful=lambda beside, crowds: self._hopeful(requirement, at_least, ground, beside, crowds),
         )
         if fewer is not None:
-            again = self._search.find(gang, Ground(self._without(ground.usage, fewer), blocked))
-            if not again.lacking and again.placed >= at_least:
-                return Plan(self._required(gang, again), fewer)
-        return Plan(self._required(gang, proof), chosen)
+            again = self._search.find(requirement, self._without(ground, fewer), self._budget)
+            if isinstance(again, Placed) and again.trial.placed >= at_least:
+                return Plan(self._required(requirement, again.trial), fewer)
+        return Plan(self._required(requirement, found.trial), chosen)
 
     def _hopeful(
-        self, trial: Trial, at_least: int, ground: Ground, beside: list[Victim], crowds: list[list[Victim]]
+        self,
+        requirement: Requirement,
+        at_least: int,
+        ground: Ground,
+        beside: list[Victim],
+        crowds: list[list[Victim]],
     ) -> list[bool]:
         """Whether there would be room enough if each of the crowds alone left beside some, each class counted alone."""
-        free = self._without(ground.usage, beside).free
+        free = self._without(ground, beside).usage.free
         occupied = [[place for victim in crowd for place in self._occupied(victim)] for crowd in crowds]
         hoped: Ints = np.zeros(len(crowds), np.int64)
-        for pod_class, count in trial.wants().items():
+        for pod_class, count in requirement.wants.items():
             if not pod_class.unknown:
                 usable = self._usable(pod_class, ground)
                 hoped += np.minimum(count, copies_without_each(pod_class, free, usable, occupied))
-        return [copies >= (at_least or trial.needed) for copies in hoped.tolist()]
+        return [copies >= (at_least or requirement.needed) for copies in hoped.tolist()]
 
     def may_evict(self, gang: GangState) -> bool:
         """Whether others may be evicted for the gang at all."""
@@ -184,10 +192,10 @@ class Planner:
             return False
         return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values() if pod.held is None)
 
-    def _required(self, gang: GangState, trial: Trial) -> list[tuple[PodState, str]]:
-        """Members that must be placed; all that were if the gang needs none in particular."""
+    def _required(self, requirement: Requirement, trial: Trial) -> list[tuple[PodState, str]]:
+        """Members that must be placed; all that were if none is needed in particular."""
         names = self._cluster.nodes.names
-        must = self._rule.shortfall(gang, {})
+        must = dict(requirement.must)
         places: list[tuple[PodState, str]] = []
         for pod, row in trial.places:
             if must and not must.get(pod.subset):
@@ -197,49 +205,43 @@ class Planner:
             places.append((pod, names[row]))
         return places
 
-    def _scale(
-        self, gang: GangState, trial: Trial, ground: Ground, victims: list[Victim], *, at_least: int = 0
-    ) -> Scale:
-        """Weighs what the gang must have; else so many of its members, or as many as can be."""
-        must = sum(self._rule.shortfall(gang, {}).values())
+    def _scale(self, requirement: Requirement, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
+        """Weighs what a gang must have; else so many of its members, or as many as can be."""
+        must = sum(requirement.must.values())
         occupied = [self._occupied(victim) for victim in victims]
-        (first, *others) = trial.batches
+        (first, *others) = requirement.batches
         if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
             usable = self._usable(first.pod_class, ground)
             needed, most = must or at_least or None, len(first.pods)
             return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
-        loads = self._search.loads(gang, trial, ground.blocked)
+        loads = self._search.loads(requirement, ground, self._budget)
         if loads is not None:
             packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)
             if packing.enough:
                 return packing
-        return self._trying(gang, ground, victims, at_least=at_least)
+        return self._trying(requirement, ground, victims, at_least=at_least)
 
-    def _trying(self, gang: GangState, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
-        usage = self._without(ground.usage, victims)
+    def _trying(self, requirement: Requirement, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
+        without = self._without(ground, victims)
         # one that has started needs nobody in particular: as many as could have a place if all victims went
-        must = self._rule.shortfall(gang, {})
-        most = 0 if must else at_least or self._search.find(gang, Ground(usage, ground.blocked)).placed
+        most = 0
+        if not requirement.must:
+            most = at_least or self._search.find(requirement, without, self._budget).trial.placed
 
         def fits(usage: Usage) -> bool:
-            trial = self._search.find(gang, Ground(usage, ground.blocked))
-            return not trial.lacking and trial.placed >= most
+            answer = self._search.find(requirement, ground.with_usage(usage), self._budget)
+            return isinstance(answer, Placed) and answer.trial.placed >= most
 
-        return Trying(fits, usage, [self._occupied(victim) for victim in victims], work=self._searching)
-
-    def _searching(self) -> int:
-        """What searching took since this was last asked."""
-        before, self._searched = self._searched, self._search.work
-        return self._searched - before
+        return Trying(fits, without.usage, [self._occupied(victim) for victim in victims], work=self._budget.news)
 
     # --- lone pods ---
 
-    def _for_pod(self, pod: PodState, *, blocked: Bools | None, now: float) -> Thinking:
+    def _for_pod(self, pod: PodState, ground: Ground) -> Thinking:
         """A plan for one node, as the default scheduler would choose it."""
-        ground = self._when_the_leaving_have_left(pod.uid, blocked, now)
-        row = self._cycle.best_row(pod.pod_class, ground)
-        if row is not None:
-            return Plan([(pod, self._cluster.nodes.names[row])], [])
+        requirement = Requirement.of_pod(pod)
+        answer = self._search.find(requirement, ground, self._budget)
+        if isinstance(answer, Placed):
+            return Plan(self._required(requirement, answer.trial), [])
         if not self._anybody_below(pod.priority):
             return None
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
@@ -322,11 +324,13 @@ class Planner:
             return OneNode(pod.pod_class, row, ground.usage.free, occupied)
         others = np.ones(self._cluster.nodes.capacity, np.bool_)
         others[row] = False
+        elsewhere = Exclusion(others, "node(s) were not the one in question")
 
         def fits(usage: Usage) -> bool:
-            return self._cycle.best_row(pod.pod_class, Ground(usage, others)) is not None
+            answer = self._search.find(Requirement.of_pod(pod), Ground(usage, (elsewhere,)), self._budget)
+            return isinstance(answer, Placed)
 
-        return Trying(fits, self._without(ground.usage, victims), occupied, work=self._searching)
+        return Trying(fits, self._without(ground, victims).usage, occupied, work=self._budget.news)
 
     def _fewer_on_node(
         self, pod: PodState, row: int, ground: Ground, kept: list[Victim], chosen: list[Victim]
@@ -351,8 +355,8 @@ class Planner:
         """Whether there would be room enough if all below this priority left, each class counted alone."""
         if not self._anybody_below(priority):
             return False
-        hoped = sum(min(count, int(self._hoped_for(c, priority, ground).sum())) for c, count in wants.items())
-        return hoped >= needed
+        fits = {pod_class: int(self._hoped_for(pod_class, priority, ground).sum()) for pod_class in wants}
+        return count_bound(wants, fits, needed) is None
 
     def _anybody_below(self, priority: int) -> bool:
         return self._cluster.levels.any_below(priority) or bool(self._fences.lower_than(priority))
@@ -372,7 +376,7 @@ class Planner:
 
     # --- the ground ---
 
-    def _when_the_leaving_have_left(self, unit: str, blocked: Bools | None, now: float) -> Ground:
+    def _when_the_leaving_have_left(self, unit: str, now: float) -> Usage:
         """The room there will be without evicting anybody, with what is kept for the unit given back to it."""
         usage = self._cluster.nodes.usage.copy()
         self._fences.lift(unit, usage)
@@ -384,15 +388,15 @@ class Planner:
                 gone.setdefault(pod.pod_class, []).append(row)
         for pod_class, where in gone.items():
             usage.remove_copies(np.array(where, np.intp), pod_class)
-        return Ground(usage, blocked)
+        return usage
 
-    def _without(self, usage: Usage, victims: Iterable[Victim]) -> Usage:
-        """A copy from which the victims have gone."""
-        usage = usage.copy()
+    def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:
+        """The ground when the victims have gone."""
+        usage = ground.usage.copy()
         for victim in victims:
             for row, pod_class in self._occupied(victim):
                 usage.remove(row, pod_class)
-        return usage
+        return ground.with_usage(usage)
 
     def _occupied(self, victim: Victim) -> Occupied:
         """The rows that a victim's pods take room on, or that room is kept on."""

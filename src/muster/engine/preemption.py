@@ -12,13 +12,12 @@ from enum import Enum
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.engine.audit import Tally
-from muster.engine.cycle import Ground
 from muster.engine.decisions import Loss
 from muster.engine.eviction import Eviction
 from muster.engine.fences import Fence, Fences, Why
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.planning import Plan, Planner, Thinking
 from muster.engine.queue import Unit
-from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -104,12 +103,12 @@ class Preemption:
             return f"it could not be bound: {unit.bind_error or 'its time was over'}"
         return ""
 
-    def could_help(self, unit: Unit, blocked: Bools | None, now: float) -> bool:
+    def could_help(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> bool:
         """Whether the unit might find a place if others left: no more than a guess, but a quick one."""
         wants: dict[PodClass, int] = dict(unit.gang.classes) if unit.gang is not None else {}
         if unit.pod is not None:
             wants[unit.pod.pod_class] = 1
-        ground = Ground(self._cluster.nodes.usage, blocked)
+        ground = Ground(self._cluster.nodes.usage, excluded)
         return self.may_evict(unit, now) and self._planner.could_help(wants, unit.needed, unit.priority, ground)
 
     def waits_for_victims(self, key: str, now: float) -> bool:
@@ -120,7 +119,7 @@ class Preemption:
 
     # --- making room ---
 
-    def make_room(self, unit: Unit, blocked: Bools | None, now: float) -> Room:
+    def make_room(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> Room:
         """Sees to it that a unit that has no place gets one if others leave."""
         self.work = 0
         fence = self._fences.of(unit.key)
@@ -130,7 +129,7 @@ class Preemption:
                 fence.restored = False
                 return Room.KEPT
             self._eviction.lose(unit.key, *loss, now)
-        thought = self._think(unit, blocked, now)
+        thought = self._think(unit, excluded, now)
         if not thought.ready:
             return Room.THINKING
         self._thought = _NO_THOUGHT
@@ -146,12 +145,12 @@ class Preemption:
         """Whatever was being thought of is begun anew: it failed half-way."""
         self._thought = _NO_THOUGHT
 
-    def _think(self, unit: Unit, blocked: Bools | None, now: float) -> _Thought:
+    def _think(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> _Thought:
         """Goes on with the unit's plan, from the start if anything has changed, for one turn."""
         thought, version = self._thought, (unit.key, self._cluster.version, unit.changes)
         if thought.version != version:
             again = thought.again + 1 if thought.version[0] == unit.key else 0
-            thought = self._thought = _Thought(version, self._planner.plan(unit, blocked=blocked, now=now), again)
+            thought = self._thought = _Thought(version, self._planner.plan(unit, excluded=excluded, now=now), again)
         while not thought.ready and (self.work < WORK_AT_ONCE or thought.again > _MOST_STARTS):
             try:
                 assert thought.thinking is not None

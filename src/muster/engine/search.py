@@ -1,8 +1,8 @@
-"""Finds a gang a place: the one door to every way of searching.
+"""Finds a unit a place: the one door to every way of searching.
 
 The gang cycle is greedy.  For members of one shape that is exact; for a mix it depends on who goes first, so several
 orders are tried before a gang is refused, and last its members are packed without regard to scores.  What all of that
-misses is no proof, and the verdict says so.
+misses is no proof unless counting gives one, and the answer says which.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from itertools import islice
 import numpy as np
 
 from muster.cluster.classes import PodClass
-from muster.cluster.gangs import GangState
-from muster.cluster.nodes import Rows
-from muster.engine.cycle import Batch, GangCycle, Ground, Trial
+from muster.cluster.nodes import NodeTable, Rows
+from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.cycle import GangCycle, Trial
+from muster.engine.ground import Ground
 from muster.engine.packing import Load, pack
-from muster.framework.contract import Bools, GangRule
+from muster.engine.requirement import Batch, Requirement
+from muster.framework.contract import Bools
 from muster.framework.views import Views
 
 Rank = Callable[[Batch], int]
@@ -33,58 +35,74 @@ _NODES_PER_WORK = 30
 
 
 class Search:
-    """Looks for places on any ground."""
+    """Looks for places on any ground, on the cluster's nodes or on others that somebody wonders about."""
 
-    def __init__(self, cycle: GangCycle, views: Views, rule: GangRule) -> None:
-        self._cycle = cycle
+    def __init__(self, nodes: NodeTable, views: Views) -> None:
+        self._nodes = nodes
         self._views = views
-        self._rule = rule
-        self.work = 0
-        """What all that was tried so far took, about, in microseconds."""
+        self._cycle = GangCycle(nodes, views)
 
-    def find(self, gang: GangState, ground: Ground) -> Trial:
-        """The first trial in which the gang has all that it needs; the best of those that fell short otherwise."""
-        best = self._try(gang, ground)
-        if not best.lacking or len(best.wants()) < 2:
-            return best
-        many = len(best.batches) > _MANY
-        if many and (packed := self._packed(gang, best, ground)) is not None:
-            return packed
-        members = [batch.anew() for batch in best.batches]
-        for rank, by_priority in islice(self._orders(best, ground), _FEW_ORDERS if many else None):
-            trial = self._try(gang, ground, _ordered([batch.anew() for batch in members], rank, by_priority))
-            if trial.lacking < best.lacking:
+    def find(self, requirement: Requirement, ground: Ground, budget: Budget, *, kept: bool = False) -> Answer:
+        """A place for all that must have one, if there is one to be found.
+
+        The first attempt that succeeds is the answer.  Where room is `kept` for members, those places count, too.
+        """
+        best, tried = None, 0
+        for trial in self._attempts(requirement, ground, budget, kept=kept):
+            if not trial.lacking:
+                return Placed(trial)
+            tried += 1
+            if best is None or trial.lacking < best.lacking:
                 best = trial
-            if not best.lacking:
-                return best
-        return (None if many else self._packed(gang, best, ground)) or best
+            if budget.is_spent:
+                break
+        assert best is not None
+        proof = count_bound(requirement.wants, self._fits(requirement, ground), requirement.needed)
+        return NotFound(best, tried) if proof is None else Impossible(best, proof)
 
-    def as_kept(self, gang: GangState, ground: Ground) -> Trial | None:
-        """The trial in which members go where room is kept for them; None if they cannot all.
+    def _attempts(self, requirement: Requirement, ground: Ground, budget: Budget, *, kept: bool) -> Iterator[Trial]:
+        """Ways to place the members, each tried when the one before has failed."""
+        yield self._try(requirement, ground, budget)
+        if len(requirement.wants) > 1:
+            many = len(requirement.batches) > _MANY
+            if many:
+                yield from self._packed(requirement, ground, budget)
+            for rank, by_priority in islice(self._orders(requirement, ground), _FEW_ORDERS if many else None):
+                yield self._try(requirement, ground, budget, _ordered(requirement.batches, rank, by_priority))
+            if not many:
+                yield from self._packed(requirement, ground, budget)
+        if kept:
+            yield from self._as_kept(requirement, ground)
+
+    def _try(
+        self, requirement: Requirement, ground: Ground, budget: Budget, batches: list[Batch] | None = None
+    ) -> Trial:
+        trial = self._cycle.fill(requirement, ground, batches)
+        budget.spent += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
+        return trial
+
+    def _as_kept(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
+        """The trial in which members go where room is kept for them, unless they cannot all.
 
         A search may miss the very places that it found when the plan was made, since other room is free now.
         """
-        rows = self._cycle.nodes.rows
-        trial = Trial(
-            self._cycle.batches(gang), needed=sum(self._rule.shortfall(gang, {}).values()) or 1, usage=ground.usage
-        )
-        found: dict[str, int] = {}
-        for batch in trial.batches:
-            batch.pods.sort(key=lambda pod: pod.kept not in rows)
+        rows = self._nodes.rows
+        batches = [batch.anew() for batch in requirement.batches]
+        trial = Trial(batches, needed=requirement.needed, usage=ground.usage)
+        for batch in batches:
+            batch.pods = sorted(batch.pods, key=lambda pod: pod.kept not in rows)
             places: Rows = np.array([rows[pod.kept] for pod in batch.pods if pod.kept in rows], np.intp)
             distinct, times = np.unique(places, return_counts=True)
-            if (
-                self._views.on_trial(batch.pod_class, trial.usage, blocked=ground.blocked).copies[distinct] < times
-            ).any():
-                return None
+            if (self._cycle.view(batch.pod_class, trial.usage, ground.blocked).copies[distinct] < times).any():
+                return
             trial.add(batch, places)
-            found[batch.subset] = found.get(batch.subset, 0) + len(places)
-        return trial if trial.placed and not self._rule.shortfall(gang, found) else None
+        if trial.placed and not requirement.lacking(trial.found):
+            yield trial
 
-    def _try(self, gang: GangState, ground: Ground, batches: list[Batch] | None = None) -> Trial:
-        trial = self._cycle.try_gang(gang, ground, batches=batches)
-        self.work += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
-        return trial
+    def _fits(self, requirement: Requirement, ground: Ground) -> dict[PodClass, int]:
+        """How many copies of each class the ground takes, each counted alone."""
+        blocked = ground.blocked
+        return {c: int(self._cycle.view(c, ground.usage, blocked).copies.sum()) for c in requirement.wants}
 
     @property
     def _per_class(self) -> int:
@@ -92,36 +110,36 @@ class Search:
 
     # --- packing ---
 
-    def loads(self, gang: GangState, trial: Trial, blocked: Bools | None) -> list[Load] | None:
-        """What a trial had to place, as it can be packed; None if packing cannot tell.
+    def loads(self, requirement: Requirement, ground: Ground, budget: Budget) -> list[Load] | None:
+        """What must be placed, as it can be packed; None if packing cannot tell.
 
         Where not all are needed it is the smallest: if they do not go together, no others do, for one resource.
         """
-        must = self._rule.shortfall(gang, {})
-        if not must or any(batch.avoid for batch in trial.batches):
+        must, batches = dict(requirement.must), _by_size(requirement.batches)
+        if not must or any(batch.avoid for batch in batches):
             return None
-        if not all(self._views.needs_resources_only(batch.pod_class) for batch in trial.batches):
+        if not all(self._views.needs_resources_only(batch.pod_class) for batch in batches):
             return None
         loads: list[Load] = []
-        for batch in reversed(_by_size(trial.batches)):
+        for batch in reversed(batches):
             count = min(len(batch.pods), must.get(batch.subset, 0))
             must[batch.subset] = must.get(batch.subset, 0) - count
-            loads.append(Load(batch.pod_class, count, self._usable(batch.pod_class, blocked)))
+            loads.append(Load(batch.pod_class, count, self._usable(batch.pod_class, ground.blocked)))
         loads.reverse()
-        self.work += len(loads) * (_WORK_PER_LOAD + self._per_class)
+        budget.spent += len(loads) * (_WORK_PER_LOAD + self._per_class)
         return loads
 
-    def _packed(self, gang: GangState, best: Trial, ground: Ground) -> Trial | None:
-        """The same members in a trial where all that must have a place have one, if packing finds it."""
-        loads = self.loads(gang, best, ground.blocked)
+    def _packed(self, requirement: Requirement, ground: Ground, budget: Budget) -> Iterator[Trial]:
+        """The trial where all that must have a place have one, if packing finds it."""
+        loads = self.loads(requirement, ground, budget)
         packed = None if loads is None else pack(loads, ground.usage.free, self._views.precedence)
         if packed is None:
-            return None
-        batches = [batch.anew() for batch in _by_size(best.batches)]
-        trial = Trial(batches, needed=best.needed, usage=ground.usage)
+            return
+        batches = [batch.anew() for batch in _by_size(requirement.batches)]
+        trial = Trial(batches, needed=requirement.needed, usage=ground.usage)
         for batch, rows in zip(batches, packed.rows, strict=True):
             trial.add(batch, rows)
-        return trial
+        yield trial
 
     def _usable(self, pod_class: PodClass, blocked: Bools | None) -> Bools:
         admitted = self._views.rules(pod_class.rules).admitted
@@ -129,21 +147,20 @@ class Search:
 
     # --- orders ---
 
-    def _orders(self, first: Trial, ground: Ground) -> Iterator[tuple[Rank, bool]]:
+    def _orders(self, requirement: Requirement, ground: Ground) -> Iterator[tuple[Rank, bool]]:
         """Orders that a person would try, and whether they hold among members of equal priority only.
 
         The most constrained first, then the largest of every resource.  Where some may stay behind it is those of
         lower priority, and of equals the largest; if nothing else helps, the largest whatever their priority.
         """
-        spare = first.needed < sum(len(batch.pods) for batch in first.batches)
-        classes = first.wants()
+        classes, blocked = requirement.wants, ground.blocked
+        spare = requirement.needed < sum(classes.values())
         resources = sorted({resource for c in classes for resource, _ in c.room})
         for by_priority in (True, False) if spare else ():
             for resource in resources:
                 yield partial(_amount, resource), by_priority
-        views = {c: self._views.on_trial(c, ground.usage, blocked=ground.blocked) for c in classes}
-        places = {c: int(view.copies.sum()) for c, view in views.items()}
-        nodes = {c: int((view.copies > 0).sum()) for c, view in views.items()}
+        places = self._fits(requirement, ground)
+        nodes = {c: int((self._cycle.view(c, ground.usage, blocked).copies > 0).sum()) for c in classes}
         yield lambda batch: nodes[batch.pod_class], spare
         yield lambda batch: places[batch.pod_class], spare
         yield lambda batch: places[batch.pod_class] - classes[batch.pod_class], spare

@@ -7,7 +7,7 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.engine import intake, planning, victims
-from muster.engine.cycle import Ground
+from muster.engine.answers import Budget
 from muster.engine.decisions import CallOff, Loss
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
@@ -17,6 +17,7 @@ from muster.engine.line import Line
 from muster.engine.planning import Plan, Planner
 from muster.engine.preemption import Preemption
 from muster.engine.queue import Unit
+from muster.engine.requirement import Requirement
 from muster.engine.status import Status
 from muster.engine.victims import Candidates
 from muster.plugins.default_preemption import DefaultPreemption
@@ -27,10 +28,11 @@ from tests.simulation.faults.registry import fault
 
 @fault("proof", "priorities")
 def victims_go_before_there_is_a_proof(patch):
-    def hopeful(self, gang, *, blocked, now):
+    def hopeful(self, gang, ground):
         victims = yield from self._candidates.everywhere(unit=gang.key, priority=gang.priority)
-        usage = self._without(self._when_the_leaving_have_left(gang.key, blocked, now).usage, victims)
-        return Plan(self._required(gang, self._search.find(gang, Ground(usage, blocked))), victims)
+        requirement = Requirement.of_gang(gang, self._rule)
+        answer = self._search.find(requirement, self._without(ground, victims), Budget())
+        return Plan(self._required(requirement, answer.trial), victims)
 
     patch(Planner, "_for_gang", hopeful)
 
@@ -59,11 +61,11 @@ def the_first_who_could_be_spared_goes_too(patch):
 
 @fault("one victim too many", "priorities", "stops")
 def those_who_are_leaving_count_as_staying(patch):
-    ground = Planner._when_the_leaving_have_left
+    usage = Planner._when_the_leaving_have_left
 
-    def as_it_is(self, unit, blocked, now):
+    def as_it_is(self, unit, now):
         leaving, self._cluster.leaving = self._cluster.leaving, {}
-        found = ground(self, unit, blocked, now)
+        found = usage(self, unit, now)
         self._cluster.leaving = leaving
         return found
 
@@ -161,10 +163,10 @@ def nobody_is_woken_to_evict(patch):
 def a_unit_plans_anew_while_its_victims_leave(patch):
     make_room = Preemption.make_room
 
-    def hasty(self, unit, blocked, now):
+    def hasty(self, unit, excluded, now):
         self._fences.take_down(unit.key, now)
         leaving, self._cluster.leaving = self._cluster.leaving, {}
-        found = make_room(self, unit, blocked, now)
+        found = make_room(self, unit, excluded, now)
         self._cluster.leaving |= leaving
         return found
 

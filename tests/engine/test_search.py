@@ -1,0 +1,162 @@
+"""The one door to search: a requirement, a ground and a budget go in; a placement, a proof or neither comes out."""
+
+import numpy as np
+
+from muster.engine.answers import Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.cycle import GangCycle
+from muster.engine.ground import Exclusion, Ground
+from muster.engine.requirement import Requirement
+from muster.engine.search import Search
+from muster.framework.views import Views
+from muster.plugins.defaults import default_profile
+from tests.builders import cluster, pod
+
+PROFILE = default_profile()
+
+
+def find(world, requirement, *, budget=None, excluded=()):
+    nodes = world.engine.cluster.nodes
+    search = Search(nodes, Views(PROFILE, nodes))
+    return search.find(requirement, Ground(nodes.usage, excluded), budget or Budget())
+
+
+def gang(world, name="g"):
+    return Requirement.of_gang(world.engine.cluster.gangs[f"team/{name}"], PROFILE.gang_rule)
+
+
+def lone(world, name, **facts):
+    world.see(pod(name, **facts))
+    return Requirement.of_pod(world.engine.cluster.pods[f"uid-{name}"])
+
+
+def except_for(world, *names):
+    """All nodes but these are excluded."""
+    nodes = world.engine.cluster.nodes
+    rows = np.ones(nodes.capacity, np.bool_)
+    rows[[nodes.rows[name] for name in names]] = False
+    return (Exclusion(rows, "node(s) were not asked about"),)
+
+
+def counts(proof):
+    """How many copies of each class fit, by what one of them asks for of the cpu."""
+    return {dict(pod_class.requests.amounts)["cpu"]: fits for pod_class, fits in proof.fits.items()}
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def test_a_unit_that_fits_is_answered_with_its_places():
+    world = cluster(2, cpu=4).gang("g", members=4, cpu=2)
+    answer = find(world, gang(world))
+    assert isinstance(answer, Placed)
+    assert answer.trial.placed == 4
+
+
+def test_a_unit_for_which_counting_is_enough_is_answered_with_a_proof():
+    world = cluster(2, cpu=4).gang("g", members=5, cpu=2)
+    answer = find(world, gang(world))
+    assert isinstance(answer, Impossible)
+    assert counts(answer.proof) == {2000: 4}
+    assert (answer.proof.at_most, answer.proof.needed) == (4, 5)
+    # what came closest
+    assert answer.trial.placed == 4
+
+
+def test_a_proof_counts_each_class_alone():
+    world = cluster(1, cpu=4).group("g", 4).members("g", 0, 1, 2, cpu=3).members("g", 3, cpu=1)
+    answer = find(world, gang(world))
+    assert isinstance(answer, Impossible)
+    assert counts(answer.proof) == {3000: 1, 1000: 4}
+    assert (answer.proof.at_most, answer.proof.needed) == (2, 4)
+
+
+def test_a_mix_that_counting_does_not_exclude_is_not_found_and_says_how_often_it_was_tried():
+    world = cluster(1, cpu=4, memory="4Gi").group("g", 2)
+    world.members("g", 0, cpu=3, memory="1Gi").members("g", 1, cpu=2, memory="2Gi")
+    answer = find(world, gang(world))
+    assert isinstance(answer, NotFound)
+    assert answer.tried > 1
+    assert answer.trial.lacking == 1
+
+
+def test_a_lone_pod_is_a_gang_of_one():
+    world = cluster(2, cpu=4)
+    requirement = lone(world, "small", cpu=4)
+    assert (requirement.must, requirement.needed) == ({"": 1}, 1)
+    assert isinstance(find(world, requirement), Placed)
+    answer = find(world, lone(world, "large", cpu=5))
+    assert isinstance(answer, Impossible)
+    assert (answer.proof.at_most, answer.proof.needed) == (0, 1)
+
+
+def test_nothing_is_proven_where_there_is_just_enough():
+    world = cluster(2, cpu=4).gang("g", members=4, cpu=2)
+    requirement = gang(world)
+    ((pod_class, members),) = requirement.wants.items()
+    assert count_bound(requirement.wants, {pod_class: members}, members) is None
+    assert count_bound(requirement.wants, {pod_class: members - 1}, members) is not None
+
+
+# --- the ground -----------------------------------------------------------------------------------
+
+
+def test_what_is_excluded_has_no_place_for_anybody():
+    world = cluster(3, cpu=4).gang("g", members=4, cpu=2)
+    requirement = gang(world)
+    answer = find(world, requirement, excluded=except_for(world, "n1"))
+    assert isinstance(answer, Impossible)
+    assert counts(answer.proof) == {2000: 2}
+    answer = find(world, requirement, excluded=except_for(world, "n0", "n2"))
+    assert {row for _, row in answer.trial.places} == {world.engine.cluster.nodes.rows[name] for name in ("n0", "n2")}
+
+
+def test_exclusions_for_several_reasons_add_up():
+    world = cluster(3, cpu=4)
+    requirement = lone(world, "p", cpu=4)
+    excluded = except_for(world, "n0", "n1") + except_for(world, "n1", "n2")
+    answer = find(world, requirement, excluded=excluded)
+    assert [row for _, row in answer.trial.places] == [world.engine.cluster.nodes.rows["n1"]]
+    excluded += except_for(world, "n0")
+    assert isinstance(find(world, requirement, excluded=excluded), Impossible)
+
+
+# --- the budget -----------------------------------------------------------------------------------
+
+
+def mixed():
+    """Four members that fill two nodes only if the larger ones go first, which have lower priority."""
+    world = cluster(2, cpu=6).group("g", 4)
+    return world.members("g", 0, 1, cpu=2, priority=5).members("g", 2, 3, cpu=4, priority=1)
+
+
+def test_a_search_counts_its_work():
+    world, budget = mixed(), Budget()
+    find(world, gang(world), budget=budget)
+    assert 0 < budget.spent == budget.news()
+    assert budget.news() == 0
+
+
+def test_an_empty_budget_buys_the_first_attempt_and_no_more(monkeypatch):
+    tries, fill = [], GangCycle.fill
+    monkeypatch.setattr(GangCycle, "fill", lambda *args: tries.append(1) or fill(*args))
+    world = cluster(1, cpu=4, memory="4Gi").group("g", 2)
+    world.members("g", 0, cpu=3, memory="1Gi").members("g", 1, cpu=2, memory="2Gi")
+    assert find(world, gang(world), budget=Budget(0)).tried == len(tries) == 1
+    assert isinstance(find(world, gang(world), budget=Budget(0)), NotFound)
+
+
+def test_a_search_ends_when_its_budget_is_spent():
+    world = cluster(1, cpu=4, memory="4Gi").group("g", 2)
+    world.members("g", 0, cpu=3, memory="1Gi").members("g", 1, cpu=2, memory="2Gi")
+    most = find(world, gang(world)).tried
+    once = Budget(0)
+    find(world, gang(world), budget=once)
+    assert 1 < find(world, gang(world), budget=Budget(once.spent + 1)).tried < most
+
+
+def test_the_members_of_a_requirement_are_the_same_after_a_search():
+    world = mixed()
+    requirement = gang(world)
+    find(world, requirement)
+    assert all(batch.rows == [] for batch in requirement.batches)
+    assert isinstance(find(world, requirement), Placed)

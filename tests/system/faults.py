@@ -198,7 +198,7 @@ def a_conflict_is_taken_for_the_end_of_the_object(patch):
     patch(writes, "is_gone", lambda error: error.code == 409 or gone(error))
 
 
-@fault("circles", needs=["stops"])
+@fault("circles", needs=["stops", "errors"])
 def who_is_to_stop_does_not_wait(patch):
     """As it was until a world showed it."""
     patch(scheduler, "_STOPPING_LOOK_SECONDS", 0.0)

@@ -9,7 +9,7 @@ from tests.system.run import run
 from tests.system.world import recipe
 
 # most take a few, see `needs`; so many before it is said that nobody catches it
-WORLDS = 150
+WORLDS = 200
 
 
 @pytest.mark.parametrize("name", FAULTS)

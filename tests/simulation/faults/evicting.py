@@ -120,7 +120,7 @@ def a_member_is_worth_what_it_says_itself(patch):
 
 @fault("priority", "modes", "priorities", "uneven")
 def a_gang_that_goes_whole_is_worth_its_lowest_member(patch):
-    patch(GangState, "floor", property(lambda self: self.priority))
+    patch(GangState, "level", property(lambda self: self.priority))
 
 
 @fault("gang in part", "modes", "priorities")
@@ -221,7 +221,7 @@ def room_that_is_kept_for_one_is_given_to_another(patch):
     patch(Fences, "lift", generous)
 
 
-@fault("fence", "crashes", "hurry", "priorities", "stops")
+@fault("fence", "crashes", "hurry", "late evictions", "priorities", "stops")
 def a_restart_forgets_for_whom_room_is_kept(patch):
     patch(Engine, "_keep_again", lambda self, unit, pods: None)
 
@@ -236,7 +236,7 @@ def room_is_kept_for_a_unit_that_may_not_be_decided_any_more(patch):
     patch(Engine, "_lose", lambda self, unit, why: None)
 
 
-@fault("proof", "crowded", "priorities", "stops")
+@fault("fence", "crowded", "priorities", "stops")
 def a_nomination_is_not_taken_back(patch):
     patch(Status, "unnominate", lambda self, pods: None)
 

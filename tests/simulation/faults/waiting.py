@@ -112,14 +112,14 @@ def a_gang_that_is_evicted_whole_does_not_say_so(patch):
 
 @fault("disruption target", "crowded", "priorities")
 def a_gang_that_loses_a_member_says_that_it_was_evicted_whole(patch):
-    evict = Eviction._evict
+    settle = Eviction.settle
 
-    def loud(self, unit, pods, now, *, where):
-        evict(self, unit, pods, now, where=where)
-        for gang in {pod.gang: self._cluster.gangs[pod.gang] for pod in pods if pod.gang}.values():
-            self._evicted_whole(gang, "evicted")
+    def loud(self):
+        for key, message in self._hit.items():
+            self._evicted_whole(self._cluster.gangs[key], message)
+        settle(self)
 
-    patch(Eviction, "_evict", loud)
+    patch(Eviction, "settle", loud)
 
 
 @fault("disruption target", "crowded", "modes", "priorities")

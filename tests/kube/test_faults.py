@@ -269,10 +269,10 @@ def test_a_gang_of_which_one_member_may_not_be_bound_is_undone_within_seconds_an
     muster = stage.leader()
     with denied(stage, "bind", "train-7"):
         stage.gang("train", 20)
+        stage.history.until(lambda: len(stage.history.of("train")) == 1, "the release")
         message = stage.says("train", "SchedulerError")
         assert "train-7 may not be bound" in message
         assert UNLUCKY in message
-        stage.history.until(lambda: len(stage.history.of("train")) == 1, "the release")
         stage.check()
     muster.wait_for("releasing", unit=f"{stage.namespace}/train", pods=19)
     released = [life for life in stage.history.lives.values() if life.gone and life.gang]

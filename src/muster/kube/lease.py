@@ -154,11 +154,26 @@ class Lease:
         if not self.held() or self._seen is None:
             return
         self._renewed_at, self._released = None, True
-        spec = self._seen.spec
+        try:
+            await self._give_back(self._seen)
+        except ApiError as error:
+            # a renewal that was cut off may have arrived all the same
+            await self._give_back_again(error)
+        except KubeError as error:
+            _log.info("the lease was not given back", error=str(error))
+
+    async def _give_back(self, lease: _Lease) -> None:
+        spec = lease.spec
         spec.holder_identity, spec.lease_duration_seconds = "", 1
         spec.renew_time = spec.acquire_time = micro_stamp(self._wall())
+        await self._put(lease)
+
+    async def _give_back_again(self, refused: ApiError) -> None:
         try:
-            await self._put(self._seen)
+            current = await self._read() if refused.code == 409 else None
+            if current is None or current.spec.holder_identity != self.identity:
+                raise refused
+            await self._give_back(current)
         except KubeError as error:
             _log.info("the lease was not given back", error=str(error))
 

@@ -212,8 +212,13 @@ class Planner:
         (first, *others) = requirement.batches
         if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
             usable = self._usable(first.pod_class, ground)
-            needed, most = must or at_least or None, len(first.pods)
-            return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed, most=most)
+
+            def needed(placeable: int) -> int:
+                # with places for all of them only some may be of use
+                placed = {first.subset: min(placeable, len(first.pods))}
+                return must or at_least or sum(requirement.usable(placed).values())
+
+            return Counting(first.pod_class, ground.usage.free, usable, occupied, needed=needed)
         loads = self._search.loads(requirement, ground, self._budget)
         if loads is not None:
             packing = Packing(loads, ground.usage.free, self._views.precedence, occupied)

@@ -105,10 +105,9 @@ class Counting:
         usable: Bools,
         victims: Sequence[Occupied],
         *,
-        needed: int | None,
-        most: int,
+        needed: Callable[[int], int],
     ) -> None:
-        """`needed` members must have a place; None for as many of `most` as can have one if all victims go."""
+        """`needed` tells how many members must have a place, if so many can have one when all victims go."""
         resources = pod_class.line.need_rows.tolist()
         self._need = pod_class.line.need[:, 0]
         self._usable = usable & (not pod_class.unknown)
@@ -117,7 +116,7 @@ class Counting:
         self._pods.take_off(self._free)
         self._copies = self._count(self._free, self._usable)
         self._total = int(self._copies.sum())
-        self._needed = min(most, self._total) if needed is None else needed
+        self._needed = needed(self._total)
         self.enough = 0 < self._needed <= self._total
         self.spared = [False] * len(victims)
 

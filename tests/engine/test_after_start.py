@@ -392,6 +392,16 @@ def test_a_new_engine_knows_a_fallen_gang():
     assert placements(world.members("g", 2, 3, cpu=4).decide()) == {}
 
 
+def test_a_fallen_gang_that_gets_what_it_was_bound_for_has_started_again_although_its_minimum_was_raised_meanwhile():
+    world = runs("n0", "n1").pod_gone("g-0", "g-1").members("g", 2, 3, cpu=4)
+    assert set(placements(world.decide())) == {"g-2", "g-3"}
+    world.group("g", 4, condition=STARTED)
+    assert below(world.bound().decide()) == [(False, "Scheduled", "")]
+    decisions = world.decide(after=3.0) + world.decide(after=1000.0)
+    assert below(decisions) == []
+    assert released(decisions) == []
+
+
 # --- a gang that says hold ------------------------------------------------------------------------
 
 

@@ -254,3 +254,9 @@ def test_a_gang_that_was_undone_says_so_until_its_pods_are_back():
 def test_extras_of_a_started_gang_say_why_they_wait():
     world = cluster(1, cpu=4).group("g", 1, condition=STARTED).members("g", 0, cpu=4, on="n0").members("g", 1, cpu=4)
     assert reasons(world.decide()) == {"g-1": "Unschedulable"}
+
+
+def test_a_member_that_joins_while_others_leave_for_its_started_gang_says_why_it_waits():
+    world = cluster(2, cpu=1).pod("low", cpu=1, on="n1", priority=0).runs("g", "n0", minimum=1, cpu=1, priority=5)
+    assert evicted(world.members("g", 1, cpu=1).decide()) == ["low"]
+    assert list(told(world.members("g", 2, cpu=1).decide())) == ["g-2"]

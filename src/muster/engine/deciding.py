@@ -257,7 +257,7 @@ class Decider:
         """Nothing is new: it is not known yet whom to evict, or who was evicted is still leaving."""
         if room is Room.THINKING:
             return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
-        if room is Room.KEPT and unit.told_kept:
+        if room is Room.KEPT and unit.told_kept and not _is_silent(unit):
             work = _WORK_PER_UNIT + _WORK_PER_POD * trial.placed
             return Tried(unit, Outcome.PREEMPTING, work, trial.wants(), unit.needed, trial.lacking)
         unit.told_kept = room in (Room.KEPT, Room.MADE)
@@ -327,3 +327,9 @@ class Decider:
         # room elsewhere may help sooner than its victims do, then it needs only what it still lacks
         room_for = max(1, trial.lacking) if verdict.outcome is Outcome.PREEMPTING else verdict.needed
         return Tried(unit, verdict.outcome, work, wants, verdict.needed, room_for)
+
+
+def _is_silent(unit: Unit) -> bool:
+    """Whether a member has said nothing yet: it joined a gang that waits for others to leave, or came back to it."""
+    gang = unit.gang
+    return gang is not None and any(pod.said is None and pod.held is None for pod in gang.candidates.values())

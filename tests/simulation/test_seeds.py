@@ -1,4 +1,4 @@
-"""Worlds that broke a rule once: each by a fault of the engine that other tests did not see."""
+"""Worlds that broke a rule once: each by a fault that other tests did not see."""
 
 import pytest
 
@@ -40,3 +40,25 @@ FIRST = {
 @pytest.mark.parametrize("seed", FIRST)
 def test_the_world_holds_as_it_was_at_first(seed):
     assert run(seed, Variation(as_first=True)).violation == "", FIRST[seed]
+
+
+# worlds with all their troubles: by a fault of the engine...
+LATER = {
+    8040: "a fallen gang that got all it was bound for had not started, since its minimum was raised meanwhile",
+    11406: "the same, and it said that it was below its minimum",
+    10740: "a member that came back to a started gang was told nothing, since others were leaving for that",
+    11370: "the same of one that joined it",
+}
+# ...or of a rule
+RULES = {
+    5284: "a basic group that was bound twice in a turn had passed others once",
+    10014: "a gang ran again with what it was bound for, and its minimum had been raised meanwhile",
+    10142: "a member that never evicts was held, since a plugin raised",
+    10859: "pods went for one unit before another inherited them in the same batch",
+    11007: "a bind that was denied counted as open after the pod was bound elsewhere",
+}
+
+
+@pytest.mark.parametrize("seed", [*LATER, *RULES])
+def test_the_world_holds(seed):
+    assert run(seed).violation == "", (LATER | RULES)[seed]

@@ -131,7 +131,7 @@ class Invariants:
         )
         self._words = Words(world, self._reading)
         self._fences = Fences(world, self._reading)
-        self._evictions = Evictions(world, self._reading, preemption, condemned=self._condemned)
+        self._evictions = Evictions(world, self._reading, preemption, condemned=self._condemned, sound=sound)
         self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))
         self._seen: Counter[str] = Counter()
         self._mixed: set[str] = set()
@@ -224,9 +224,9 @@ class Invariants:
         for uid in self._evictions.end_batch():
             self._life.condemned(uid)
 
-    def goes(self, refs: list[PodRef]) -> None:
-        """Hears that the deletions of these pods go out."""
-        self._evictions.goes(refs)
+    def goes(self, refs: list[PodRef], unit: str) -> None:
+        """Hears that the deletions of these pods go out, for the unit."""
+        self._evictions.goes(refs, unit)
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
@@ -331,7 +331,6 @@ class Invariants:
 
     def _check_bind(self, decision: Bind, scene: Scene) -> None:
         uids = {placement.uid for placement in decision.pods}
-        self._binds.sent.update((placement.uid, placement) for placement in decision.pods)
         if not uids or len(uids) != len(decision.pods):
             raise BrokenRuleError("bound once", f"one decision names a pod twice, or none: {decision}")
         pods = [self._check_candidate(placement, decision.unit) for placement in decision.pods]
@@ -351,12 +350,14 @@ class Invariants:
         keeps = (*scene.kept.values(), *scene.perhaps.values())
         own = {keep.node for keep in keeps if keep.unit == decision.unit}
         self._fences.bound(decision, scene)
+        self._binds.sends(decision)
         scene.bind(decision)
-        if unit is not None:
+        if whole is not None:
+            # a basic group may be bound twice in a turn, and passes others each time
             nodes = {placement.node for placement in decision.pods}
             unsure = self._mixed | self._binds.refused | scene.shaken
             # members that stay behind take nothing from anybody
-            passer = unit._replace(pods=pods)
+            passer = whole._replace(pods=pods)
             self._passes.bound(
                 passer, nodes, scene, unsure=unsure, sure=self._sound and not uids <= again and not nodes <= own
             )

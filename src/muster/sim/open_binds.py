@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container
 
 from muster.engine.changes import BindFailed, Change, Failure, PodGone, PodSeen, Spared
-from muster.engine.decisions import Placement
+from muster.engine.decisions import Bind, Placement
 from muster.gangs.record import LONE
 from muster.sim.plain import key_of, unit_of
 from muster.sim.reading import Gang
@@ -48,6 +48,12 @@ class OpenBinds:
         """By pod: when it was first denied."""
         self._unanswered_at: dict[str, float] = {}
         """By pod: when it was last not known whether it is bound, or denied."""
+
+    def sends(self, decision: Bind) -> None:
+        """The pods are bound where it says; what was doubtful of them is given up."""
+        for placement in decision.pods:
+            self.sent[placement.uid] = placement
+            self.doubtful.pop(placement.uid, None)
 
     def told(self, change: Change) -> None:
         if isinstance(change, BindFailed):

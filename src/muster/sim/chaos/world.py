@@ -356,7 +356,7 @@ class ChaosWorld(World):
 
     def _let_go(self, seat: Seat, decision: Evict) -> None:
         waiting = [ref for ref in decision.pods if seat.evicting.get(ref.uid) is decision]
-        self._watch_of(seat).goes(waiting)
+        self._watch_of(seat).goes(waiting, decision.unit)
         super()._let_go(seat, decision)
 
     def _spare(self, seat: Seat, change: Spared) -> None:

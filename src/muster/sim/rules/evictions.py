@@ -31,9 +31,11 @@ class Evictions:
     """Watches who is evicted, and keeps what is owed: a start, or a word why not."""
 
     def __init__(
-        self, world: World, reading: Reading, preemption: Preemption, *, condemned: dict[str, Condemned]
+        self, world: World, reading: Reading, preemption: Preemption, *, condemned: dict[str, Condemned], sound: bool
     ) -> None:
+        """Not `sound`: plugins raise, and any pod may be held for that."""
         self._world = world
+        self._sound = sound
         self._condemned = condemned
         self._batch: dict[str, Condemned] = {}
         """What the batch of decisions that is looked at makes of `condemned`."""
@@ -94,12 +96,15 @@ class Evictions:
         self._batch.update({uid: before._replace(unit="") for uid, before in condemned.items()})
         self.seen["evictions called off"] += 1
 
-    def goes(self, refs: Iterable[PodRef]) -> None:
-        """The deletions of these pods go out: room must be kept for whom they make way."""
+    def goes(self, refs: Iterable[PodRef], unit: str) -> None:
+        """The deletions of these pods go out for the unit: room must be kept for it, unless that was called off.
+
+        Whom they are handed over to in the same batch may be nominated only when they are gone.
+        """
         for ref in refs:
-            unit = self._condemned[ref.uid].unit if ref.uid in self._condemned else ""
+            condemned = ref.uid in self._condemned and bool(self._condemned[ref.uid].unit)
             waits = (pod for pod in self._world.pods.values() if unit_of(pod) == unit and self._reading.waits(pod))
-            if unit and not any(pod.status.nominated_node_name for pod in waits):
+            if condemned and not any(pod.status.nominated_node_name for pod in waits):
                 raise BrokenRuleError("called off", f"{ref.pod} is evicted for {unit}, for which nothing is kept")
 
     def end_batch(self) -> list[str]:
@@ -349,8 +354,9 @@ class Evictions:
         return bool(lower) and self._holds(unit, unit.need, self._hoped(unit, scene, scene.leaving | lower), blocked)
 
     def _may_evict(self, unit: Waiting, scene: Scene) -> bool:
-        """Members that perhaps have a place already do not count."""
-        policies = [pod.spec.preemption_policy for pod in unit.pods if pod.metadata.uid not in scene.doubtful]
+        """Members that perhaps have a place already, or may be held, do not count."""
+        pods = unit.pods if self._sound or unit.gang is None else []
+        policies = [pod.spec.preemption_policy for pod in pods if pod.metadata.uid not in scene.doubtful]
         if unit.gang is not None and unit.gang.group is not None:
             policies.append(unit.gang.group.spec.preemption_policy)
         return "Never" not in policies

@@ -136,13 +136,13 @@ class Life:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
 
     def check_target(self, decision: GangCondition, gang: Gang, scene: Scene) -> None:
-        """It says that it was evicted whole if nothing of it stays, and takes it back when it has its minimum again."""
+        """It says that it was evicted whole if nothing of it stays, and takes it back when it is whole again."""
         # binds that were refused and would be tried again are given up with the rest
         sent = self._world.in_flight
         surely = [pod for pod in self._stay(gang, scene) if pod.spec.node_name or pod.metadata.uid in sent]
         if decision.holds and surely:
             raise BrokenRuleError(_TARGET, f"{gang.key} is said to be evicted whole, and some of it stays")
-        if not decision.holds and (gang.bound < gang.minimum or not (gang.says_disrupted or gang.shared)):
+        if not decision.holds and (gang.bound < gang.floor or not (gang.says_disrupted or gang.shared)):
             raise BrokenRuleError(_TARGET, f"{gang.key} is said to run again: {gang.bound} of {gang.minimum}")
 
     def check_evicted(self, evicted: set[str], scene: Scene, *, called_off: set[str]) -> None:
@@ -167,7 +167,7 @@ class Life:
     def at_rest(self, gang: Gang) -> None:
         if gang.foreign:
             return
-        if gang.says_disrupted and gang.running and gang.bound >= gang.minimum:
+        if gang.says_disrupted and gang.running and gang.bound >= gang.floor:
             raise BrokenRuleError(_TARGET, f"{gang.key} runs, and still says that it was evicted whole")
         lives = gang.running or gang.binding or gang.candidates
         since = self._since.get(gang.group.metadata.uid, self._world.now) if gang.group is not None else 0.0

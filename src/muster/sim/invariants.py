@@ -518,9 +518,10 @@ class Invariants:
                 raise BrokenRuleError("release", f"{decision.unit} is released {gang.deadline - now:g} s early")
             if gang.holds_partial:
                 raise BrokenRuleError("release", f"{decision.unit} is released although it asks to be kept")
+        sent = self._binds.doubtful.keys() | scene.bound.get(decision.unit, set())
         for ref in decision.pods:
             pod = self._world.pods.get(ref.uid)
-            placed = pod is not None and bool(self._reading.node_of(pod) or ref.uid in self._binds.doubtful)
+            placed = pod is not None and bool(self._reading.node_of(pod) or ref.uid in sent)
             if pod is None or not placed or unit_of(pod) != decision.unit:
                 raise BrokenRuleError("no pod lost", f"{ref.pod} is released but has no node")
             record = bound_for(pod) or (self._binds.sent[ref.uid].bound_for if not pod.spec.node_name else None)

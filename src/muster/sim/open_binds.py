@@ -50,7 +50,7 @@ class OpenBinds:
         """By pod: when it was last not known whether it is bound, or denied."""
 
     def sends(self, decision: Bind) -> None:
-        """The pods are bound where it says; what was doubtful of them is given up."""
+        """The pods are on their way; nothing that came before is doubtful any more."""
         for placement in decision.pods:
             self.sent[placement.uid] = placement
             self.doubtful.pop(placement.uid, None)

@@ -69,8 +69,6 @@ def test_windows_decide_as_one_unit_after_another(monkeypatch):
     # where each call decides one unit or one window, how much that is shows to a scheduler beside
     moods = {seed: recipe(seed).mood for seed in range(700, 740)}
     seeds = [seed for seed, mood in moods.items() if not mood >= {"hurry", "beside"} and "bugs" not in mood]
-    # there two units that were both woken at one instant change places, after one of them had failed for long
-    seeds.remove(737)
     in_windows = [run(seed).digest(Bind, Release) for seed in seeds]
     monkeypatch.setattr(Stream, "window", 1)
     assert [run(seed).digest(Bind, Release) for seed in seeds] == in_windows

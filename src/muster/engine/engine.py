@@ -113,7 +113,7 @@ class Engine:
                 if not self._line.wake():
                     break
                 continue
-            tried, untried = self._decider.decide(unit, self._line.pop, now)
+            tried, untried = self._decider.decide(unit, self._line.pop_along, now)
             done = sum(one.work for one in tried)
             for one in tried:
                 self._guard(one.unit.key, self._file, one)

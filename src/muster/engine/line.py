@@ -81,6 +81,11 @@ class Line:
             self.wake()
         return self._aside.pop(0) if self._aside else None
 
+    def pop_along(self) -> Unit | None:
+        """The best ready unit, to be decided together with the last; None if its turn depends on what they spend."""
+        unit = self._queue.best
+        return None if unit is None or unit.failures > 1 else self._queue.pop()
+
     def end_turn(self) -> None:
         """Nobody is decided any more, for now: who stood aside is back in the queue."""
         for unit in self._aside:

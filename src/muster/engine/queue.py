@@ -147,14 +147,23 @@ class Queue:
         self.move(unit, Where.READY)
         heapq.heappush(self._heap, (unit.order, unit.ticket, unit))
 
+    @property
+    def best(self) -> Unit | None:
+        """The best ready unit."""
+        while self._heap:
+            _, ticket, unit = self._heap[0]
+            if unit.ticket == ticket and unit.where is Where.READY:
+                return unit
+            heapq.heappop(self._heap)
+        return None
+
     def pop(self) -> Unit | None:
         """The best ready unit; it is nowhere until it is put somewhere."""
-        while self._heap:
-            _, ticket, unit = heapq.heappop(self._heap)
-            if unit.ticket == ticket and unit.where is Where.READY:
-                self.move(unit, Where.NOWHERE)
-                return unit
-        return None
+        unit = self.best
+        if unit is not None:
+            heapq.heappop(self._heap)
+            self.move(unit, Where.NOWHERE)
+        return unit
 
     def move(self, unit: Unit, where: Where) -> None:
         self._ready += (where is Where.READY) - (unit.where is Where.READY)

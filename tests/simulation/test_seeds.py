@@ -46,8 +46,9 @@ def test_the_world_holds_as_it_was_at_first(seed):
 LATER = {
     8040: "a fallen gang that got all it was bound for had not started, since its minimum was raised meanwhile",
     11406: "the same, and it said that it was below its minimum",
+    12471: "the same, and a pod was kept waiting for it",
     10740: "a member that came back to a started gang was told nothing, since others were leaving for that",
-    11370: "the same of one that joined it",
+    11370: "the same, of one of another gang",
 }
 # ...or of a rule
 RULES = {
@@ -55,6 +56,7 @@ RULES = {
     10014: "a gang ran again with what it was bound for, and its minimum had been raised meanwhile",
     10142: "a member that never evicts was held, since a plugin raised",
     10859: "pods went for one unit before another inherited them in the same batch",
+    12479: "a gang was evicted whole whose object was made anew before its last pods went for another unit",
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
 }
 

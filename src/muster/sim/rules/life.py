@@ -146,7 +146,7 @@ class Life:
             raise BrokenRuleError(_TARGET, f"{gang.key} is said to run again: {gang.bound} of {gang.minimum}")
 
     def check_evicted(self, evicted: set[str], scene: Scene, *, called_off: set[str]) -> None:
-        """Looks at a batch in which these were evicted: gangs of which nothing stays, or may be spared, say so."""
+        """Looks at a batch in which these are evicted first: gangs of which nothing stays, or may be spared, say so."""
         for gang in scene.gangs.values():
             hit = any(pod.metadata.uid in evicted for pod in gang.members)
             if not hit or gang.group is None or gang.foreign or self._stay(gang, scene):

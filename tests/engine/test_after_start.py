@@ -277,6 +277,30 @@ def test_the_grace_begins_anew_when_the_gang_falls_again():
     assert released(world.decide(after=1.0)) == ["g-0"]
 
 
+def grows():
+    """A gang of two whose minimum is four now; of two more one is bound, the other on its way."""
+    world = runs("n0", "n1", annotations=RESTART).group("g", 4, annotations=RESTART, condition=STARTED)
+    assert set(placements(world.members("g", 2, 3, cpu=4).decide())) == {"g-2", "g-3"}
+    return world.bound("g-2")
+
+
+def test_a_gang_is_not_below_a_raised_minimum_while_those_who_come_for_it_are_on_their_way():
+    world = grows()
+    assert below(world.decide() + world.decide(after=3.0)) == []
+    decisions = world.pod_gone("g-0").decide() + world.decide(after=100.0)
+    assert below(decisions) == []
+    assert released(decisions) == []
+
+
+def test_the_grace_of_a_gang_that_did_not_reach_a_raised_minimum_begins_when_that_is_known():
+    world = grows()
+    world.decide()
+    world.node_gone(world.where["g-3"]).bind_failed("g-3", Failure.REJECTED)
+    assert released(world.decide(after=100.0)) == []
+    assert released(world.decide(after=29.0)) == []
+    assert released(world.decide(after=1.0)) == ["g-0", "g-1", "g-2"]
+
+
 def test_a_gang_that_is_told_to_restart_while_it_is_below_its_minimum_does():
     world = runs("n0", "n1").pod_gone("g-1")
     world.decide()

@@ -17,6 +17,7 @@ class GangState(Roll):
     """One gang, from its first member or its object on until neither is left."""
 
     __slots__ = (
+        "_grows_from",
         "_started_under",
         "attempts",
         "below_said",
@@ -88,6 +89,8 @@ class GangState(Roll):
         """Those of them that the object is being read for; None if it is not."""
         self.reading_number = 0
         """Which reading that is."""
+        self._grows_from: dict[str, int] = {}
+        """By subset: what it had to have before members were bound together up to a raised minimum."""
         self._started_under = ""
         """UID of the object under which the minimum was bound, as seen here."""
 
@@ -227,8 +230,12 @@ class GangState(Roll):
         """How many of the subset a gang that has started must have to be whole.
 
         The highest minimum under which a living member was bound, and no more than the minimum now: raising that
-        takes nothing away from a gang that runs.
+        takes nothing away from a gang that runs.  Nor do the first of those who come together for it, while others of
+        them are on their way.
         """
+        grows_from = self._grows_from.get(subset.name)
+        if grows_from is not None and self.of(subset.name).binding:
+            return min(subset.minimum, grows_from)
         unknown = subset.minimum if self._says_started else self.of(subset.name).bound
         known = (unknown if record is None else record.minimum for record in self.records_of(subset.name))
         return min(subset.minimum, max(known, default=subset.minimum))
@@ -243,8 +250,13 @@ class GangState(Roll):
         records: dict[str, BoundFor] = {}
         for subset in declared.subsets:
             counts, minimum = self.of(subset.name), subset.minimum
-            if self.has_started and counts.bound + counts.binding + placed.get(subset.name, 0) < minimum:
-                minimum = self.floor(subset)
+            if not counts.binding:
+                self._grows_from.pop(subset.name, None)
+            if self.has_started and (floor := self.floor(subset)) < minimum:
+                if counts.bound + counts.binding + placed.get(subset.name, 0) < minimum:
+                    minimum = floor
+                else:
+                    self._grows_from.setdefault(subset.name, floor)
             records[subset.name] = BoundFor(
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )

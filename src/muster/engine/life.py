@@ -308,10 +308,10 @@ _STANDS = (
     ),
     Transition(
         (Strength.WHOLE,),
-        (Cause.BOUND, Cause.OBJECT_CAME, Cause.MEMBER_ENDED),
+        (Cause.BIND_REFUSED, Cause.OBJECT_CAME, Cause.MEMBER_ENDED),
         Strength.BELOW,
         says="the same, if it lasts",
-        sets_in_motion="the same: its minimum was raised, and not all who come together for that are bound yet",
+        sets_in_motion="the same: its minimum was raised, and not all who came together for that were bound",
     ),
     Transition(
         (Strength.BELOW,),

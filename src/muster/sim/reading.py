@@ -158,6 +158,13 @@ class Gang:
         return min(self.minimum, max(promised, default=self.minimum))
 
     @property
+    def grows(self) -> bool:
+        """Perhaps some are on their way who come together for a raised minimum: it counts when all are there."""
+        records = (self._record(pod) for pod in self.running)
+        minimums = {record.minimum for record in records if record is not None}
+        return len(minimums) > 1 and bool(self.binding or self.doubtful)
+
+    @property
     def said(self) -> Condition | None:
         return None if self.group is None else condition(self.group.status.conditions, INITIALLY_SCHEDULED)
 

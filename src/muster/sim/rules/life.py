@@ -36,6 +36,8 @@ class Life:
         """By UID: since when it is below its minimum."""
         self._binding_at: dict[str, float] = {}
         """By UID: when members were last on their way."""
+        self._grew_at: dict[str, float] = {}
+        """By UID: when some of those were perhaps on their way who come together for a raised minimum."""
         self._failed: set[str] = set()
         """UIDs of pods that kubelets refused."""
         self._refused: dict[str, float] = {}
@@ -104,9 +106,12 @@ class Life:
         if gang.binding or gang.doubtful:
             # it may be whole in a moment
             self._binding_at[uid] = self._world.now
+        if gang.grows:
+            self._grew_at[uid] = self._world.now
         # what was bound for an earlier object is not taken down for this one
         if grace is None or not gang.own or gang.fallen:
             return
+        since = max(since, self._grew_at.get(uid, 0.0))
         late = self._world.now - max(since + grace, self._binding_at.get(uid, 0.0))
         if late > _SLACK_SECONDS:
             raise BrokenRuleError(_RULE, f"{gang.key} has been below its minimum {late:g} s too long and still runs")

@@ -258,6 +258,13 @@ def test_pods_without_controllers_go_on_with_a_run_that_was_not_complete():
     assert placements(world.members("g", 1, cpu=1).decide()) == {"g-1": "n0"}
 
 
+def test_a_run_that_was_complete_does_not_go_on_when_the_minimum_is_raised():
+    world = succeeded(cluster(4, cpu=1).group("g", 2, condition=STARTED), 0, 1)
+    world.group("g", 3, condition=STARTED).members("g", 2, cpu=1)
+    assert placements(decide_for_long(world)) == {}
+    assert set(placements(world.members("g", 3, 4, cpu=1).decide())) == {"g-2", "g-3", "g-4"}
+
+
 def test_pods_of_any_controller_count_while_their_run_goes_on():
     world = succeeded(cluster(3, cpu=1).group("g", 3, condition=STARTED), 0, controller="launcher")
     world.members("g", 1, cpu=1, on="n1", controller="workers", record=bound_for("g", 3))

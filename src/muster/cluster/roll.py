@@ -192,17 +192,21 @@ class Roll:
         """Members that succeeded in the run that goes on, or would go on if the candidates were bound."""
         if not counts.succeeded:
             return 0
-        run, by_controller = self.run, Counter[str]()
+        run, by_controller, promised = self.run, Counter[str](), 0
         for (controller, record), count in counts.succeeded.items():
             if _run(record) == run:
                 by_controller[controller] += count
+                promised = max(promised, 0 if record is None else record.minimum)
         if self.lives or not self.candidates:
             return by_controller.total()
         # nothing of that run is left but what succeeded: candidates go on with it if the same controller made them, or
         # if nobody made either and the run was not complete
         bare = by_controller.pop("", 0)
         found = sum(count for controller, count in by_controller.items() if controller in self._controllers)
-        return found + bare if "" in self._controllers and bare < self._minimum_of(subset) else found
+        minimum = self._minimum_of(subset)
+        # a minimum that was raised since does not open a run again that was complete
+        complete = bare >= (min(minimum, promised) if promised else minimum)
+        return found + bare if "" in self._controllers and not complete else found
 
     def _minimum_of(self, subset: str) -> int:
         declared = self.declared.subsets if self.declared is not None else ()

@@ -113,7 +113,9 @@ class Gang:
         makers = {_maker(pod) for pod in self.candidates}
         made = [pod for pod in last if _maker(pod) and _maker(pod) in makers]
         bare = [pod for pod in last if not _maker(pod)]
-        goes_on = "" in makers and self.group is not None and len(bare) < self.minimum
+        promised = max((record.minimum for pod in last if (record := self._record(pod)) is not None), default=0)
+        whole = min(self.minimum, promised or self.minimum) if self.group is not None else 0
+        goes_on = "" in makers and len(bare) < whole
         return len(made) + (len(bare) if goes_on else 0)
 
     @property

@@ -49,6 +49,7 @@ LATER = {
     12471: "the same, and a pod was kept waiting for it",
     10740: "a member that came back to a started gang was told nothing, since others were leaving for that",
     11370: "the same, of one of another gang",
+    499: "the same, where plugins raise",
     78: "the first who was bound for a raised minimum took its gang below that, since others were on their way",
 }
 # ...or of a rule

@@ -238,8 +238,7 @@ class Invariants:
         self._passes.review(scene)
         self._evictions.review(self._candidates(scene), scene.gangs)
         self._check_room(scene)
-        if self._sound:
-            self._words.review(scene.gangs)
+        self._words.review(scene.gangs)
         for gang in scene.gangs.values():
             if self._undone_without_a_word(gang):
                 self._binds.undone(gang)

@@ -397,6 +397,31 @@ async def test_giving_it_back_never_takes_it_from_another(store, a, b):
     assert store.spec["holderIdentity"] == "b"
 
 
+async def test_it_is_given_back_although_a_renewal_whose_answer_got_lost_had_arrived(store, a, b):
+    await a.try_once()
+
+    def lost(call):
+        store._put(call)
+        return Cut()
+
+    store.fail("PUT", answer=lost)
+    assert not await a.try_once()
+    store.recover()
+    await a.release()
+    assert store.spec["holderIdentity"] == ""
+    assert await b.try_once()
+
+
+@pytest.mark.parametrize("answer", [Cut(), refusal(409, reason="Conflict")])
+async def test_a_lease_that_cannot_be_given_back_again_is_let_be(store, a, answer):
+    await a.try_once()
+    store.touched_by_someone(renewTime="2027-01-15T08:00:01.000000Z")
+    store.fail("GET", answer=answer)
+    await a.release()
+    assert store.spec["holderIdentity"] == "a"
+    assert not a.held()
+
+
 async def test_a_server_that_is_down_does_not_stop_the_giving_back(store, a):
     await a.acquire()
     store.fail()

@@ -21,7 +21,9 @@ from muster.engine.decisions import (
 from muster.engine.engine import Engine
 from muster.gangs.model import Aspect
 from muster.plugins.registry import ProfileParts, make_profile
-from muster.sim.world import EXIT_CODE, ORPHAN_SECONDS, RUN_SECONDS, STOP_SECONDS, BindFate, Faults, World
+from muster.sim.faults import BindFate, Faults
+from muster.sim.objects import EXIT_CODE, ORPHAN_SECONDS, RUN_SECONDS, STOP_SECONDS
+from muster.sim.world import World
 from tests.builders import group, node, pod
 
 START = 1_700_000_000.0

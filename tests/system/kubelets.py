@@ -13,8 +13,8 @@ from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.local.admission import GROUP_FINALIZER
 from muster.local.store import What
 from muster.sim.kubelets import Kubelets as Admission
+from muster.sim.objects import EXIT_CODE, RUN_SECONDS, stop_seconds
 from muster.sim.plain import ENDED, Place, fits, needs_of, room_of, take
-from muster.sim.world import EXIT_CODE, RUN_SECONDS, stop_seconds
 
 OTHER = "other"
 _GROUPS = "podgroups.scheduling.k8s.io"

@@ -14,8 +14,8 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.kube.resources import NODES, PODS, PRIORITY_CLASSES
 from muster.sim.chaos import recipe as engine_recipe
+from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of
-from muster.sim.world import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from tests.system.cluster import GROUPS, NAMESPACE
 from tests.system.kubelets import OTHER, room_left
 from tests.system.network import TROUBLES as OF_NETWORK

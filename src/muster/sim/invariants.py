@@ -220,7 +220,7 @@ class Invariants:
                 self._evictions.lost(decision.unit, decision.why)
             stood -= self._fences.play(decision, scene, evicted=evicted)
         called_off = {ref.uid for decision in decisions if isinstance(decision, CallOff) for ref in decision.pods}
-        # those who are handed over to another unit were spoken of before, on an object that may have been made anew since
+        # who is handed over to another unit was spoken of before, on an object that may have been made anew since
         first = {uid for uid in evicted if uid not in self._condemned or not self._condemned[uid].unit}
         self._life.check_evicted(first, scene, called_off=called_off)
         for uid in self._evictions.end_batch():

@@ -17,7 +17,7 @@ from muster.gangs.record import BOUND_FOR, BoundFor
 from muster.kube.client import JSON, Client
 from muster.kube.outbox import Outbox
 from muster.plugins.registry import make_profile
-from muster.sim.world import grace_seconds
+from muster.sim.objects import grace_seconds
 
 
 class Driver:

@@ -12,6 +12,7 @@ from muster.gangs.dialects import gang_of
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import JSON, MERGE_PATCH
 from muster.kube.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
+from muster.sim.objects import stop_seconds
 from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import (
     ChangeBudget,
@@ -27,7 +28,6 @@ from muster.sim.scenario.actions import (
     Restart,
     Ungate,
 )
-from muster.sim.world import stop_seconds
 
 AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
 _TOGETHER = 32

@@ -24,9 +24,10 @@ from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
 from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.sim.kubelets import Kubelets
+from muster.sim.objects import EXIT_CODE, ORPHAN_SECONDS, RUN_SECONDS, stop_seconds
 from muster.sim.scenario.perform import ScenarioFaults
 from muster.sim.scenario.run import START
-from muster.sim.world import EXIT_CODE, ORPHAN_SECONDS, RUN_SECONDS, Happened, stop_seconds
+from muster.sim.world import Happened
 from tests.kube.scenarios.driver import Driver, Times, Wire
 from tests.kube.scenarios.hands import AT_ONCE, Hands, Requests
 

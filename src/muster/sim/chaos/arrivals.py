@@ -34,9 +34,9 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.sim.chaos.hand import NAMESPACE, Hand, gang_of, new_uid
 from muster.sim.chaos.world import OTHER, STUCK_SECONDS
+from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED
 from muster.sim.reading import OURS
-from muster.sim.world import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 
 _URGENT = 20
 

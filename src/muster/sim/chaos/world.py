@@ -17,11 +17,12 @@ from muster.framework.profile import Backoff, Preemption, Profile
 from muster.plugins.registry import ProfileParts, make_profile
 from muster.sim.chaos.faulty import Bugs, faulty_profile
 from muster.sim.chaos.recipe import Mood
+from muster.sim.faults import BindFate, Faults
 from muster.sim.invariants import BrokenRuleError, Invariants
 from muster.sim.reading import OURS
 from muster.sim.recount import recount
 from muster.sim.transitions import Transitions
-from muster.sim.world import BindFate, Faults, Happened, Seat, World
+from muster.sim.world import Happened, Seat, World
 
 START = 1_700_000_000.0
 OTHER = "other"

@@ -8,7 +8,7 @@ import msgspec
 
 from muster.api.wire import Amount
 from muster.base.quantity import amount, show
-from muster.sim.world import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
+from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 
 Manifest = dict[str, Any]
 

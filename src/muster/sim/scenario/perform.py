@@ -10,6 +10,7 @@ from muster.api.wire import GangPolicy, Node, Pod, PodDisruptionBudget, PodGroup
 from muster.base.errors import ObjectError
 from muster.engine.decisions import Placement
 from muster.gangs.dialects import gang_of
+from muster.sim.faults import BindFate, Faults
 from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import (
     Action,
@@ -28,7 +29,7 @@ from muster.sim.scenario.actions import (
     Ungate,
 )
 from muster.sim.scenario.manifests import Manifest
-from muster.sim.world import BindFate, Faults, World
+from muster.sim.world import World
 
 
 class ScenarioFaults(Faults):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.roll import Roll
@@ -11,6 +12,27 @@ from muster.gangs.record import BoundFor
 
 UNREAD = "its pod group is being read again"
 """Why a member may not be decided that came after its gang's start."""
+
+
+class Strength(StrEnum):
+    """How much of a gang stands."""
+
+    NONE = "none"
+    """Nothing of it has a node, and it has not started: it starts whole."""
+    BINDING = "binding"
+    """Not started; its minimum is bound or being bound, and starts it when the last bind is acknowledged."""
+    PART = "part"
+    """Not started; some are bound or being bound for its present object, too few: completed, or undone in time."""
+    EARLIER = "earlier"
+    """Not started; what runs of it was bound for no object or an earlier one, and is never released for this one."""
+    WHOLE = "whole"
+    """It has started, and has all that it had then: members that come join it."""
+    BELOW = "below its minimum"
+    """It has started and lacks members: replacements go first among equals, or it is taken down."""
+    FALLEN = "fallen"
+    """It had started, and nothing of it is left but members that wait: it must start whole again."""
+    ENDED = "ended"
+    """It had started, and nothing of it runs or waits to: its members ended or were deleted."""
 
 
 class GangState(Roll):
@@ -191,6 +213,20 @@ class GangState(Roll):
             return False
         return self.has_part()
 
+    @property
+    def strength(self) -> Strength:
+        if self.declared is None:
+            return Strength.EARLIER if self.lives else Strength.NONE
+        if self.started:
+            if not self.lives:
+                return Strength.ENDED
+            return Strength.BELOW if self.below_minimum else Strength.WHOLE
+        if self.has_part() or any(_is_on_its_way(pod) and self.was_bound_for(pod) for pod in self.members.values()):
+            return Strength.BINDING if self.on_its_way else Strength.PART
+        if self.lives:
+            return Strength.EARLIER
+        return Strength.FALLEN if self.fallen else Strength.NONE
+
     # --- as a victim ---
 
     @property
@@ -243,3 +279,7 @@ class GangState(Roll):
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )
         return records
+
+
+def _is_on_its_way(pod: PodState) -> bool:
+    return pod.stage is Stage.BINDING and not pod.leaving and not pod.stranded

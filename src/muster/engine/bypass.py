@@ -22,9 +22,9 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.usage import Ints, Usage
 from muster.engine.answers import Budget, Placed
 from muster.engine.ground import Ground
-from muster.engine.queue import Order, Unit
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
+from muster.engine.unit import Order, Unit
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -335,10 +335,8 @@ class Bypass:
         """Who was kept from nodes and no longer is looks at them as if all their room had just been freed."""
         if before is None or before is after:
             return
-        nothing = np.zeros(len(self._cluster.nodes.usage.free), np.int64)
-        for row in np.flatnonzero(before).tolist():
-            if after is None or not after[row]:
-                self._cluster.nodes.usage.freed[row] = nothing
+        rows = np.flatnonzero(before).tolist()
+        self._cluster.nodes.usage.open_up(row for row in rows if after is None or not after[row])
 
     # --- nodes ---
 

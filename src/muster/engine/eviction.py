@@ -14,7 +14,7 @@ from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangC
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
 from muster.engine.planning import Plan
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.gangs.model import Aspect
 

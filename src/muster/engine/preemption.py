@@ -17,7 +17,7 @@ from muster.engine.eviction import Eviction
 from muster.engine.fences import Fence, Fences, Why
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.planning import Plan, Planner, Thinking
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 

@@ -17,7 +17,7 @@ import numpy as np
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.engine.ledger import Ledger, WantColumns
-from muster.engine.queue import Order, Unit
+from muster.engine.unit import Order, Unit
 from muster.framework.contract import Bools
 from muster.framework.views import Views
 

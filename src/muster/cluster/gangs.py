@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from muster.cluster.efforts import Efforts
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
@@ -44,19 +45,15 @@ class GangState(Roll):
         "below_said",
         "below_since",
         "denied",
+        "efforts",
         "evicted_said",
         "fallen",
-        "last_round",
         "lost_to",
         "passed",
         "reading",
         "reading_number",
-        "refusals",
         "refused",
-        "refused_at",
         "refused_attempt",
-        "rests_until",
-        "rounds",
         "said",
         "started_at",
         "starts",
@@ -84,20 +81,11 @@ class GangState(Roll):
         """A kubelet refused a member, and nobody has looked into it."""
         self.passed: int | None = None
         """How many units that came later went before it since it last had its minimum; None if nobody has counted."""
-        self.rounds = 0
-        """How often others were evicted for it since it last had its minimum, or got what it evicted them for."""
-        self.last_round = 0.0
-        """When they last were."""
-        self.rests_until = 0.0
-        """Nobody is evicted for it before that: another scheduler has just taken the room."""
+        self.efforts = Efforts()
         self.attempts = 0
         """How often members of it were bound, together."""
         self.refused_attempt = 0
         """The last of these times of which a bind was refused; those of one time may be refused one by one."""
-        self.refusals = 0
-        """How many attempts in a row to bind it were refused."""
-        self.refused_at = 0.0
-        """When the last was."""
         self.waited = 0.0
         """For how many seconds it has waited for others to leave since it last had its minimum, or was undone."""
         self.lost_to = ""
@@ -112,11 +100,6 @@ class GangState(Roll):
         """Which reading that is."""
         self._started_under = ""
         """UID of the object under which the minimum was bound, as seen here."""
-
-    def gets_what_it_wanted(self) -> None:
-        """Whatever others were evicted for, it is in: what was in vain before counts no longer."""
-        self.rounds = self.refusals = 0
-        self.rests_until = 0.0
 
     def count(self, pod: PodState) -> None:
         super().count(pod)

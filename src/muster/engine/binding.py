@@ -144,7 +144,7 @@ class Binding:
         if gang.starts:
             gang.starts = False
             self._intake.started(gang, now)
-            gang.gets_what_it_wanted()
+            gang.efforts.succeed()
         if gang.has_minimum or (gang.has_started and not gang.lost):
             gang.passed, gang.waited = None, 0.0
             gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False

@@ -294,7 +294,7 @@ class Bypass:
         """Who can no longer fit, since nodes changed, or cannot be bound, holds nothing."""
         if not self._due:
             return
-        if self._proven_at != self._now or any(entry.held and entry.unit.unbindable for entry in self._due):
+        if self._proven_at != self._now or any(entry.held and entry.unit.efforts.unbindable for entry in self._due):
             self._prove()
 
     def _prove(self) -> list[Overtaken]:
@@ -303,7 +303,7 @@ class Bypass:
         left = self._cluster.nodes.precedence > 0
         for entry in self._due:
             sought = len(holding) < _HOLDERS or bool(left.any())
-            held = sought and not entry.unit.unbindable and self._fits(entry)
+            held = sought and not entry.unit.efforts.unbindable and self._fits(entry)
             usable = self._could_use(entry.classes) if held else None
             if usable is not None:
                 holding.append(entry)
@@ -420,10 +420,7 @@ class Bypass:
 
 
 def demand_of(unit: Unit) -> Demand:
-    if unit.pod is not None:
-        return ((unit.pod.pod_class, 1),)
-    assert unit.gang is not None
-    return tuple(sorted(unit.gang.classes.items(), key=lambda counted: counted[0].order))
+    return tuple(sorted(unit.classes.items(), key=lambda counted: counted[0].order))
 
 
 def _asked(demand: Demand) -> Iterable[tuple[int, int]]:

@@ -15,6 +15,7 @@ from typing import TypeVarTuple
 from muster.api.asks import Ask
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
+from muster.cluster.efforts import Efforts
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt, Audit, Tally
@@ -219,11 +220,11 @@ class Engine:
             self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
-        if gang is None or unit is None or not (unit.failures or gang.rounds or gang.refusals):
+        if gang is None or unit is None or not (unit.failures or gang.efforts.rounds or gang.efforts.refusals):
             return
         if gang.started:
             unit.failures = 0
-            gang.gets_what_it_wanted()
+            gang.efforts.succeed()
             if unit.is_parked or unit.phase is Phase.BACKING_OFF:
                 # it need not wait any longer, and others may be evicted for the rest of it again
                 self._wake(unit, Cause.BOUND)
@@ -260,14 +261,15 @@ class Engine:
             by_somebody = [pod for pod, node in refused if node in self.cluster.nodes.rows]
             if unit is None:
                 for pod in by_somebody:
-                    pod.refusals, pod.refused_at = pod.refusals + 1, self._now
+                    if pod.efforts is not None:
+                        pod.efforts.is_refused(self._now)
                 continue
             unit.failures += 1
             unit.tried_at = self._now
             latest = max((pod.attempt for pod in by_somebody), default=0)
             if unit.gang is not None and latest > unit.gang.refused_attempt:
                 unit.gang.refused_attempt = latest
-                unit.is_refused(self._now)
+                unit.efforts.is_refused(self._now)
             if unit.phase is Phase.READY:
                 self._wake(unit, Cause.BIND_REFUSED)
 
@@ -279,7 +281,8 @@ class Engine:
         if unit is None:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
-            unit = Unit(pod.uid, None, pod, order, failures=failures, tried_at=self._now)
+            pod.efforts = pod.efforts or Efforts()
+            unit = Unit(pod.uid, None, pod, order, pod.efforts, failures=failures, tried_at=self._now)
             self._units[pod.uid] = unit
             if self._new:
                 self._keep_again(unit, [pod])
@@ -307,7 +310,7 @@ class Engine:
         if unit is None or unit.gang is not gang:
             # new, or deleted and made again under its name
             self._drop(key, cause)
-            unit = self._units[key] = Unit(key, gang, None, self._order(gang))
+            unit = self._units[key] = Unit(key, gang, None, self._order(gang), gang.efforts)
             if self._new:
                 self._keep_again(unit, list(gang.candidates.values()))
         unit.changes += 1
@@ -454,7 +457,7 @@ class Engine:
         unit, pod = self._units.get(timer.key), self.cluster.pods.get(timer.key)
         match timer.purpose:
             case Purpose.TRY if unit is not None and unit.ticket == timer.ticket:
-                if unit.forgets(self._now, after=self._profile.preemption.lapse_seconds):
+                if unit.efforts.forget(self._now, after=self._profile.preemption.lapse_seconds):
                     self._decider.bypass.prove_again()
                 self._queue.push(unit, Cause.TIME_PASSED)
             case Purpose.TELL if unit is not None and unit.to_be_told:
@@ -536,7 +539,7 @@ class Engine:
         unit.failures += 2
         unit.tried_at = self._now
         if refused:
-            unit.is_refused(self._now, times=2)
+            unit.efforts.is_refused(self._now, times=2)
         if unit.phase is Phase.READY or unit.phase is Phase.TRYING or unit.is_parked:
             self._wake(unit, cause)
 
@@ -568,8 +571,8 @@ class Engine:
             unit.hopeful = preemption.may_evict(unit, self._now)
             may_evict = not waits and unit.hopeful
             # nothing but time may let others be evicted for it again
-            lapses_at = unit.forgets_at(after=self._profile.preemption.lapse_seconds)
-            rests_until = unit.rests_until if unit.hopeful else lapses_at
+            lapses_at = unit.efforts.forgotten_at(after=self._profile.preemption.lapse_seconds)
+            rests_until = unit.efforts.rests_until if unit.hopeful else lapses_at
             self._queue.park(
                 unit, tried.wants, tried.room_for, reserved=waits, may_evict=may_evict, rests_until=rests_until
             )

@@ -168,7 +168,7 @@ class Intake:
         new = gang.declared is None or gang.declared.uid != declared.uid
         if new:
             gang.said, gang.started_at = None, declared.started_at
-            gang.gets_what_it_wanted()
+            gang.efforts.succeed()
             gang.refused, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign or not gang.members:
             # it is not, or perhaps not, for us to speak of

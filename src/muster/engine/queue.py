@@ -99,10 +99,9 @@ class SchedulingQueue:
     def wake(self, unit: Unit, cause: Cause) -> None:
         """Ready now, or when its backoff is over."""
         if unit.failures > 1:
-            size = len(unit.gang.candidates) if unit.gang else 1
             wait = self._backoff
             ready_at = unit.tried_at + backoff_seconds(
-                unit.failures - 1, size=size, initial=wait.initial, maximum=wait.maximum
+                unit.failures - 1, size=len(unit.candidates), initial=wait.initial, maximum=wait.maximum
             )
             if ready_at > self.now:
                 self._move(unit, Phase.BACKING_OFF, cause)

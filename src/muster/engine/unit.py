@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
+from muster.cluster.classes import PodClass
+from muster.cluster.efforts import Efforts
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.engine.life import Cause, Phase
@@ -19,6 +23,7 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     gang: GangState | None
     pod: PodState | None
     order: Order
+    efforts: Efforts
     phase: Phase = Phase.GONE
     woken_by: Cause = Cause.MEMBER_CAME
     """Why the unit is ready, or was when it was last tried."""
@@ -61,49 +66,19 @@ class Unit(msgspec.Struct, gc=False, eq=False):
         return gang is not None and (gang.partial or gang.below_minimum)
 
     @property
-    def rounds(self) -> int:
-        """How often others were evicted for it since it last started."""
-        return (self.gang or self._the_pod).rounds
+    def candidates(self) -> Collection[PodState]:
+        """Members that have no node, gated ones too."""
+        return self.gang.candidates.values() if self.gang is not None else (self._the_pod,)
 
     @property
-    def rests_until(self) -> float:
-        return (self.gang or self._the_pod).rests_until
-
-    @property
-    def unbindable(self) -> bool:
-        """Attempts to bind it were refused, and not by chance: nobody makes room for it."""
-        return (self.gang or self._the_pod).refusals > 1
-
-    def evicts(self, now: float) -> None:
-        state = self.gang or self._the_pod
-        state.rounds, state.last_round = state.rounds + 1, now
-
-    def is_refused(self, now: float, *, times: int = 1) -> None:
-        state = self.gang or self._the_pod
-        state.refusals, state.refused_at = state.refusals + times, now
-
-    def forgets(self, now: float, *, after: float) -> bool:
-        """What was in vain long ago does not count; whether there was anything to forget."""
-        state = self.gang or self._the_pod
-        rounds = state.rounds > 0 and now >= state.last_round + after
-        refusals = state.refusals > 0 and now >= state.refused_at + after
-        if rounds:
-            state.rounds = 0
-        if refusals:
-            state.refusals = 0
-        return rounds or refusals
-
-    def forgets_at(self, *, after: float) -> float:
-        """When the first of what was in vain will not count any more; 0 if nothing was."""
-        state = self.gang or self._the_pod
-        counted = ((state.rounds, state.last_round), (state.refusals, state.refused_at))
-        return min((at + after for times, at in counted if times), default=0.0)
+    def classes(self) -> dict[PodClass, int]:
+        """How many members there are to place, by class."""
+        return self.gang.classes if self.gang is not None else {self._the_pod.pod_class: 1}
 
     @property
     def bind_error(self) -> str:
         """What a refused bind of its pods was answered; "" if none was."""
-        pods = self.gang.candidates.values() if self.gang is not None else [self._the_pod]
-        return min((pod.bind_error for pod in pods if pod.bind_error), default="")
+        return min((pod.bind_error for pod in self.candidates if pod.bind_error), default="")
 
     @property
     def _the_pod(self) -> PodState:

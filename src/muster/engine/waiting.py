@@ -42,8 +42,7 @@ class Parked:
     @property
     def has_changed(self) -> bool:
         """It has other members now than it waits with, or waits with several classes."""
-        gang = self.unit.gang
-        return len(self.wants) != 1 or (gang is not None and dict(gang.classes) != self.wants)
+        return len(self.wants) != 1 or self.unit.classes != self.wants
 
 
 class _Want:

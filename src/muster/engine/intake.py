@@ -320,29 +320,29 @@ class Intake:
     def _pod_seen(self, change: PodSeen) -> None:
         known = self._cluster.pods.get(change.pod.metadata.uid)
         if known is None:
-            self._pod_came(change.pod)
+            self._pod_came(self._read(change.pod), change.pod.spec.node_name)
         elif self._joins_another(known, change.pod):
+            # what may turn out to be unreadable is read before the pod is given up: it may run
+            state = self._read(change.pod)
             self._pod_gone(PodGone(known.uid))
-            self._pod_came(change.pod)
+            self._pod_came(state, change.pod.spec.node_name)
         else:
             self._pod_changed(known, change.pod)
 
-    def _pod_came(self, pod: Pod) -> None:
+    def _read(self, pod: Pod) -> PodState:
+        """A pod that is new, or new to its gang; nothing changes yet."""
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod)
-        key = member.settled(self._gives_way) if member else None
-        ours = spec.scheduler_name in self._names
-        stage = _stage(pod, Stage.PENDING)
-        state = PodState(
+        return PodState(
             uid=meta.uid,
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.class_of(pod),
-            gang=key,
+            gang=member.settled(self._gives_way) if member else None,
             subset=member.subset if member else "",
             names=member if member and member.besides else None,
-            ours=ours,
+            ours=spec.scheduler_name in self._names,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
             marked=_marked(pod),
@@ -351,7 +351,7 @@ class Intake:
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             leaving=meta.deletion_timestamp is not None,
-            stage=stage,
+            stage=_stage(pod, Stage.PENDING),
             node="",
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
@@ -363,11 +363,13 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
+
+    def _pod_came(self, state: PodState, node: str) -> None:
         self._hold_or_not(state)
         self._cluster.pods[state.uid] = state
-        if stage is Stage.BOUND:
-            self._cluster.occupy(state, spec.node_name)
-        if key is not None:
+        if state.stage is Stage.BOUND:
+            self._cluster.occupy(state, node)
+        if (key := state.gang) is not None:
             gang = self._cluster.gang(key)
             gang.add(state)
             gang.joins(state)
@@ -376,7 +378,7 @@ class Intake:
             if state.names is not None:
                 self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
                 self._overrule(state, key)
-        elif ours:
+        elif state.ours:
             self.noted.pods.append(state)
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
@@ -438,8 +440,8 @@ class Intake:
 
     def _joins_another(self, state: PodState, pod: Pod) -> bool:
         """Whether the pod, whose labels may change, is in another gang than it was."""
-        if state.stage is Stage.BINDING and not pod.spec.node_name:
-            # it is being bound for the one that it was in
+        if state.takes_room and not pod.spec.node_name:
+            # it is being bound, or is bound and this is an older view, for the one that it was in
             return False
         member, record = self._belongs(pod)
         if member is None:

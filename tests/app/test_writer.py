@@ -374,6 +374,18 @@ async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
         assert not stage.scheduler._writer._groups
 
 
+async def test_what_a_gang_says_is_not_written_on_another_object_of_its_name(api):
+    """That the first has started would let a part of the next one's gang run for ever."""
+    api.on("PATCH", WHERE, refusal(500), Reply({}))
+    async with at_work(api) as stage:
+        await with_group(stage).decide(replace(STARTED, uid="uid-g"))
+        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
+        stage.informers.groups.seen(Origin.NATIVE, group("g", 2, uid="next"))
+        await stage.decide(told=GroupGone("team/g"))
+        await stage.outbox.done()
+        assert [call.document["metadata"]["uid"] for call in api.asked("PATCH")] == ["uid-g"]
+
+
 # a name that both APIs declare
 
 CUSTOM_STATUS = CUSTOM_POD_GROUPS[0].path("team", "g", "status")

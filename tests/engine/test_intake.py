@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from muster.engine.changes import Bound, Failure, GroupSeen, NodeSeen, PodSeen
-from tests.builders import World, bound_for, cluster, group, node, placements, pod
+from muster.engine.decisions import Event, GangCondition
+from tests.builders import World, bound_for, cluster, group, node, only, placements, pod
 
 
 def free_cpu(world, name):
@@ -183,7 +184,8 @@ def test_a_group_that_is_made_anew_under_its_name_says_its_conditions_anew():
     fresh = group("g", 2)
     world.see(replace(fresh, metadata=replace(fresh.metadata, uid="uid-new")))
     again = world.decide()
-    assert [d for d in again if getattr(d, "gang", "")] == [d for d in first if getattr(d, "gang", "")]
+    assert only(GangCondition, again) == [replace(said, uid="uid-new") for said in only(GangCondition, first)] != []
+    assert [d for d in only(Event, again) if d.gang] == [d for d in only(Event, first) if d.gang] != []
 
 
 def test_the_same_changes_give_the_same_decisions():

@@ -390,7 +390,7 @@ class Writer:
             return
         origin, group = found
         resource = self._informers.resource(origin)
-        if resource is None:
+        if resource is None or decision.uid not in ("", group.metadata.uid):
             return
         said = dialect_of(group).condition(
             decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message

@@ -131,6 +131,8 @@ class GangCondition(_Decision, frozen=True, tag="gang-condition"):
     reason: str
     message: str
     aspect: Aspect = Aspect.STARTED
+    uid: str = ""
+    """Of the declaring object: another one of its name, made meanwhile, does not say so."""
 
 
 class MarkStarted(_Decision, frozen=True, tag="mark-started"):

@@ -200,7 +200,7 @@ class Eviction:
         if gang.declared is not None and not gang.foreign and gang.evicted_said != said:
             gang.evicted_said = said
             if gang.declared.has_status:
-                self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
+                self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED, gang.declared.uid))
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
         """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from muster.api.asks import Ask
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
@@ -181,7 +183,7 @@ class Status:
 
     def _write(self, gang: GangState, condition: GangCondition) -> None:
         if gang.declared is not None and gang.declared.has_status:
-            self._decisions.append(condition)
+            self._decisions.append(replace(condition, uid=gang.declared.uid))
 
     # --- refusals ---
 

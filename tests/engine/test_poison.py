@@ -9,6 +9,7 @@ from muster.engine.verdicts import Outcome
 from muster.framework.contract import PodGate, RoomFilter, RoomScore, RuleFilter, RuleScore, VictimRule
 from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_plugins
+from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_resources_fit import NodeResourcesFit
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import World, cluster, evicted, only, placements, pod
@@ -183,6 +184,38 @@ def test_a_gate_that_raises_stops_nobody():
 
 
 # --- units that keep failing ----------------------------------------------------------------------
+
+
+def test_a_gate_that_raises_is_asked_no_more_often_for_a_pod_that_changed_often():
+    gate, asked = RaisesAtTheGate(), []
+    gate.holds = lambda found: asked.append(found) or RaisesAtTheGate.holds(gate, found)
+    world = world_with(gate)
+    for number in range(100):
+        world.pod("bad", **poison(labels={"number": str(number)})).decide(after=0.005)
+    asked.clear()
+    for _ in range(50):
+        world.decide(after=0.1)
+    assert len(asked) <= 5
+
+
+class WaitsInVain(GangScheduling):
+    asked = 0
+
+    def waits_for(self, gang):
+        self.asked += 1
+        raise RuntimeError("boom")
+
+
+def test_a_rule_that_raises_is_asked_no_more_often_for_a_gang_that_changed_often():
+    rule = WaitsInVain()
+    plugins = [(rule if isinstance(plugin, GangScheduling) else plugin, weight) for plugin, weight in default_plugins()]
+    world = World(Profile(plugins)).node("n0").group("bad", 2)
+    for number in range(100):
+        world.members("bad", 0, cpu=1, labels={"number": str(number)}).decide(after=0.005)
+    rule.asked = 0
+    for _ in range(200):
+        world.decide(after=0.1)
+    assert rule.asked <= 3
 
 
 def good_units_in(world, *, calls, budget=6000):

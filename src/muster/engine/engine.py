@@ -62,6 +62,8 @@ class Engine:
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
+        self._looks: set[tuple[str, str]] = set()
+        """Timers that are set since a plugin failed with a unit or a pod: for what, and its key."""
         self._line = Line(profile, self._views, self.cluster.nodes, self._timers)
         self._decisions: list[Decision] = []
         self._status = Status(self._decisions)
@@ -165,7 +167,7 @@ class Engine:
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
         for pod in noted.failing:
-            self._timers.set(self._now + self._profile.backoff.initial, _GATES, key=pod.uid)
+            self._look_again(self._profile.backoff.initial, _GATES, pod.uid)
         noted.failing.clear()
         self._decider.bypass.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
@@ -213,7 +215,13 @@ class Engine:
             self._line.move(unit, Where.HELD)
         wait = self._profile.backoff
         delay = backoff_seconds(failures, initial=wait.initial, maximum=wait.maximum)
-        self._timers.set(self._now + delay, _LOOK, key=key)
+        self._look_again(delay, _LOOK, key)
+
+    def _look_again(self, delay: float, purpose: str, key: str) -> None:
+        """One timer is set however often something of whom a plugin fails with changes: each would set itself anew."""
+        if (purpose, key) not in self._looks:
+            self._looks.add((purpose, key))
+            self._timers.set(self._now + delay, purpose, key=key)
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
@@ -453,6 +461,7 @@ class Engine:
     def _ring(self, timer: Timer) -> None:
         unit = self._units.get(timer.key)
         valid = unit is not None and unit.ticket == timer.ticket
+        self._looks.discard((timer.purpose, timer.key))
         if timer.purpose == UNIT and unit is not None and valid:
             if unit.forgets(self._now, after=self._profile.preemption.lapse_seconds):
                 self._decider.bypass.prove_again()

@@ -18,6 +18,9 @@ BOUND_FOR = "muster.dev/bound-for"
 STARTED = "muster.dev/started"
 """Annotation on members of a gang whose declaring object has no status: the key of the gang, which has started."""
 
+# anybody may write annotations: the number after a made-up one must still be one that can be written
+_MOST_RUNS = 2**53
+
 
 class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The gang, the object that declared it and the minimum in force when a pod was bound."""
@@ -29,7 +32,7 @@ class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_default
     subset: str = ""
     minimum: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Of the subset."""
-    run: Annotated[int, msgspec.Meta(ge=0)] = 0
+    run: Annotated[int, msgspec.Meta(ge=0, le=_MOST_RUNS)] = 0
     """Which of the gang's runs, where several use one group after another; the first is 0."""
 
     @property

@@ -11,6 +11,7 @@ from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_plugins
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_resources_fit import NodeResourcesFit
+from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import World, cluster, evicted, only, placements, pod
 
@@ -196,6 +197,34 @@ def test_a_gate_that_raises_is_asked_no_more_often_for_a_pod_that_changed_often(
     for _ in range(50):
         world.decide(after=0.1)
     assert len(asked) <= 5
+
+
+class Raves(RaisesAtTheGate):
+    def holds(self, found):
+        return np.zeros(3) if found.key == "team/bad" else None
+
+
+def test_a_gate_that_answers_nonsense_stops_nobody():
+    world = world_with(Raves()).members("bad", 0, 1, cpu=1).see(pod("bad", gang="bad"), pod("good", cpu=1))
+    assert placements(world.decide()) == {"good": "n0"}
+
+
+class Unordered(PrioritySort):
+    answer: object = None
+
+    def key(self, *, priority, created, uid):
+        return self.answer if "bad" in uid else super().key(priority=priority, created=created, uid=uid)
+
+
+@pytest.mark.parametrize("answer", [None, (), ("a", 1.0, "b"), (1, float("nan"), "b"), (np.zeros(2), 1.0, "b")])
+def test_a_queue_order_that_answers_nonsense_stops_nobody(answer):
+    order = Unordered()
+    order.answer = answer
+    plugins = [(order if isinstance(plugin, PrioritySort) else plugin, weight) for plugin, weight in default_plugins()]
+    world = World(Profile(plugins)).node("n0", cpu=4).gang("bad", members=2, cpu=1).gang("good", members=2, cpu=1)
+    placed = placements(world.see(pod("bad", cpu=1), pod("p", cpu=1), pod("q", cpu=1)).decide())
+    placed |= placements(world.decide(after=60.0))
+    assert set(placed) == {"good-0", "good-1", "p", "q"}
 
 
 class WaitsInVain(GangScheduling):

@@ -287,7 +287,7 @@ class Engine:
             self._drop(pod.uid)
             return
         if unit is None:
-            order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
+            order = self._profile.place_in_queue(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
             unit = Unit(pod.uid, None, pod, order, failures=failures, tried_at=self._now)
             self._units[pod.uid] = unit
@@ -406,7 +406,7 @@ class Engine:
             created -= 2 * _ALWAYS
         elif gang.below_minimum:
             created -= _ALWAYS
-        return self._profile.order.key(priority=gang.priority, created=created, uid=uid)
+        return self._profile.place_in_queue(priority=gang.priority, created=created, uid=uid)
 
     # --- moving units ---
 

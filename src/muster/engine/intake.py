@@ -459,6 +459,8 @@ class Intake:
         for gate in self._gates:
             try:
                 why = gate.holds(state)
+                if not isinstance(why, str | None):
+                    raise TypeError(f"gave {why!r}")
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
                 self.noted.failing.append(state)
                 return f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR

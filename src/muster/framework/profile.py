@@ -124,6 +124,17 @@ class Profile:
             p.name for p in listed if isinstance(p, _FILTERS) or not isinstance(p, RuleScore | RoomScore)
         )
 
+    def place_in_queue(self, *, priority: int, created: float, uid: str) -> tuple[int, float, str]:
+        """What the QueueOrder says; raises where that is nothing that others' places can be compared with.
+
+        One such place in the queue would stop all who come across it.
+        """
+        said: object = self.order.key(priority=priority, created=created, uid=uid)
+        match said:
+            case (int(first), (int() | float()) as second, str(third)) if second == second:
+                return first, second, third
+        raise TypeError(f"{self.order.name} gave {said!r}, which is no place in the queue")
+
     def unhonoured(self, asks: tuple[Ask, ...], *, hard: bool = True) -> tuple[Ask, ...]:
         """Those of the hard asks, or of the preferences, that no plugin honours; none if they are to be ignored."""
         if not asks or self.unsupported is Unsupported.IGNORE:

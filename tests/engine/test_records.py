@@ -205,6 +205,21 @@ def test_a_gang_that_fell_and_got_its_minimum_for_a_moment_has_started_again():
     assert released(decide_for_long(world)) == []
 
 
+@pytest.mark.parametrize("restarts", [False, True], ids=["the same scheduler", "the next scheduler"])
+def test_a_gang_that_starts_again_while_its_minimum_is_raised_has_started(restarts):
+    """Both were bound for a minimum of two; that it is four by now asks nothing of them."""
+    world = cluster(2, cpu=1).group("g", 2, timeout=10, condition=STARTED).members("g", 0, 1, cpu=1)
+    assert len(placements(world.decide())) == 2
+    fell = Condition(type="PodGroupBelowMinimum", status="True", reason="NothingRuns")
+    raised = {"timeout": 10, "condition": STARTED, "conditions": [fell]}
+    if restarts:
+        world = cluster(2, cpu=1).group("g", 4, **raised)
+        world.members("g", 0, 1, cpu=1, on="n0", bound_at=0.0, record=bound_for("g", 2))
+    else:
+        world.group("g", 4, **raised).bound()
+    assert released(decide_for_long(world)) == []
+
+
 def test_a_start_that_nobody_wrote_down_is_read_off_the_records():
     # the scheduler died after the binds; the minimum was raised since
     world = cluster(2, cpu=1).group("g", 4, timeout=10)

@@ -144,7 +144,7 @@ class GangState(Roll):
         declared = self.declared
         if declared is None or (self._started_under == declared.uid and not self.fallen):
             return
-        if self.has_minimum or (not self.fallen and (self.once_started or self.start_is_recorded())):
+        if self.has_minimum or self.has_started or self.start_is_recorded(ended=not self.fallen):
             self.starts = not self.has_started
             self._started_under, self.fallen = declared.uid, False
             for pod in self.candidates.values():

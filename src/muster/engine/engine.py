@@ -323,6 +323,7 @@ class Engine:
         unit.changes += 1
         if number := self._intake.hold_unread(gang):
             self._decisions.append(Reread(key, number))
+            self._tell_when_quiet(unit)
         if not gang.candidates and not gang.binding:
             unit.failures = 0
         elif gang.denied:
@@ -493,13 +494,15 @@ class Engine:
             self._below(timer)
 
     def _tell(self, unit: Unit) -> None:
-        """The gang is still held and has been quiet: people are told why."""
+        """The gang, or a member, is still held and has been quiet: people are told why."""
         unit.to_be_told = False
-        if unit.where is not Where.HELD or unit.gang is None:
+        if unit.gang is None:
             return
         if unit.changed_at + _QUIET_SECONDS > self._now:
             unit.to_be_told = True
             self._timers.set(unit.changed_at + _QUIET_SECONDS, _TELL, key=unit.key)
+        elif unit.where is not Where.HELD:
+            self._status.members_unread(unit.gang)
         else:
             why = self._profile.gang_rule.waits_for(unit.gang)
             self._status.gang_held(unit.gang, why, self._unhonoured(unit.gang))

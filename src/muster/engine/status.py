@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from muster.api.asks import Ask
-from muster.cluster.gangs import GangState
+from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
@@ -228,6 +228,11 @@ class Status:
         why = f"a bind was refused ({error}) and " if error else ""
         pods = [pod for pod in pods if pod.held is None]
         self.pods_wait(pods, f"waiting for its pod group: {why}it is tried again later", reason=NOT_READY)
+
+    def members_unread(self, gang: GangState) -> None:
+        """Members wait for their group to be read again, and that takes long: the server may refuse it."""
+        unread = sorted((pod for pod in gang.candidates.values() if pod.held == UNREAD), key=lambda pod: pod.key)
+        self.pods_wait(unread, UNREAD, reason=NOT_READY)
 
     def gang_held(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
         """Why a gang is not even tried; `why` is what its rule says, `unhonoured` what its object asks for in vain."""

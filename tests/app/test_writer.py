@@ -493,8 +493,32 @@ async def test_it_is_tried_until_there_is_an_answer(api):
         assert answers(stage) == [(7, 4)]
 
 
+NOT_THERE = refusal(404, 'podgroups.scheduling.k8s.io "g" not found')
+
+
+async def test_a_group_that_comes_while_it_is_not_found_is_there(api):
+    held = Held(NOT_THERE)
+    api.on("GET", GROUP_PATH, held)
+    async with at_work(api) as stage:
+        await serving(stage).decide(READ)
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        held.gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert answers(stage) == [(7, 2)]
+
+
+async def test_a_server_that_does_not_know_the_kind_says_nothing_about_the_group(api):
+    api.on("GET", GROUP_PATH, refusal(404, "404 page not found"), Reply(document(4, version=9)))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+
+
 async def test_a_group_that_is_not_there_is_gone(api):
-    api.on("GET", GROUP_PATH, refusal(404))
+    api.on("GET", GROUP_PATH, NOT_THERE)
     async with at_work(api) as stage:
         stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
         await serving(stage).carry_out(READ)

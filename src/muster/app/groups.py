@@ -81,14 +81,19 @@ class Groups:
             del self._declared[key]
         self._touched[origin].discard(key)
 
-    def read(self, origin: Origin, key: str, group: PodGroup | None) -> None:
-        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing."""
+    def read(self, origin: Origin, key: str, group: PodGroup | None, *, before: PodGroup | None) -> None:
+        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing.
+
+        `before` is what was known when the read began: what the watch has told since may be newer.  One that it told
+        to be gone does not come back, and one of which it told that it came is there.
+        """
         known = self.of(origin, key)
-        if group is not None:
+        if group is None:
+            if known is not None and before is not None and known.metadata.uid == before.metadata.uid:
+                self._gone[origin, key] = known.metadata.uid
+                self._forget(origin, key)
+        elif known is not None or before is None or before.metadata.uid != group.metadata.uid:
             self.seen(origin, group)
-        elif known is not None:
-            self._gone[origin, key] = known.metadata.uid
-            self._forget(origin, key)
 
     def answer(self, key: str, number: int) -> GroupRead:
         """What there is to say of the gang after a read of this number."""

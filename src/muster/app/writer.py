@@ -415,7 +415,9 @@ class Writer:
             if resource is None:
                 continue
             try:
-                groups.read(origin, decision.gang, await writes.read_group(self._client, resource, decision.gang))
+                before = groups.of(origin, decision.gang)
+                found = await writes.read_group(self._client, resource, decision.gang)
+                groups.read(origin, decision.gang, found, before=before)
             except ObjectError as error:
                 # what was known of it stands, as for the watch
                 _log.warning("a group cannot be read", group=decision.gang, error=str(error))

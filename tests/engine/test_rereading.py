@@ -57,7 +57,7 @@ def test_members_whose_group_is_not_read_for_long_say_so():
     world = running()
     decisions = world.members("g", 2, cpu=1).decide()
     assert told(decisions) == {}
-    assert told(world.decide(after=5.0)) == {"g-2": "its pod group is being read again"}
+    assert told(world.decide(after=5.0)) == {"g-2": "waiting for its pod group: it is being read again"}
     assert bound(answer(world, decisions, 2).decide()) == ["g-2"]
 
 

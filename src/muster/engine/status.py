@@ -232,7 +232,7 @@ class Status:
     def members_unread(self, gang: GangState) -> None:
         """Members wait for their group to be read again, and that takes long: the server may refuse it."""
         unread = sorted((pod for pod in gang.candidates.values() if pod.held == UNREAD), key=lambda pod: pod.key)
-        self.pods_wait(unread, UNREAD, reason=NOT_READY)
+        self.pods_wait(unread, "waiting for its pod group: it is being read again", reason=NOT_READY)
 
     def gang_held(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
         """Why a gang is not even tried; `why` is what its rule says, `unhonoured` what its object asks for in vain."""

@@ -419,6 +419,29 @@ async def test_a_custom_group_whose_native_namesake_asks_for_another_minimum_say
     )
 
 
+async def test_a_custom_group_that_counted_in_between_says_again_that_it_does_not(api):
+    api.on("PATCH", CUSTOM_STATUS, Reply({}), Reply({}))
+    async with at_work(api) as stage:
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+        stage.informers.groups.gone(Origin.NATIVE, "team/g")
+        await stage.carry_out()
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+    assert len(api.calls) == 2
+
+
+async def test_nothing_is_kept_of_a_custom_group_that_did_not_count_and_is_gone(api):
+    api.on("PATCH", CUSTOM_STATUS, Reply({}))
+    async with at_work(api) as stage:
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+        for origin in Origin:
+            stage.informers.groups.gone(origin, "team/g")
+        await stage.decide(told=GroupGone("team/g"))
+        assert not stage.scheduler._writer._overruled
+
+
 SAID = Condition(
     type="PodGroupInitiallyScheduled",
     status="False",

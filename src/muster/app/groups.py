@@ -80,6 +80,9 @@ class Groups:
         if not groups:
             del self._declared[key]
         self._touched[origin].discard(key)
+        for other in groups:
+            # the one that did not count does now
+            self._touched[other].add(key)
 
     def read(self, origin: Origin, key: str, group: PodGroup | None, *, before: PodGroup | None) -> None:
         """What a read at the API server itself found, ahead of the watch perhaps; None for nothing.

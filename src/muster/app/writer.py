@@ -195,13 +195,14 @@ class Writer:
 
     def _hear(self, told: Iterable[Change], bound: set[str]) -> None:
         """Heard after the decisions, which may say what becomes of those who are gone or were refused."""
-        if not self._pods and not self._groups:
+        if not self._pods and not self._groups and not self._overruled:
             return
         for change in told:
             if isinstance(change, PodGone):
                 self._pods.pop(change.uid, None)
             elif isinstance(change, GroupGone):
                 self._groups.pop(change.key, None)
+                self._overruled.pop(change.key, None)
             elif isinstance(change, BindFailed) and change.uid not in bound:
                 self._not_bound(change)
 

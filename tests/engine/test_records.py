@@ -8,6 +8,7 @@ from muster.api.wire import Condition
 from muster.engine.changes import Failure
 from muster.engine.decisions import Bind, GangCondition, Release
 from muster.gangs.record import BOUND_FOR, LONE, BoundFor
+from muster.gangs.record import bound_for as bound_for_of
 from tests.builders import STARTED, bound_for, cluster, only, placements, pod, told
 
 LABEL = "muster.dev/pod-group"
@@ -86,6 +87,7 @@ def test_a_pod_without_a_record_moves_when_its_label_does_as_a_new_scheduler_wou
 @pytest.mark.parametrize(
     "text",
     ["", "no json", "[]", '{"gang": 7}', '{"gang":"team/g","minimum":-1}', '{"x":' + "[" * 100_000]
+    + ['{"gang":"team/g","uid":"uid-g","minimum":2' + " " * 2_000 + "}"]
     # one more would have more digits than can be written
     + ['{"gang":"team/g","uid":"uid-g","minimum":2,"run":' + "9" * 4300 + "}"],
 )
@@ -95,6 +97,12 @@ def test_a_record_that_cannot_be_read_counts_as_none(text):
     world.see(replace(member, metadata=replace(member.metadata, annotations={BOUND_FOR: text})))
     assert world.engine.cluster.pods["uid-a"].record is None
     assert released(decide_for_long(world)) == []
+
+
+def test_a_record_with_the_longest_names_can_be_read():
+    longest = BoundFor(gang=f"{'n' * 63}/{'g' * 253}", uid="u" * 63, subset="s" * 253, minimum=2**31, run=2**53)
+    member = pod("a", on="n0", record=longest)
+    assert bound_for_of(replace(member, metadata=replace(member.metadata, namespace="n" * 63))) == longest
 
 
 def test_a_record_for_a_gang_of_another_namespace_counts_as_none():

@@ -20,6 +20,8 @@ STARTED = "muster.dev/started"
 
 # anybody may write annotations: the number after a made-up one must still be one that can be written
 _MOST_RUNS = 2**53
+# names and UIDs of the longest kind make up half of it; what is longer would fill the cache: 256 KiB may be written
+_LONGEST = 2_000
 
 
 class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -51,7 +53,7 @@ def bound_for(pod: Pod) -> BoundFor | None:
     A record for a gang of another namespace was copied or made up, and counts as none.
     """
     text = pod.metadata.annotations.get(BOUND_FOR) if pod.spec.node_name else None
-    record = _read(text) if text else None
+    record = _read(text) if text and len(text) <= _LONGEST else None
     if record is None or (record.gang and record.gang.partition("/")[0] != pod.metadata.namespace):
         return None
     return record

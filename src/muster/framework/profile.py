@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from math import isnan
 from typing import TypeVar
 
 import msgspec
@@ -131,7 +132,7 @@ class Profile:
         """
         said: object = self.order.key(priority=priority, created=created, uid=uid)
         match said:
-            case (int(first), (int() | float()) as second, str(third)) if second == second:
+            case (int(first), (int() | float()) as second, str(third)) if not isnan(second):
                 return first, second, third
         raise TypeError(f"{self.order.name} gave {said!r}, which is no place in the queue")
 

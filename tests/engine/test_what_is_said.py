@@ -168,6 +168,17 @@ def test_a_gang_with_members_of_another_scheduler_says_podgrouperror():
     assert told(decisions)["g"] == ("1 of 2 members exist, 1 more must be created; 1 other pod names another scheduler")
 
 
+def test_two_schedulers_with_members_of_one_gang_do_not_write_over_each_other_without_end():
+    """What the other says of the gang, seen from its side, is no reason to say the same once more."""
+    world = cluster(1).group("g", 3).members("g", 0, 1, cpu=1).members("g", 2, cpu=1, scheduler="other")
+    world.decide()
+    (said,) = only(GangCondition, world.decide(after=3.0))
+    for message in (said.message, "1 of 3 members exist", said.message, "1 of 3 members exist"):
+        written = replace(STARTED, status="False", reason=said.reason, message=message)
+        assert only(GangCondition, world.group("g", 3, condition=written).decide(after=3.0)) == []
+        assert only(GangCondition, world.decide(after=3.0)) == []
+
+
 def test_a_gang_with_strangers_that_has_members_enough_is_placed():
     world = cluster(1).group("g", 2).members("g", 0, 1, cpu=1).members("g", 2, cpu=1, scheduler="other")
     assert set(placements(world.decide())) == {"g-0", "g-1"}

@@ -179,9 +179,9 @@ class Intake:
         if new or gang.foreign or gang.evicted_said is None:
             # else it was written by us, and an older view of the object does not take it back
             gang.evicted_said = declared.evicted_said
-        told_started = gang.said is not None and gang.said[0]
-        if declared.said is not None and (declared.started or not told_started):
-            # an older view of the object does not take back that the gang has started
+        if declared.said is not None and (declared.started or gang.foreign or gang.said is None):
+            # else it was said by us, and neither an older view of the object takes it back nor whoever writes over it:
+            # two who see a gang differently, each with members of it, would write without end
             gang.said = (declared.started, *declared.said)
         told = gang.declared
         gang.declare(declared)

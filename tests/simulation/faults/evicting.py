@@ -135,12 +135,12 @@ def budgets_are_not_looked_at(patch):
 
 @fault("never evicts", "never", "priorities")
 def pods_evict_that_say_they_never_do(patch):
-    came = Intake._pod_came
+    read = Intake._read
 
     def deaf(self, pod):
-        came(self, replace(pod, spec=replace(pod.spec, preemption_policy=None)))
+        return read(self, replace(pod, spec=replace(pod.spec, preemption_policy=None)))
 
-    patch(Intake, "_pod_came", deaf)
+    patch(Intake, "_read", deaf)
 
 
 @fault("never evicts", "never", "priorities")

@@ -320,9 +320,9 @@ def age_does_not_count(patch):
 def age_counts_from_when_a_pod_was_first_seen(patch):
     came = Intake._pod_came
 
-    def late(self, pod):
-        came(self, pod)
-        self._cluster.pods[pod.metadata.uid].created = float(len(self._cluster.pods))
+    def late(self, state, node):
+        came(self, state, node)
+        state.created = float(len(self._cluster.pods))
 
     patch(Intake, "_pod_came", late)
 

@@ -67,6 +67,28 @@ def test_a_member_that_joins_an_incomplete_gang_says_so_and_the_others_say_nothi
     assert reasons(world.decide(after=3.0)) == {"g-2": "PodGroupNotReady"}
 
 
+def runs_and_is_raised():
+    world = cluster(5, cpu=1).group("g", 2)
+    for number in range(2):
+        world.members("g", number, cpu=1, on=f"n{number}", bound_at=0.0)
+    world.decide()
+    return world.group("g", 4, condition=STARTED)
+
+
+def test_too_few_of_what_a_raised_minimum_asks_for_do_not_ask_for_nodes():
+    world = runs_and_is_raised().members("g", 2, cpu=1)
+    decisions = world.decide() + world.decide(after=3.0)
+    assert reasons(decisions) == {"g-2": "PodGroupNotReady"}
+    assert told(decisions) == {"g-2": "waiting for its pod group: not all of its members exist"}
+
+
+def test_enough_for_a_raised_minimum_of_whom_some_have_gates_do_not_ask_for_nodes():
+    world = runs_and_is_raised().members("g", 2, cpu=1).members("g", 3, cpu=1, gates=["x"])
+    decisions = world.decide() + world.decide(after=3.0)
+    assert reasons(decisions) == {"g-2": "PodGroupNotReady"}
+    assert placements(world.members("g", 3, cpu=1).decide()) == {"g-2": "n2", "g-3": "n3"}
+
+
 def test_members_of_a_group_that_does_not_exist_have_a_condition_and_an_event():
     world = cluster(1).members("g", 0)
     world.decide()

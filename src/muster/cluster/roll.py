@@ -258,6 +258,14 @@ class Roll:
         return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
 
     @property
+    def free(self) -> dict[str, int]:
+        """Candidates that may be placed, by subset; O(1) for a gang of one subset."""
+        declared = self.declared
+        if declared is not None and len(declared.subsets) == 1:
+            return {declared.subsets[0].name: self.classes.total()}
+        return Counter(pod.subset for pod in self.candidates.values() if pod.held is None)
+
+    @property
     def unbound(self) -> int:
         """Members that the minimum still lacks among the bound ones."""
         gang = self.declared

@@ -26,7 +26,7 @@ class Eviction:
         self, cluster: Cluster, profile: Profile, *, intake: Intake, fences: Fences, decisions: list[Decision]
     ) -> None:
         self._cluster = cluster
-        self._scheduler = min(profile.scheduler_names)
+        self._scheduler = profile.scheduler_names[0]
         self._intake = intake
         self._fences = fences
         self._decisions = decisions

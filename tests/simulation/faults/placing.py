@@ -390,6 +390,16 @@ def pods_ask_for_nodes_although_none_would_help(patch):
     patch(Status, "_not_ready", lambda self, gang, why: None)
 
 
+@fault("asks for nodes", "grown", "gates")
+def members_that_a_raised_minimum_asks_for_are_tried_before_all_are_there(patch):
+    rule = GangScheduling.waits_for
+
+    def waits_for(self, gang):
+        return None if gang.declared is not None and gang.started else rule(self, gang)
+
+    patch(GangScheduling, "waits_for", waits_for)
+
+
 @fault("engine error")
 def that_no_node_would_do_is_not_thought_of(patch):
     summary = status.summary

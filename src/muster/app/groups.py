@@ -21,9 +21,8 @@ class Origin(IntEnum):
 class Groups:
     """PodGroups of all APIs.  One name is one gang, so that objects can move from one API to the other.
 
-    Kubernetes resolves the priority class of its own PodGroups when they are created, though without the gate
-    PodGroupPreemptionPolicy the priority alone; for custom ones it is done here, whenever the group or the class appears or
-    changes.
+    Kubernetes resolves the priority class of its own PodGroups when they are created, though only the priority without
+    the gate PodGroupPreemptionPolicy.  The rest is done here, whenever the group or the class appears or changes.
     """
 
     def __init__(self) -> None:

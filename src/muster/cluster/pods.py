@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.asks import Ask
 from muster.cluster.classes import PodClass
+from muster.cluster.efforts import Efforts
 from muster.gangs.model import Membership
 from muster.gangs.record import BoundFor
 
@@ -97,17 +98,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """When its grace is over, if somebody deleted it."""
     lasting: bool = False
     """It belongs to its node (a daemon's, or a static pod): nobody can expect it to end."""
-    rounds: int = 0
-    """How often others were evicted for it; for a member, its gang counts."""
-    last_round: float = 0.0
-    """When others were last evicted for it."""
-    rests_until: float = 0.0
-    """Nobody is evicted for it before that: another scheduler has just taken the room."""
+    efforts: Efforts | None = None
+    """Of a lone pod that was to be placed."""
     attempt: int = 0
     """In which of its gang's attempts it was last bound."""
-    refusals: int = 0
-    """How many attempts to bind it were refused; for a member, its gang counts."""
-    refused_at: float = 0.0
     denied_at: float | None = None
     """When a policy first refused to let it be bound, of the times that it did in a row."""
     denied_on: frozenset[str] = frozenset()

@@ -22,9 +22,9 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.usage import Ints, Usage
 from muster.engine.answers import Budget, Placed
 from muster.engine.ground import Ground
-from muster.engine.queue import Order, Unit
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
+from muster.engine.unit import Order, Unit
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -294,7 +294,7 @@ class Bypass:
         """Who can no longer fit, since nodes changed, or cannot be bound, holds nothing."""
         if not self._due:
             return
-        if self._proven_at != self._now or any(entry.held and entry.unit.unbindable for entry in self._due):
+        if self._proven_at != self._now or any(entry.held and entry.unit.efforts.unbindable for entry in self._due):
             self._prove()
 
     def _prove(self) -> list[Overtaken]:
@@ -303,7 +303,7 @@ class Bypass:
         left = self._cluster.nodes.precedence > 0
         for entry in self._due:
             sought = len(holding) < _HOLDERS or bool(left.any())
-            held = sought and not entry.unit.unbindable and self._fits(entry)
+            held = sought and not entry.unit.efforts.unbindable and self._fits(entry)
             usable = self._could_use(entry.classes) if held else None
             if usable is not None:
                 holding.append(entry)
@@ -335,10 +335,8 @@ class Bypass:
         """Who was kept from nodes and no longer is looks at them as if all their room had just been freed."""
         if before is None or before is after:
             return
-        nothing = np.zeros(len(self._cluster.nodes.usage.free), np.int64)
-        for row in np.flatnonzero(before).tolist():
-            if after is None or not after[row]:
-                self._cluster.nodes.usage.freed[row] = nothing
+        rows = np.flatnonzero(before).tolist()
+        self._cluster.nodes.usage.open_up(row for row in rows if after is None or not after[row])
 
     # --- nodes ---
 
@@ -422,10 +420,7 @@ class Bypass:
 
 
 def demand_of(unit: Unit) -> Demand:
-    if unit.pod is not None:
-        return ((unit.pod.pod_class, 1),)
-    assert unit.gang is not None
-    return tuple(sorted(unit.gang.classes.items(), key=lambda counted: counted[0].order))
+    return tuple(sorted(unit.classes.items(), key=lambda counted: counted[0].order))
 
 
 def _asked(demand: Demand) -> Iterable[tuple[int, int]]:

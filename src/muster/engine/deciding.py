@@ -26,11 +26,11 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, Preemption, Room
-from muster.engine.queue import Unit
 from muster.engine.requirement import Requirement, in_order_of_choice
 from muster.engine.search import Search
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
+from muster.engine.unit import Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -198,7 +198,7 @@ class Decider:
         self.preemption.forget()
         message = failure(error)
         verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
-        self._audit.record(Attempt(self._now, verdict))
+        self._audit.record(Attempt(self._now, verdict, unit.woken_by))
         self._status.failed(unit.gang, [unit.pod] if unit.pod else [], message)
         # who is to leave by then leaves, now that the unit's pods say where room is kept for them
         self._decisions += self.eviction.take()
@@ -314,11 +314,11 @@ class Decider:
 
     def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:
         verdict = Verdict(unit=name, outcome=Outcome.PLACED, placed=placed, needed=needed)
-        self._audit.record(Attempt(self._now, verdict))
+        self._audit.record(Attempt(self._now, verdict, unit.woken_by))
         return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 
     def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, searched: int) -> Tried:
-        self._audit.record(Attempt(self._now, verdict))
+        self._audit.record(Attempt(self._now, verdict, unit.woken_by))
         # now that its pods say where room is kept for them
         self._decisions += self.eviction.take()
         wants = trial.wants()

@@ -14,7 +14,7 @@ from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangC
 from muster.engine.fences import Fence, Fences
 from muster.engine.intake import PREEMPTED, Intake
 from muster.engine.planning import Plan
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.gangs.model import Aspect
 
@@ -63,7 +63,7 @@ class Eviction:
         together = [[pod for pod in victim.pods if pod.takes_room] for victim in plan.victims if not victim.kept]
         together = [pods for pods in together if pods]
         if together:
-            unit.evicts(now)
+            unit.efforts.evicts(now)
             self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
         if plan.victims or self._fences.makes_way(plan.places):
@@ -209,12 +209,13 @@ class Eviction:
             return None
         self._cluster.stirred[key] = None
         preemptor = self._cluster.gangs.get(key) or self._cluster.pods.get(key)
-        if preemptor is not None and fence.evicted:
+        efforts = None if preemptor is None else preemptor.efforts
+        if efforts is not None and fence.evicted:
             if why is Loss.PRIORITY:
                 # what is lost to a better one is no sign that it would be lost again
-                preemptor.rounds = max(0, preemptor.rounds - 1)
+                efforts.rounds = max(0, efforts.rounds - 1)
             elif why is Loss.FOREIGN:
-                preemptor.rests_until = now + 2.0 ** (preemptor.rounds - 1)
+                efforts.rests_until = now + 2.0 ** (efforts.rounds - 1)
         if fence.evicted and why is not None:
             message = f"room that others were evicted for is lost: {message}"
             first = fence.pods[0]

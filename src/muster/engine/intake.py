@@ -31,6 +31,7 @@ from muster.engine.changes import (
     PodSeen,
     Spared,
 )
+from muster.engine.life import Cause
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
@@ -64,10 +65,10 @@ class Noted:
         self.failed: list[tuple[PodState, BindFailed]] = []
         self.failing: list[PodState] = []
         """Pods that a gate failed with; to be shown to it again after a while."""
-        self.pods: deque[PodState] = deque()
+        self.pods: deque[tuple[PodState, Cause]] = deque()
         """Lone pods of ours that came, changed or went."""
-        self.gangs: OrderedDict[str, None] = OrderedDict()
-        """Gangs of which anything changed."""
+        self.gangs: OrderedDict[str, Cause] = OrderedDict()
+        """Gangs of which anything changed, and what was the last that did."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
         self.overruled: list[PodState] = []
@@ -140,7 +141,7 @@ class Intake:
                 self._cluster.occupy(state, node)
             if gang is not None:
                 gang.count(state)
-            self._note(state, gang)
+            self._note(state, gang, Cause.MEMBER_CHANGED)
 
     def _node_gone(self, change: NodeGone) -> None:
         self._cluster.remove_node(change.name)
@@ -159,7 +160,7 @@ class Intake:
                 gangs[gang.key] = gang
         for gang in gangs.values():
             self._cluster.relevel(gang)
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = Cause.MEMBER_LOST if stranded else Cause.MEMBER_CAME
 
     def _group_seen(self, change: GroupSeen) -> None:
         declared = declare(change.group)
@@ -167,7 +168,7 @@ class Intake:
         new = gang.declared is None or gang.declared.uid != declared.uid
         if new:
             gang.said, gang.started_at = None, declared.started_at
-            gang.gets_what_it_wanted()
+            gang.efforts.succeed()
             gang.refused, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign or not gang.members:
             # it is not, or perhaps not, for us to speak of
@@ -191,7 +192,7 @@ class Intake:
             self._cluster.relevel(gang)
         if declared.priority != (None if told is None else told.priority):
             self._hold_the_odd(gang)
-        self.noted.gangs[gang.key] = None
+        self.noted.gangs[gang.key] = Cause.OBJECT_REMADE if new and told is not None else Cause.OBJECT_CAME
         self._settle_names(gang.key)
 
     def _group_gone(self, change: GroupGone) -> None:
@@ -201,7 +202,7 @@ class Intake:
             self._cluster.version += 1
             self._cluster.relevel(gang)
             self._hold_the_odd(gang)
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = Cause.OBJECT_WENT
             self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
 
@@ -214,14 +215,14 @@ class Intake:
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)
-        self._note(pod, gang)
+        self._note(pod, gang, Cause.MEMBER_CHANGED)
 
     def _group_read(self, change: GroupRead) -> None:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None and gang.reading_number == change.number:
             # before anything that may turn out to be unreadable
             gang.reading = None
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = Cause.OBJECT_CAME
         if change.group is None:
             self._group_gone(GroupGone(change.key))
         else:
@@ -274,8 +275,8 @@ class Intake:
         after = self._cluster.gang(key)
         after.add(pod)
         after.joins(pod)
-        for gang in (before, after):
-            self.noted.gangs[gang.key] = None
+        for gang, cause in ((before, Cause.MEMBER_LOST), (after, Cause.MEMBER_CAME)):
+            self.noted.gangs[gang.key] = cause
             if pod.takes_room:
                 self._cluster.relevel(gang)
         self.noted.members.append(pod)
@@ -371,13 +372,13 @@ class Intake:
             gang = self._cluster.gang(key)
             gang.add(state)
             gang.joins(state)
-            self.noted.gangs[key] = None
+            self.noted.gangs[key] = Cause.MEMBER_CAME
             self.noted.members.append(state)
             if state.names is not None:
                 self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
                 self._overrule(state, key)
         elif ours:
-            self.noted.pods.append(state)
+            self.noted.pods.append((state, Cause.MEMBER_CAME))
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
@@ -404,6 +405,7 @@ class Intake:
             gang.refused |= gang.was_bound_for(state)
         gates = tuple(gate.name for gate in spec.scheduling_gates)
         joins = pod_class is not state.pod_class or gates != state.gates
+        cause = _what_became_of_it(state.stage, stage, deleted=deleted is not None)
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
@@ -422,7 +424,7 @@ class Intake:
             state.bound_at = bound_at
         self._hold_or_not(state)
         self._cluster.disturb(state)
-        self._note(state, gang)
+        self._note(state, gang, cause)
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
@@ -482,7 +484,7 @@ class Intake:
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
-        self._note(state, gang)
+        self._note(state, gang, Cause.MEMBER_LOST)
 
     def _forget_names(self, state: PodState, gang: str) -> None:
         named = self._named_twice[gang]
@@ -546,7 +548,7 @@ class Intake:
                 # decided before the gang's start perhaps, and not bound then
                 gang.joins(pod)
             self.noted.members.append(pod)
-        self._note(pod, gang)
+        self._note(pod, gang, _what_was_done(stage, leaving))
         if stage is Stage.PENDING:
             # the gangs that it names may have changed while it was being bound
             self._settle_name(pod)
@@ -569,11 +571,11 @@ class Intake:
     def _gang_of(self, pod: PodState) -> GangState | None:
         return None if pod.gang is None else self._cluster.gangs.get(pod.gang)
 
-    def _note(self, pod: PodState, gang: GangState | None) -> None:
+    def _note(self, pod: PodState, gang: GangState | None, cause: Cause) -> None:
         if gang is not None:
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = cause
         elif pod.ours:
-            self.noted.pods.append(pod)
+            self.noted.pods.append((pod, cause))
 
 
 def _stage(pod: Pod, now: Stage) -> Stage:
@@ -586,6 +588,20 @@ def _stage(pod: Pod, now: Stage) -> Stage:
     if pod.spec.node_name:
         return Stage.BOUND
     return now
+
+
+def _what_became_of_it(before: Stage, after: Stage, *, deleted: bool) -> Cause:
+    if deleted or after is Stage.FAILED:
+        return Cause.MEMBER_LOST
+    if after is Stage.SUCCEEDED:
+        return Cause.MEMBER_ENDED
+    return Cause.BOUND if after is Stage.BOUND and before is not Stage.BOUND else Cause.MEMBER_CHANGED
+
+
+def _what_was_done(stage: Stage, leaving: bool | None) -> Cause:
+    if leaving is not None:
+        return Cause.MEMBER_LOST if leaving else Cause.SPARED
+    return Cause.BIND_REFUSED if stage is Stage.PENDING else Cause.BOUND
 
 
 def _bound_at(pod: Pod) -> float | None:

@@ -26,7 +26,6 @@ from muster.engine.fences import Fences, overdue
 from muster.engine.few_gangs import one_gang
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.offers import Offer, Offers
-from muster.engine.queue import Unit
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.sparing import (
@@ -40,6 +39,7 @@ from muster.engine.sparing import (
     count_copies,
     sparing,
 )
+from muster.engine.unit import Unit
 from muster.engine.victims import Candidates
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.engine.audit import Tally
 from muster.engine.decisions import Loss
@@ -17,7 +16,7 @@ from muster.engine.eviction import Eviction
 from muster.engine.fences import Fence, Fences, Why
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.planning import Plan, Planner, Thinking
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -95,21 +94,21 @@ class Preemption:
 
     def no_evictions(self, unit: Unit, now: float) -> str:
         """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
-        unit.forgets(now, after=self._settings.lapse_seconds)
-        if unit.rounds >= self._settings.rounds:
-            times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
-            return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
-        if unit.unbindable:
+        efforts = unit.efforts
+        efforts.forget(now, after=self._settings.lapse_seconds)
+        if efforts.rounds >= self._settings.rounds:
+            times = "once" if efforts.rounds == 1 else f"{efforts.rounds} times"
+            return f"others were evicted for it {times} in vain" if efforts.rounds else "that is switched off"
+        if efforts.unbindable:
             return f"it could not be bound: {unit.bind_error or 'its time was over'}"
         return ""
 
     def could_help(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> bool:
         """Whether the unit might find a place if others left: no more than a guess, but a quick one."""
-        wants: dict[PodClass, int] = dict(unit.gang.classes) if unit.gang is not None else {}
-        if unit.pod is not None:
-            wants[unit.pod.pod_class] = 1
+        if not self.may_evict(unit, now):
+            return False
         ground = Ground(self._cluster.nodes.usage, excluded)
-        return self.may_evict(unit, now) and self._planner.could_help(wants, unit.needed, unit.priority, ground)
+        return self._planner.could_help(unit.classes, unit.needed, unit.priority, ground)
 
     def waits_for_victims(self, key: str, now: float) -> bool:
         """Whether room is kept for the unit that others are still leaving."""
@@ -136,7 +135,7 @@ class Preemption:
         self._tally.gangs_sought_victims += unit.gang is not None
         self._tally.pods_sought_victims += unit.gang is None
         plan = thought.plan
-        if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.rests_until)):
+        if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.efforts.rests_until)):
             return Room.AS_BEFORE
         self._eviction.carry_out(unit, plan, now)
         return Room.MADE

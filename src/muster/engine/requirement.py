@@ -14,7 +14,7 @@ from muster.cluster.classes import PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import Rows
 from muster.cluster.pods import PodState
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.contract import GangRule
 
 Counts = dict[str, int]

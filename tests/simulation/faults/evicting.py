@@ -13,12 +13,12 @@ from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
 from muster.engine.fences import Fences
 from muster.engine.intake import Intake
-from muster.engine.line import Line
 from muster.engine.planning import Plan, Planner
 from muster.engine.preemption import Preemption
-from muster.engine.queue import Unit
+from muster.engine.queue import SchedulingQueue
 from muster.engine.requirement import Requirement
 from muster.engine.status import Status
+from muster.engine.unit import Unit
 from muster.engine.victims import Candidates
 from muster.plugins.default_preemption import DefaultPreemption
 from tests.simulation.faults.registry import fault
@@ -156,7 +156,7 @@ def gangs_never_evict(patch):
 
 @fault("nobody waits who may evict", "mixed", "node facts", "priorities")
 def nobody_is_woken_to_evict(patch):
-    patch(Line, "wake_preemptors", lambda self, could_help: None)
+    patch(SchedulingQueue, "wake_preemptors", lambda self, could_help: None)
 
 
 @fault("new victims", "priorities", "stops")

@@ -10,7 +10,7 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import Stage
 from muster.cluster.resources import MEMORY
 from muster.cluster.usage import Usage
-from muster.engine import binding, cycle, engine, intake, line, status
+from muster.engine import binding, cycle, intake, queue, status
 from muster.engine.binding import Binding
 from muster.engine.changes import Failure
 from muster.engine.deciding import Decider
@@ -168,12 +168,12 @@ def members_do_not_say_what_they_ask_for(patch):
 def a_gang_is_bound_although_a_member_has_gates(patch):
     consider = Engine._consider_gang
 
-    def careless(self, key):
+    def careless(self, key, cause):
         gang = self.cluster.gangs.get(key)
         gated = gang.gated if gang else 0
         if gang:
             gang.gated = 0
-        consider(self, key)
+        consider(self, key, cause)
         if gang:
             gang.gated = gated
 
@@ -346,9 +346,9 @@ def pods_that_end_keep_their_room(patch):
 
 @fault("order", "resizing")
 def a_lowered_minimum_wakes_nobody(patch):
-    def reconsider(self, unit, gang):
-        if unit.where is not engine.Where.WAITING:
-            original(self, unit, gang)
+    def reconsider(self, unit, gang, cause):
+        if not unit.is_parked:
+            original(self, unit, gang, cause)
 
     original = Engine._reconsider
     patch(Engine, "_reconsider", reconsider)
@@ -356,7 +356,7 @@ def a_lowered_minimum_wakes_nobody(patch):
 
 @fault("livelock", "stubborn")
 def there_is_no_backoff(patch):
-    patch(line, "backoff_seconds", lambda failures, **more: 0.0)
+    patch(queue, "backoff_seconds", lambda failures, **more: 0.0)
 
 
 # --- what is said ---

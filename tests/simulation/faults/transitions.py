@@ -4,7 +4,7 @@ from muster.cluster.gangs import GangState
 from muster.engine.decisions import Event, Lost
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
-from muster.engine.queue import Where
+from muster.engine.life import Cause, Phase
 from muster.engine.verdicts import Outcome
 from tests.simulation.faults.registry import fault
 
@@ -16,7 +16,7 @@ def members_that_found_no_place_are_forgotten(patch):
     def forgetful(self, tried):
         work = file(self, tried)
         if tried.outcome is Outcome.PLACED:
-            self._line.move(tried.unit, Where.NOWHERE)
+            self._queue.rest(tried.unit, Phase.SETTLED, Cause.PLACED)
         return work
 
     patch(Engine, "_file", forgetful)

@@ -178,9 +178,8 @@ class ChaosWorld(World):
     done so many seconds after the next eviction, and then forgotten.
     """
 
-    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True, strict: bool = False) -> None:
+    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True) -> None:
         self._chaos = faults
-        self._strict = strict
         self._recount = recount
         self._bugs = Bugs(faults.seed) if "bugs" in mood else None
         self._budget = 1 if "hurry" in mood else WORK
@@ -209,17 +208,6 @@ class ChaosWorld(World):
             )
         self.invariants = self._watches[OURS]
         self._engines = {name: self.beside(lambda: self._engine(OTHER)) for name in names if name != OURS}
-
-    def _look_at_lives(self, engine: ChaosEngine, decisions: list[Decision], now: float) -> None:
-        """Whether units went ways that the table has.  It is in shadow: what it does not know is counted, no more."""
-        if self._bugs is not None:
-            return
-        try:
-            engine.transitions.decided(decisions, now)
-        except BrokenRuleError:
-            if self._strict:
-                raise
-            self.seen["ways of a unit that the table does not have"] += 1
 
     def _engine(self, name: str) -> ChaosEngine:
         # without the safety net, which would hide a wake-up that was forgotten
@@ -303,7 +291,8 @@ class ChaosWorld(World):
         if (errors := engine.tally.errors) and self._bugs is None:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
-            self._look_at_lives(engine, decisions, now)
+            if self._bugs is None:
+                engine.transitions.decided(decisions)
             self._watches[name].before(decisions)
         except BrokenRuleError:
             # nobody carries them out, but the story tells them

@@ -138,7 +138,7 @@ def test_counters_kept_through_any_life_equal_counters_of_a_new_gang(seed):
         state.uncount(found)
         found.stage = rng.choice(list(Stage))
         found.bound_at = float(rng.randint(1, 9)) if found.stage is Stage.BOUND else None
-        found.held = rng.choice([None, "why"])
+        found.gated_by = rng.choice([None, "why"])
         found.leaving = rng.random() < 0.2
         state.count(found)
         assert facts(state) == facts(gang(4, *state.members.values()))

@@ -421,7 +421,7 @@ def _queues(units: Collection[Unit]) -> Iterator[Metric]:
         if gang is None:
             continue
         if unit.phase is Phase.ASSEMBLING:
-            held[_why_held(gang)] += 1
+            held[_why_gated(gang)] += 1
         left = len(gang.candidates)
         if not left:
             continue
@@ -464,7 +464,7 @@ def _keyed(counts: Count[str]) -> dict[tuple[str, ...], int]:
     return {(key,): value for key, value in counts.items()}
 
 
-def _why_held(gang: GangState) -> str:
+def _why_gated(gang: GangState) -> str:
     if gang.declared is None:
         return _UNDECLARED
     return _MISSING if gang.missing else _GATED

@@ -14,38 +14,38 @@ class Efforts(msgspec.Struct, gc=False, eq=False):
     """When they last were."""
     rests_until: float = 0.0
     """Nobody is evicted for it before that: another scheduler has just taken the room."""
-    refusals: int = 0
-    """How many attempts in a row to bind it were refused."""
-    refused_at: float = 0.0
+    rejections: int = 0
+    """How many attempts in a row to bind it were rejected."""
+    rejected_at: float = 0.0
     """When the last was."""
 
     @property
     def unbindable(self) -> bool:
-        """Attempts to bind it were refused, and not by chance: nobody makes room for it."""
-        return self.refusals > 1
+        """Attempts to bind it were rejected, and not by chance: nobody makes room for it."""
+        return self.rejections > 1
 
     def evicts(self, now: float) -> None:
         self.rounds, self.last_round = self.rounds + 1, now
 
-    def is_refused(self, now: float, *, times: int = 1) -> None:
-        self.refusals, self.refused_at = self.refusals + times, now
+    def is_rejected(self, now: float, *, times: int = 1) -> None:
+        self.rejections, self.rejected_at = self.rejections + times, now
 
     def succeed(self) -> None:
         """Whatever others were evicted for, it is in: what was in vain before counts no longer."""
-        self.rounds = self.refusals = 0
+        self.rounds = self.rejections = 0
         self.rests_until = 0.0
 
     def forget(self, now: float, *, after: float) -> bool:
         """What was in vain long ago does not count; whether there was anything to forget."""
         rounds = self.rounds > 0 and now >= self.last_round + after
-        refusals = self.refusals > 0 and now >= self.refused_at + after
+        rejections = self.rejections > 0 and now >= self.rejected_at + after
         if rounds:
             self.rounds = 0
-        if refusals:
-            self.refusals = 0
-        return rounds or refusals
+        if rejections:
+            self.rejections = 0
+        return rounds or rejections
 
     def forgotten_at(self, *, after: float) -> float:
         """When the first of what was in vain will not count any more; 0 if nothing was."""
-        counted = ((self.rounds, self.last_round), (self.refusals, self.refused_at))
+        counted = ((self.rounds, self.last_round), (self.rejections, self.rejected_at))
         return min((at + after for times, at in counted if times), default=0.0)

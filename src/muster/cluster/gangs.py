@@ -52,11 +52,11 @@ class GangState(Roll):
         "passed",
         "reading",
         "reading_number",
-        "refused",
-        "refused_attempt",
+        "rejected_attempt",
         "said",
         "started_at",
         "starts",
+        "turned_away",
         "unread",
         "waited",
     )
@@ -77,14 +77,14 @@ class GangState(Roll):
         """When it last got its minimum, as far as is known."""
         self.denied = False
         """A member was denied for good, and the gang has not been undone for that."""
-        self.refused = False
-        """A kubelet refused a member, and nobody has looked into it."""
+        self.turned_away = False
+        """A kubelet turned a member away, and nobody has looked into it."""
         self.passed: int | None = None
         """How many units that came later went before it since it last had its minimum; None if nobody has counted."""
         self.efforts = Efforts()
         self.attempts = 0
         """How often members of it were bound, together."""
-        self.refused_attempt = 0
+        self.rejected_attempt = 0
         """The last of these times of which a bind was refused; those of one time may be refused one by one."""
         self.waited = 0.0
         """For how many seconds it has waited for others to leave since it last had its minimum, or was undone."""
@@ -113,7 +113,7 @@ class GangState(Roll):
     def joins(self, pod: PodState) -> None:
         """A member came, or changed so that it may be placed otherwise than before."""
         declared = self.declared
-        # whom room is kept for was here when its victims were chosen; a basic group has no minimum that could be missed
+        # whom room is reserved for was here when its victims were chosen, and a basic group has no minimum to miss
         if pod.nominated or declared is None or declared.policy is Policy.BASIC or not self.has_started:
             return
         if pod.candidate:
@@ -137,7 +137,7 @@ class GangState(Roll):
         lost = {s.name: self.floor(s) - self.of(s.name).bound - self.of(s.name).binding for s in declared.subsets}
         replaces: dict[str, bool] = {}
         for pod in sorted((self.unread | (self.reading or {})).values(), key=lambda pod: (-pod.priority, pod.key)):
-            if pod.held is None or pod.held == UNREAD:
+            if pod.gated_by is None or pod.gated_by == UNREAD:
                 replaces[pod.uid] = lost.get(pod.subset, 0) > 0
                 lost[pod.subset] = lost.get(pod.subset, 0) - 1
         return replaces

@@ -63,7 +63,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     marked: str = ""
     """Key of the gang that has started, as the pod says for a gang that has no status; "" if it does not."""
     gates: tuple[str, ...]
-    held: str | None
+    gated_by: str | None
     """Why it may not be decided yet, as the profile and its gates say; or since its priority is not its gang's."""
     leaving: bool
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
@@ -72,7 +72,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Where it takes room; "" while pending or ended."""
     asks: tuple[Ask, ...] = ()
     """What the pod asks for beside room on a node that it admits."""
-    held_as: str = ""
+    gated_as: str = ""
     """The reason under which the pod itself says why it is held; "" where the API server says so."""
     level: int = 0
     """The priority at which it can be evicted, as of when its gang was last looked at; see `GangState.level`."""
@@ -88,8 +88,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """When its kubelet began with it."""
     nominated: str = ""
     """Its nominatedNodeName, as last written."""
-    kept: str = ""
-    """Where room is kept for it while it waits for others to leave; "" for nowhere."""
+    reserved: str = ""
+    """Where room is reserved for it while it waits for others to leave; "" for nowhere."""
     evicted: bool = False
     """It leaves to make room for others."""
     condemned: Condemned | None = None

@@ -73,11 +73,11 @@ class Binding:
             delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._retry_in(delay, pod, now)
             if pod.retries > _QUIET_RETRIES:
-                self._status.binds_refused(self._gang_of(pod), [(pod, change.node)], waits=True)
+                self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
             if pod.denied_at is not None and now - pod.denied_at >= _QUIET_SECONDS:
-                self._status.binds_refused(self._gang_of(pod), [(pod, change.node)], waits=True)
+                self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         self._intake.move(pod, Stage.PENDING)
         return True
@@ -147,7 +147,7 @@ class Binding:
             gang.efforts.succeed()
         if gang.has_minimum or (gang.has_started and not gang.lost):
             gang.passed, gang.waited = None, 0.0
-            gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False
+            gang.fallen, gang.below_since, gang.lost_to, gang.turned_away = False, None, "", False
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
             if gang.running:
@@ -189,12 +189,12 @@ class Binding:
             self._timers.set(max(now, since + _QUIET_SECONDS), Purpose.BELOW, key=gang.key)
             if grace is not None:
                 self._timers.set(max(now, since + grace), Purpose.TAKE_DOWN, key=gang.key)
-        refused, gang.refused = gang.refused, False
+        turned_away, gang.turned_away = gang.turned_away, False
         if gang.fallen:
             return
         if gang.below_said is not None and gang.below_said[0]:
             self.still_below(gang, now)
-        if refused and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
+        if turned_away and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
             # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
             _falls(gang)
             self._status.gang_is_below(gang, REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
@@ -329,13 +329,13 @@ def _bind_error(gang: GangState) -> str:
 
 
 def _still_fits(pod: PodState, cluster: Cluster) -> bool:
-    """Its node is there, and has not shrunk below what is on it; what is kept there comes on top of that."""
+    """Its node is there, and has not shrunk below what is on it; what is reserved there comes on top of that."""
     row = cluster.nodes.rows.get(pod.node)
     if row is None:
         return False
     free = {resource: int(cluster.nodes.usage.free[resource, row]) for resource, _ in pod.pod_class.room}
-    for kept in cluster.kept_on.get(pod.node, {}).values():
-        for resource, amount in kept.pod_class.room:
+    for reserved in cluster.reserved_on.get(pod.node, {}).values():
+        for resource, amount in reserved.pod_class.room:
             free[resource] = free.get(resource, 0) + amount
     return all(free[resource] >= 0 for resource, _ in pod.pod_class.room)
 

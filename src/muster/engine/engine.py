@@ -74,7 +74,7 @@ class Engine:
             tally=self.tally,
             decisions=self._decisions,
         )
-        self._queue.ask_about_holds(self._decider.held_for_others, self._decider.bypass.is_held)
+        self._queue.ask_about_holds(self._decider.held_for_others, self._decider.starvation.is_held)
         self._binding = Binding(
             self.cluster, self._intake, timers=self._timers, status=self._status, decisions=self._decisions
         )
@@ -95,7 +95,7 @@ class Engine:
         """
         self._now = self._queue.now = now
         if self._new:
-            self._decider.bypass.begin()
+            self._decider.starvation.begin()
         self._settled = self._settle()
         self._new = self._new and not self._settled
         self._unbooked = self._queue.notice()
@@ -129,7 +129,7 @@ class Engine:
                 self._queue.offer_room()
             elif tried[-1].outcome is not Outcome.PLACED:
                 self._queue.offer_room()
-            self._tell_overtaken()
+            self._tell_starving()
         self._queue.end_turn()
         self._decider.eviction.settle()
         decisions = self._decisions.copy()
@@ -142,7 +142,7 @@ class Engine:
         if self._queue.ready or self._queue.asking or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
         if self._queue.waiting and self.cluster.nodes.usage.freed:
-            # deciding freed room: a hold ended, or room was no longer kept
+            # deciding freed room: a hold ended, or room was no longer reserved
             return self._now
         return self._timers.next
 
@@ -166,7 +166,7 @@ class Engine:
         for pod in noted.failing:
             self._timers.set(self._now + self._profile.backoff.initial, Purpose.GATES, key=pod.uid)
         noted.failing.clear()
-        self._decider.bypass.look_again()
+        self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             known = self.cluster.pods.get(timer.key)
             key = timer.key if known is None else known.gang or known.uid
@@ -220,7 +220,7 @@ class Engine:
             self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
-        if gang is None or unit is None or not (unit.failures or gang.efforts.rounds or gang.efforts.refusals):
+        if gang is None or unit is None or not (unit.failures or gang.efforts.rounds or gang.efforts.rejections):
             return
         if gang.started:
             unit.failures = 0
@@ -230,7 +230,7 @@ class Engine:
                 self._wake(unit, Cause.BOUND)
 
     def _stir(self) -> None:
-        """Units for which room is kept look again when something changed there."""
+        """Units for which room is reserved look again when something changed there."""
         stirred, self.cluster.stirred = self.cluster.stirred, {}
         for key in stirred:
             unit = self._units.get(key)
@@ -256,22 +256,22 @@ class Engine:
             unit = self._units.get(key)
             # tried again at once for the first time, however many of a unit's binds were refused
             failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
-            self._status.binds_refused(unit.gang if unit else None, refused, waits=failures > 1)
+            self._status.binds_rejected(unit.gang if unit else None, refused, waits=failures > 1)
             # a node that is gone says nothing about the unit
             by_somebody = [pod for pod, node in refused if node in self.cluster.nodes.rows]
             if unit is None:
                 for pod in by_somebody:
                     if pod.efforts is not None:
-                        pod.efforts.is_refused(self._now)
+                        pod.efforts.is_rejected(self._now)
                 continue
             unit.failures += 1
             unit.tried_at = self._now
             latest = max((pod.attempt for pod in by_somebody), default=0)
-            if unit.gang is not None and latest > unit.gang.refused_attempt:
-                unit.gang.refused_attempt = latest
-                unit.efforts.is_refused(self._now)
+            if unit.gang is not None and latest > unit.gang.rejected_attempt:
+                unit.gang.rejected_attempt = latest
+                unit.efforts.is_rejected(self._now)
             if unit.phase is Phase.READY:
-                self._wake(unit, Cause.BIND_REFUSED)
+                self._wake(unit, Cause.BIND_REJECTED)
 
     def _consider_pod(self, pod: PodState, cause: Cause) -> None:
         unit = self._units.get(pod.uid)
@@ -285,10 +285,10 @@ class Engine:
             unit = Unit(pod.uid, None, pod, order, pod.efforts, failures=failures, tried_at=self._now)
             self._units[pod.uid] = unit
             if self._new:
-                self._keep_again(unit, [pod])
-        if pod.held is not None:
+                self._reserve_again(unit, [pod])
+        if pod.gated_by is not None:
             self._assemble(unit, cause)
-            self._status.pods_held([pod])
+            self._status.pods_gated([pod])
         elif unit.phase is Phase.ASSEMBLING or unit.phase is Phase.GONE:
             self._wake(unit, cause)
         elif unit.is_parked:
@@ -312,9 +312,9 @@ class Engine:
             self._drop(key, cause)
             unit = self._units[key] = Unit(key, gang, None, self._order(gang), gang.efforts)
             if self._new:
-                self._keep_again(unit, list(gang.candidates.values()))
+                self._reserve_again(unit, list(gang.candidates.values()))
         unit.changes += 1
-        if number := self._intake.hold_unread(gang):
+        if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
         if not gang.candidates and not gang.binding:
             unit.failures = 0
@@ -325,7 +325,7 @@ class Engine:
             self._assemble(unit, cause)
             self._tell_when_quiet(unit)
         elif not gang.classes:
-            self._decider.bypass.leaves(key)
+            self._decider.starvation.leaves(key)
             self._lose(unit, "nothing of it is left to place")
             self._queue.rest(unit, Phase.SETTLED, cause)
         else:
@@ -351,11 +351,11 @@ class Engine:
             parked = self._queue.parked(unit)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            kept = self._decider.fences.of(unit.key) is not None
-            same = needed == unit.needed if kept else needed >= unit.needed
+            reserved = self._decider.reservations.of(unit.key) is not None
+            same = needed == unit.needed if reserved else needed >= unit.needed
             same = same and unit.order == order and unit.had_started == gang.has_started
             same = same and unit.was_on_its_way == gang.on_its_way
-            same = same and self._decider.bypass.is_up_to_date(unit, needed)
+            same = same and self._decider.starvation.is_up_to_date(unit, needed)
             same = same and unit.hopeful >= self._decider.preemption.may_evict(unit, self._now)
             if same and not _more_to_choose_from(gang, parked):
                 return
@@ -368,18 +368,18 @@ class Engine:
     def _reorder(self, unit: Unit, order: Order) -> None:
         unit.order = order
         # it may be long before it is tried: what is held for it is held from those behind it now
-        self._decider.bypass.moves(unit)
+        self._decider.starvation.moves(unit)
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
         members, noted.members = noted.members, []
-        self._status.pods_held(pod for pod in members if pod.candidate)
+        self._status.pods_gated(pod for pod in members if pod.candidate)
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
-            if pod.held_as or pod.held == UNREAD:
+            if pod.gated_as or pod.gated_by == UNREAD:
                 continue
-            news = pod.said is None or (pod.nominated and not pod.kept)
+            news = pod.said is None or (pod.nominated and not pod.reserved)
             waits = unit is not None and (unit.is_parked or unit.phase is Phase.BACKING_OFF)
             if unit is not None and waits and pod.candidate and news:
                 by_gang.setdefault(unit.key, []).append(pod)
@@ -411,38 +411,38 @@ class Engine:
             self._intake.noted.members += [pod for pod in unit.gang.candidates.values() if pod.said is None]
 
     def _assemble(self, unit: Unit, cause: Cause) -> None:
-        self._decider.bypass.leaves(unit.key)
+        self._decider.starvation.leaves(unit.key)
         self._lose(unit, "it may not be decided any more")
         self._queue.rest(unit, Phase.ASSEMBLING, cause)
 
-    def _keep_again(self, unit: Unit, pods: list[PodState]) -> None:
-        """What a scheduler before us kept for the unit stands on its pods."""
+    def _reserve_again(self, unit: Unit, pods: list[PodState]) -> None:
+        """What a scheduler before us reserved for the unit stands on its pods."""
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:
-            fences = self._decider.fences
-            evicted = fences.makes_way(places)
-            fences.put_up(unit.key, places, priority=unit.priority, evicted=evicted, now=self._now, restored=True)
+            reservations = self._decider.reservations
+            evicted = reservations.makes_way(places)
+            reservations.make(unit.key, places, priority=unit.priority, evicted=evicted, now=self._now, restored=True)
             if unit.gang is not None and unit.gang.first_bound is not None:
                 # nobody knows for how long it has waited: perhaps all the time
                 unit.gang.waited = max(0.0, self._now - unit.gang.first_bound)
 
     def _lose(self, unit: Unit, why: str) -> None:
-        """Nothing is kept for the unit any more."""
-        fence = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why, self._now)
-        if fence is not None:
-            self._status.unnominate(pod for pod in fence.pods if pod.candidate)
+        """Nothing is reserved for the unit any more."""
+        reservation = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why, self._now)
+        if reservation is not None:
+            self._status.unnominate(pod for pod in reservation.pods if pod.candidate)
 
     def _drop(self, key: str, cause: Cause) -> None:
         unit = self._units.pop(key, None)
         if unit is not None:
-            self._decider.bypass.leaves(key)
+            self._decider.starvation.leaves(key)
             self._lose(unit, "it is gone")
             self._queue.rest(unit, Phase.GONE, cause)
 
-    def _tell_overtaken(self) -> None:
+    def _tell_starving(self) -> None:
         """Gangs for which nodes are held from now on say so."""
-        for unit in self._decider.bypass.reached():
+        for unit in self._decider.starvation.reached():
             if unit.is_parked:
                 self._wake(unit, Cause.STARVES)
 
@@ -458,7 +458,7 @@ class Engine:
         match timer.purpose:
             case Purpose.TRY if unit is not None and unit.ticket == timer.ticket:
                 if unit.efforts.forget(self._now, after=self._profile.preemption.lapse_seconds):
-                    self._decider.bypass.prove_again()
+                    self._decider.starvation.prove_again()
                 self._queue.push(unit, Cause.TIME_PASSED)
             case Purpose.TELL if unit is not None and unit.to_be_told:
                 self._tell(unit)
@@ -488,7 +488,7 @@ class Engine:
             self._timers.set(unit.changed_at + _QUIET_SECONDS, Purpose.TELL, key=unit.key)
         else:
             why = self._profile.gang_rule.waits_for(unit.gang)
-            self._status.gang_held(unit.gang, why, self._unhonoured(unit.gang))
+            self._status.gang_assembles(unit.gang, why, self._unhonoured(unit.gang))
 
     def _deadline(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
@@ -539,7 +539,7 @@ class Engine:
         unit.failures += 2
         unit.tried_at = self._now
         if refused:
-            unit.efforts.is_refused(self._now, times=2)
+            unit.efforts.is_rejected(self._now, times=2)
         if unit.phase is Phase.READY or unit.phase is Phase.TRYING or unit.is_parked:
             self._wake(unit, cause)
 

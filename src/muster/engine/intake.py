@@ -40,7 +40,7 @@ from muster.gangs.record import STARTED, BoundFor, bound_for
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
-PREEMPTED = "PreemptionByScheduler"
+BY_SCHEDULER = "PreemptionByScheduler"
 """Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
 UNSUPPORTED = "Unsupported"
 """Why a pod or a gang is held that asks for what no plugin honours; autoscalers look for Unschedulable alone."""
@@ -133,7 +133,7 @@ class Intake:
             gang, node = self._gang_of(state), state.node
             if gang is not None:
                 gang.uncount(state)
-            self._give_up(state)
+            self._unreserve(state)
             if state.takes_room:
                 self._cluster.vacate(state)
             state.pod_class = self._cluster.classes.learn(state.pod_class)
@@ -169,7 +169,7 @@ class Intake:
         if new:
             gang.said, gang.started_at = None, declared.started_at
             gang.efforts.succeed()
-            gang.refused, gang.lost_to, gang.passed = False, "", None
+            gang.turned_away, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign or not gang.members:
             # it is not, or perhaps not, for us to speak of
             gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False
@@ -191,7 +191,7 @@ class Intake:
             self._cluster.version += 1
             self._cluster.relevel(gang)
         if declared.priority != (None if told is None else told.priority):
-            self._hold_the_odd(gang)
+            self._gate_the_odd(gang)
         self.noted.gangs[gang.key] = Cause.OBJECT_REMADE if new and told is not None else Cause.OBJECT_CAME
         self._settle_names(gang.key)
 
@@ -201,7 +201,7 @@ class Intake:
             gang.declare(None)
             self._cluster.version += 1
             self._cluster.relevel(gang)
-            self._hold_the_odd(gang)
+            self._gate_the_odd(gang)
             self.noted.gangs[gang.key] = Cause.OBJECT_WENT
             self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
@@ -211,7 +211,7 @@ class Intake:
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
-        self._hold_or_not(pod)
+        self._ask_gates(pod)
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)
@@ -228,7 +228,7 @@ class Intake:
         else:
             self._group_seen(GroupSeen(change.group))
 
-    def hold_unread(self, gang: GangState) -> int:
+    def gate_unread(self, gang: GangState) -> int:
         """Members that joined a gang after its start wait until its object was read.
 
         Returns the number of the reading that is to be asked for, 0 for none.
@@ -237,14 +237,14 @@ class Intake:
         a part of them would go.
         """
         replaces = gang.await_reading()
-        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.held == UNREAD} if gang.gated else {}
+        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.gated_by == UNREAD} if gang.gated else {}
         for uid in dict.fromkeys((*waits, *replaces)):
             pod = gang.candidates[uid]
             holds = not replaces.get(uid, True)
-            if (pod.held == UNREAD) is holds or (holds and pod.held is not None):
+            if (pod.gated_by == UNREAD) is holds or (holds and pod.gated_by is not None):
                 continue
             gang.uncount(pod)
-            pod.held, pod.held_as = (UNREAD, "") if holds else self._held(pod)
+            pod.gated_by, pod.gated_as = (UNREAD, "") if holds else self._why_gated(pod)
             gang.count(pod)
             if not holds:
                 self.noted.members.append(pod)
@@ -269,9 +269,9 @@ class Intake:
         if before is None or before.key == key:
             return
         before.remove(pod)
-        self._give_up(pod)
+        self._unreserve(pod)
         pod.gang = key
-        self._hold_or_not(pod)
+        self._ask_gates(pod)
         after = self._cluster.gang(key)
         after.add(pod)
         after.joins(pod)
@@ -295,16 +295,16 @@ class Intake:
             self.noted.overruled.append(pod)
         pod.overruled = overruled
 
-    def _hold_the_odd(self, gang: GangState) -> None:
+    def _gate_the_odd(self, gang: GangState) -> None:
         """The gang declares another priority than before: members wait that differ from it, and others need not."""
         for pod in list(gang.members.values()):
             # one that is being bound may come back
             waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
-            held = self._held(pod) if waits else (pod.held, pod.held_as)
-            if held != (pod.held, pod.held_as):
+            gated = self._why_gated(pod) if waits else (pod.gated_by, pod.gated_as)
+            if gated != (pod.gated_by, pod.gated_as):
                 gang.uncount(pod)
-                pod.held, pod.held_as = held
-                self._give_up(pod)
+                pod.gated_by, pod.gated_as = gated
+                self._unreserve(pod)
                 gang.count(pod)
                 self.noted.members.append(pod)
 
@@ -348,7 +348,7 @@ class Intake:
             record=record,
             marked=_marked(pod),
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
-            held=None,
+            gated_by=None,
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             leaving=meta.deletion_timestamp is not None,
@@ -364,7 +364,7 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
-        self._hold_or_not(state)
+        self._ask_gates(state)
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
@@ -396,13 +396,13 @@ class Intake:
             self._cluster.vacate(state)
         deleted = pod.metadata.deletion_timestamp
         if stage is not Stage.PENDING or deleted is not None or pod_class is not state.pod_class:
-            self._give_up(state)
+            self._unreserve(state)
         if spec.node_name:
             state.record = self._belongs(pod)[1]
             # asked for, it may not stand there yet
             state.marked = _marked(pod) or state.marked
-        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
-            gang.refused |= gang.was_bound_for(state)
+        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _turned_away(pod):
+            gang.turned_away |= gang.was_bound_for(state)
         gates = tuple(gate.name for gate in spec.scheduling_gates)
         joins = pod_class is not state.pod_class or gates != state.gates
         cause = _what_became_of_it(state.stage, stage, deleted=deleted is not None)
@@ -422,7 +422,7 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        self._hold_or_not(state)
+        self._ask_gates(state)
         self._cluster.disturb(state)
         self._note(state, gang, cause)
         if gang is not None:
@@ -451,10 +451,10 @@ class Intake:
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
 
-    def _hold_or_not(self, state: PodState) -> None:
-        state.held, state.held_as = self._held(state)
+    def _ask_gates(self, state: PodState) -> None:
+        state.gated_by, state.gated_as = self._why_gated(state)
 
-    def _held(self, state: PodState) -> tuple[str | None, str]:
+    def _why_gated(self, state: PodState) -> tuple[str | None, str]:
         """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
         for gate in self._gates:
             try:
@@ -467,7 +467,7 @@ class Intake:
         if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
             return unsupported(unhonoured), UNSUPPORTED
         gang = self._gang_of(state)
-        why = None if gang is None or gang.declared is None else gang.declared.refuses(state.priority)
+        why = None if gang is None or gang.declared is None else gang.declared.at_odds_with(state.priority)
         return why, "" if why is None else GROUP_ERROR
 
     def _pod_gone(self, change: PodGone) -> None:
@@ -480,7 +480,7 @@ class Intake:
             self._cluster.forget_if_empty(gang)
         if state.names is not None:
             self._forget_names(state, state.names.gang)
-        self._give_up(state)
+        self._unreserve(state)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
@@ -492,11 +492,11 @@ class Intake:
         if not named:
             del self._named_twice[gang]
 
-    def _give_up(self, state: PodState) -> None:
-        """Room that is kept for the pod is of no use any more; its unit must look again."""
-        if state.kept:
+    def _unreserve(self, state: PodState) -> None:
+        """Room that is reserved for the pod is of no use any more; its unit must look again."""
+        if state.reserved:
             self._cluster.stirred[state.gang or state.uid] = None
-            self._cluster.give_up(state)
+            self._cluster.unreserve(state)
 
     # --- results of binds ---
 
@@ -601,7 +601,7 @@ def _what_became_of_it(before: Stage, after: Stage, *, deleted: bool) -> Cause:
 def _what_was_done(stage: Stage, leaving: bool | None) -> Cause:
     if leaving is not None:
         return Cause.MEMBER_LOST if leaving else Cause.SPARED
-    return Cause.BIND_REFUSED if stage is Stage.PENDING else Cause.BOUND
+    return Cause.BIND_REJECTED if stage is Stage.PENDING else Cause.BOUND
 
 
 def _bound_at(pod: Pod) -> float | None:
@@ -611,7 +611,7 @@ def _bound_at(pod: Pod) -> float | None:
     return seconds(scheduled.last_transition_time)
 
 
-def _refused(pod: Pod) -> bool:
+def _turned_away(pod: Pod) -> bool:
     """Whether its kubelet did not let it in: the room was taken before it came."""
     reason = pod.status.reason
     return reason.startswith("OutOf") or reason in ("NodePorts", "NodeAffinity", "UnexpectedAdmissionError")
@@ -631,7 +631,7 @@ def _lasting(pod: Pod) -> bool:
 
 def _evicted(pod: Pod) -> bool:
     target = condition(pod.status.conditions, DISRUPTION_TARGET)
-    return target is not None and target.status == "True" and target.reason == PREEMPTED
+    return target is not None and target.status == "True" and target.reason == BY_SCHEDULER
 
 
 def _started_at(pod: Pod) -> float | None:

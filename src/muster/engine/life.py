@@ -53,7 +53,7 @@ class Cause(StrEnum):
     """It succeeded."""
     MEMBER_LOST = "member lost"
     """It failed, is being deleted, went, left for another gang, or lost its node."""
-    MEMBER_REFUSED = "member refused"
+    MEMBER_TURNED_AWAY = "member turned away"
     """Its kubelet did not let it in."""
     OBJECT_CAME = "object came"
     """Or changed: its minimum, its priority, what it says."""
@@ -80,7 +80,7 @@ class Cause(StrEnum):
     """Others left, came or went there; or the room was lost."""
     BOUND = "bind acknowledged"
     """By the answer or the watch; another scheduler's bind too."""
-    BIND_REFUSED = "bind refused"
+    BIND_REJECTED = "bind rejected"
     """And not repeated there."""
     TIME_PASSED = "time passed"
     """A backoff is over; a unit that waited is tried once more; something is to be looked at again."""
@@ -121,7 +121,7 @@ _CHANGED = (
     *_OBJECT,
     Cause.OBJECT_WENT,
     Cause.BOUND,
-    Cause.BIND_REFUSED,
+    Cause.BIND_REJECTED,
     Cause.SPARED,
     *_UNDONE,
     Cause.TIME_PASSED,
@@ -151,7 +151,7 @@ _QUEUE = (
     ),
     Transition(
         (Phase.READY,),
-        (Cause.BIND_REFUSED, *_UNDONE),
+        (Cause.BIND_REJECTED, *_UNDONE),
         Phase.BACKING_OFF,
         says="what failed",
         sets_in_motion="the same",
@@ -229,13 +229,13 @@ _STANDS = (
     ),
     Transition(
         (Strength.BINDING,),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.OBJECT_CAME),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.OBJECT_CAME),
         Strength.PART,
         sets_in_motion="its deadline, counted from the first bound member",
     ),
     Transition(
         (Strength.BINDING, Strength.PART),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.MEMBER_ENDED),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.MEMBER_ENDED),
         Strength.NONE,
     ),
     Transition(
@@ -247,7 +247,7 @@ _STANDS = (
     ),
     Transition(
         (Strength.BINDING, Strength.PART),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
         Strength.FALLEN,
         says="the same as of one that is left with nothing; it had started once",
     ),
@@ -259,11 +259,11 @@ _STANDS = (
     ),
     Transition(
         (Strength.BINDING, Strength.PART),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
         Strength.EARLIER,
         says="the same; what ran before runs on",
     ),
-    Transition((Strength.EARLIER,), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REFUSED), Strength.NONE),
+    Transition((Strength.EARLIER,), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REJECTED), Strength.NONE),
     Transition((Strength.FALLEN, Strength.ENDED), (Cause.OBJECT_WENT, Cause.OBJECT_REMADE), Strength.NONE),
     Transition((Strength.EARLIER, Strength.PART), _OBJECT, Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition((Strength.PART,), (Cause.MEMBER_CAME,), Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
@@ -300,12 +300,12 @@ _STANDS = (
     ),
     Transition(
         (Strength.BELOW,),
-        (Cause.MEMBER_REFUSED,),
+        (Cause.MEMBER_TURNED_AWAY,),
         Strength.PART,
         says="PodGroupBelowMinimum=True (MembersRefused)",
         sets_in_motion="its deadline: it never ran whole, and others may wait for what it has",
     ),
-    Transition((Strength.BELOW,), (Cause.MEMBER_REFUSED,), Strength.BINDING, says="the same"),
+    Transition((Strength.BELOW,), (Cause.MEMBER_TURNED_AWAY,), Strength.BINDING, says="the same"),
     Transition(
         (Strength.BELOW,),
         (Cause.TAKEN_DOWN,),
@@ -314,11 +314,11 @@ _STANDS = (
         sets_in_motion="what runs of it is released",
     ),
     Transition((Strength.BELOW,), (Cause.TAKEN_DOWN,), Strength.EARLIER, says="the same; what ran before runs on"),
-    Transition((Strength.WHOLE, Strength.BELOW), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REFUSED), Strength.ENDED),
+    Transition((Strength.WHOLE, Strength.BELOW), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REJECTED), Strength.ENDED),
     Transition((Strength.FALLEN,), (Cause.SPARED,), Strength.BELOW, says="PodGroupBelowMinimum=True (MembersLost)"),
     Transition(
         (Strength.ENDED,),
-        (Cause.MEMBER_CAME, Cause.MEMBER_ENDED, Cause.BIND_REFUSED, *_OBJECT, *_FEWER),
+        (Cause.MEMBER_CAME, Cause.MEMBER_ENDED, Cause.BIND_REJECTED, *_OBJECT, *_FEWER),
         Strength.FALLEN,
         says="for whom it was evicted, if it was (DisruptionTarget)",
         sets_in_motion="it waits to start whole again",

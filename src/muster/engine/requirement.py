@@ -91,7 +91,7 @@ class Requirement:
 
     @classmethod
     def of_gang(cls, gang: GangState, rule: GangRule) -> Requirement:
-        free = (pod for pod in gang.candidates.values() if pod.held is None)
+        free = (pod for pod in gang.candidates.values() if pod.gated_by is None)
         return cls(_batches(free), lacking=partial(rule.shortfall, gang), usable=partial(rule.usable, gang))
 
     @classmethod

@@ -33,7 +33,7 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     """How many members it needed when it was last tried."""
     changes: int = 0
     """How often something of its gang changed."""
-    told_kept: bool = False
+    told_reserved: bool = False
     """It has said that it waits for others to leave."""
     had_started: bool = False
     """It had started when it was last tried."""

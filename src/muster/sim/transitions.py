@@ -85,7 +85,7 @@ class Transitions:
         elif isinstance(change, Bound):
             self._note(unit_after, Cause.BOUND)
         elif isinstance(change, BindFailed) and change.failure is not Failure.TRANSIENT:
-            self._note(unit_after, Cause.BIND_REFUSED)
+            self._note(unit_after, Cause.BIND_REJECTED)
 
     def _note_objects(self, change: Change) -> None:
         cluster = self._engine.cluster
@@ -122,7 +122,7 @@ class Transitions:
         for uid, (unit, node) in self._binding.items():
             if uid in cluster.pods and cluster.pods[uid].node != node:
                 # given up without another answer; perhaps it has another place already
-                self._note(unit, Cause.BIND_REFUSED)
+                self._note(unit, Cause.BIND_REJECTED)
         binding = (pod for pod in cluster.pods.values() if pod.stage is Stage.BINDING)
         self._binding = {pod.uid: (_unit(pod), pod.node) for pod in binding}
         later = self._engine._intake.noted.gangs
@@ -177,12 +177,14 @@ class Transitions:
         self._strengths[key] = gang, after
 
     def _look_at_reservations(self) -> None:
-        fences = self._engine._decider.fences.by_unit
-        for key in self._reserving - fences.keys():
+        reservations = self._engine._decider.reservations.by_unit
+        for key in self._reserving - reservations.keys():
             if key not in self._told and Cause.PLACED not in self._causes.get(key, set()):
                 raise BrokenRuleError(_RULE, f"{key} lost what was reserved for it, and nobody was told")
         self._told.clear()
-        self._reserving = {key for key, fence in fences.items() if fence.evicted and not fence.restored}
+        self._reserving = {
+            key for key, reservation in reservations.items() if reservation.evicted and not reservation.restored
+        }
 
 
 def _uid(change: Change) -> str:
@@ -201,7 +203,7 @@ def _meaning(pod: Pod, before: Stage | None) -> Iterable[Cause]:
     if pod.status.phase == "Failed":
         yield Cause.MEMBER_LOST
         if is_refusal(pod.status.reason):
-            yield Cause.MEMBER_REFUSED
+            yield Cause.MEMBER_TURNED_AWAY
     elif pod.status.phase == "Succeeded":
         yield Cause.MEMBER_ENDED
     if pod.metadata.deletion_timestamp is not None:

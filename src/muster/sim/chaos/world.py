@@ -13,7 +13,7 @@ from muster.api.wire import Pod
 from muster.engine.changes import Change, Failure, GroupRead, Spared
 from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement, Reread
 from muster.engine.engine import WORK, Engine
-from muster.framework.profile import Backoff, Preemption, Profile
+from muster.framework.profile import Backoff, PreemptionSettings, Profile
 from muster.plugins.registry import ProfileParts, make_profile
 from muster.sim.chaos.faulty import Bugs, faulty_profile
 from muster.sim.chaos.recipe import Mood
@@ -29,7 +29,7 @@ OTHER = "other"
 STUCK_SECONDS = "sim/stuck-seconds"
 """Annotation: for so long after it has stopped the pod does not go, since somebody's finalizer is on it."""
 _STUBBORN_SECONDS = 150.0
-_IMPATIENT = Preemption(patience_seconds=4.0)
+_IMPATIENT = PreemptionSettings(patience_seconds=4.0)
 # what was miscounted once mostly stays so
 _RECOUNT_EVERY = 3
 # calls of decide at one instant; more than a few dozen are never needed
@@ -183,7 +183,7 @@ class ChaosWorld(World):
         self._recount = recount
         self._bugs = Bugs(faults.seed) if "bugs" in mood else None
         self._budget = 1 if "hurry" in mood else WORK
-        self._preemption = _IMPATIENT if "impatient" in mood else Preemption()
+        self._preemption = _IMPATIENT if "impatient" in mood else PreemptionSettings()
         self.seen: Counter[str] = Counter()
         self.crash_in: int | None = None
         self.crash_at_eviction: int | None = None

@@ -25,7 +25,7 @@ def member(name, **facts):
         "subset": "",
         "ours": True,
         "gates": (),
-        "held": None,
+        "gated_by": None,
         "leaving": False,
         "stage": Stage.PENDING,
         "node": "",
@@ -48,7 +48,7 @@ def gang(minimum, *members, **facts):
     ("facts", "present", "binding", "bound", "candidates"),
     [
         ({}, 1, 0, 0, 1),
-        ({"held": "why"}, 1, 0, 0, 1),
+        ({"gated_by": "why"}, 1, 0, 0, 1),
         ({"ours": False}, 0, 0, 0, 0),
         ({"ours": False, "stage": Stage.BOUND}, 1, 0, 1, 0),
         ({"stage": Stage.BINDING}, 1, 1, 0, 0),

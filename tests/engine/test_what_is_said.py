@@ -98,8 +98,8 @@ def test_members_of_a_group_that_does_not_exist_have_a_condition_and_an_event():
 
 
 def test_members_without_a_place_in_a_mixed_gang_say_that_nothing_is_proven():
-    world = cluster(2, cpu=4).pod("r", cpu=2, on="n0").group("g", 3)
-    said = told(world.members("g", 0, cpu=4).members("g", 1, 2, cpu=2).decide())
+    world = cluster(2, cpu=5).group("g", 3)
+    said = told(world.members("g", 0, cpu=4).members("g", 1, 2, cpu=3).decide())
     unproven = "No place was found for it beside the other members, which is no proof that there is none."
     assert [name for name in said if said[name].endswith(unproven)] == ["g-2"]
 
@@ -205,7 +205,7 @@ def test_a_gated_gang_says_schedulinggated():
 
 
 def test_a_search_that_failed_without_a_proof_says_so_and_what_stands_in_the_way():
-    world = cluster(1, cpu=4).node("n1", cpu=2).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
+    world = cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3)
     assert (
         "no placement found for all together (members of different shapes: not proven impossible)"
         in (told(world.decide())["g"])

@@ -131,7 +131,7 @@ class Roll:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, priority, record, mark, `gated_by` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, record, mark, gates or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return

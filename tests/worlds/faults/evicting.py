@@ -11,12 +11,12 @@ from muster.engine.answers import Budget
 from muster.engine.decisions import CallOff, Loss
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
-from muster.engine.reservations import Reservations
 from muster.engine.intake import Intake
 from muster.engine.planning import Plan, Planner
 from muster.engine.preemption import Preemption
 from muster.engine.queue import SchedulingQueue
 from muster.engine.requirement import Requirement
+from muster.engine.reservations import Reservations
 from muster.engine.status import Status
 from muster.engine.unit import Unit
 from muster.engine.victims import Candidates
@@ -49,14 +49,14 @@ def one_of_the_victims_stays(patch):
 
 @fault("one victim too many", "priorities")
 def the_first_who_could_be_spared_goes_too(patch):
-    sparing = planning.reprieve
+    reprieve = planning.reprieve
 
     def one_more(scale):
         yield from reprieve(scale)
         if True in scale.reprieved:
             scale.reprieved[scale.reprieved.index(True)] = False
 
-    patch(planning, "sparing", one_more)
+    patch(planning, "reprieve", one_more)
 
 
 @fault("one victim too many", "priorities", "stops")

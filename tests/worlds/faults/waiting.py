@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from muster.cluster.pods import Stage
-from muster.engine import starvation, engine, intake
+from muster.engine import engine, intake, starvation
 from muster.engine.binding import Binding
-from muster.engine.starvation import Starvation
 from muster.engine.eviction import Eviction
 from muster.engine.intake import Intake
+from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from tests.worlds.faults.registry import fault
 

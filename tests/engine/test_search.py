@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, tuples
 
 from muster.engine.answers import Budget, Impossible, NotFound, Placed, count_bound
@@ -198,6 +198,7 @@ def test_nothing_else_is_tried_where_nothing_can_help():
     assert budget.spent == first.spent
 
 
+@settings(deadline=None)
 @given(
     nodes=lists(tuples(integers(0, 8), integers(0, 8)), min_size=1, max_size=4),
     kinds=lists(

@@ -10,7 +10,7 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import Stage
 from muster.cluster.resources import MEMORY
 from muster.cluster.usage import Usage
-from muster.engine import binding, cycle, intake, queue, status
+from muster.engine import binding, intake, queue, requirement, status
 from muster.engine.binding import Binding
 from muster.engine.changes import Failure
 from muster.engine.deciding import Decider
@@ -207,7 +207,7 @@ def a_gang_may_lack_one(patch):
 
 @fault("one priority", "uneven")
 def members_of_any_priority_are_bound(patch):
-    patch(Gang, "refuses", lambda self, priority: None)
+    patch(Gang, "at_odds_with", lambda self, priority: None)
 
 
 @fault("told", "uneven")
@@ -420,5 +420,5 @@ def equal_nodes_are_told_apart_by_row(patch):
 
 @fault("hashes")
 def members_are_placed_in_the_order_of_their_hashes(patch):
-    patch(cycle, "_name", lambda pod: hash(pod.key))
-    patch(cycle, "_rank", lambda pod: hash(pod.key))
+    patch(requirement, "_name", lambda pod: hash(pod.key))
+    patch(requirement, "_rank", lambda pod: hash(pod.key))

@@ -18,8 +18,8 @@ def of_class(name, *, priority=None, version=""):
     return replace(one, metadata=meta, spec=replace(one.spec, priority_class_name=name))
 
 
-def priority_class(name, value):
-    return PriorityClass(metadata=Metadata(name=name), value=value)
+def priority_class(name, value, policy=None):
+    return PriorityClass(metadata=Metadata(name=name), value=value, preemption_policy=policy)
 
 
 def priority(change):
@@ -149,6 +149,25 @@ def test_kubernetes_resolves_the_classes_of_its_own_groups(groups):
     groups.class_seen(priority_class("high", 1_000))
     assert priority(groups.seen(NATIVE, of_class("high"))) is None
     assert groups.class_seen(priority_class("high", 2_000)) == []
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_nobody_is_evicted_for_a_group_whose_class_never_preempts(groups, origin):
+    groups.class_seen(priority_class("meek", 1_000, "Never"))
+    assert groups.seen(origin, of_class("meek")).group.spec.preemption_policy == "Never"
+
+
+def test_a_class_that_comes_late_tells_that_its_groups_never_preempt(groups):
+    groups.seen(NATIVE, of_class("meek"))
+    (change,) = groups.class_seen(priority_class("meek", 1_000, "Never"))
+    assert change.group.spec.preemption_policy == "Never"
+
+
+def test_what_a_group_says_of_preemption_counts_before_its_class(groups):
+    groups.class_seen(priority_class("meek", 1_000, "Never"))
+    one = of_class("meek")
+    said = replace(one, spec=replace(one.spec, preemption_policy="PreemptLowerPriority"))
+    assert groups.seen(CUSTOM, said).group.spec.preemption_policy == "PreemptLowerPriority"
 
 
 def test_the_object_itself_stays_as_it_was_read(groups):

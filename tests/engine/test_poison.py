@@ -297,11 +297,11 @@ def test_units_that_keep_failing_are_still_tried_while_others_come_all_the_time(
 def placed_beside_mixed_gangs(share):
     """A pod comes each second and ends at once, which wakes twenty gangs for which no place is found."""
     world = (
-        World(make_profile(ProfileParts(fairness=Fairness(failing_share=share)))).node("n0", cpu=4).node("n1", cpu=2)
+        World(make_profile(ProfileParts(fairness=Fairness(failing_share=share)))).node("n0", cpu=5).node("n1", cpu=5)
     )
     for number in range(20):
         world.group(f"mixed{number}", 3, priority=9)
-        world.members(f"mixed{number}", 0, cpu=4).members(f"mixed{number}", 1, 2, cpu=2)
+        world.members(f"mixed{number}", 0, cpu=4).members(f"mixed{number}", 1, 2, cpu=3)
     world.decide()
     placed = 0
     for call in range(40):
@@ -314,6 +314,16 @@ def placed_beside_mixed_gangs(share):
 def test_mixed_gangs_for_which_no_place_is_found_do_not_hold_up_others():
     assert placed_beside_mixed_gangs(share=0.2) > 20
     assert placed_beside_mixed_gangs(share=1.0) < 10
+
+
+def test_mixed_gangs_that_surely_have_no_place_are_not_even_tried():
+    world = cluster(2, cpu=4).group("mixed", 3, priority=9).members("mixed", 0, cpu=4).members("mixed", 1, 2, cpu=3)
+    for call in range(10):
+        world.pod(f"good{call}", cpu=1).decide(after=1.0)
+        world.bound().pod_gone(f"good{call}")
+    assert world.attempts("mixed") == [Outcome.IMPOSSIBLE]
+    world.node("n2", cpu=4).decide()
+    assert world.attempts("mixed") == [Outcome.IMPOSSIBLE, Outcome.PLACED]
 
 
 def test_a_unit_whose_binds_are_refused_again_and_again_does_not_hold_up_others():

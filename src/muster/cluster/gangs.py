@@ -52,11 +52,11 @@ class GangState(Roll):
         "passed",
         "reading",
         "reading_number",
-        "turned_away",
         "rejected_attempt",
         "said",
         "started_at",
         "starts",
+        "turned_away",
         "unread",
         "waited",
     )
@@ -113,7 +113,7 @@ class GangState(Roll):
     def joins(self, pod: PodState) -> None:
         """A member came, or changed so that it may be placed otherwise than before."""
         declared = self.declared
-        # whom room is reserved for was here when its victims were chosen; a basic group has no minimum that could be missed
+        # whom room is reserved for was here when its victims were chosen, and a basic group has no minimum to miss
         if pod.nominated or declared is None or declared.policy is Policy.BASIC or not self.has_started:
             return
         if pod.candidate:

@@ -131,7 +131,7 @@ class Roll:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, priority, record, mark, `gated_by` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, record, mark, gates or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
@@ -256,6 +256,14 @@ class Roll:
         if gang.policy is Policy.BASIC:
             return 0
         return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
+
+    @property
+    def free(self) -> dict[str, int]:
+        """Candidates that may be placed, by subset; O(1) for a gang of one subset."""
+        declared = self.declared
+        if declared is not None and len(declared.subsets) == 1:
+            return {declared.subsets[0].name: self.classes.total()}
+        return Counter(pod.subset for pod in self.candidates.values() if pod.gated_by is None)
 
     @property
     def unbound(self) -> int:

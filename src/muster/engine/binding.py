@@ -334,8 +334,8 @@ def _still_fits(pod: PodState, cluster: Cluster) -> bool:
     if row is None:
         return False
     free = {resource: int(cluster.nodes.usage.free[resource, row]) for resource, _ in pod.pod_class.room}
-    for kept in cluster.reserved_on.get(pod.node, {}).values():
-        for resource, amount in kept.pod_class.room:
+    for reserved in cluster.reserved_on.get(pod.node, {}).values():
+        for resource, amount in reserved.pod_class.room:
             free[resource] = free.get(resource, 0) + amount
     return all(free[resource] >= 0 for resource, _ in pod.pod_class.room)
 

@@ -144,7 +144,7 @@ class Engine:
         if self._queue.ready or self._queue.asking or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
         if self._queue.waiting and self.cluster.nodes.usage.freed:
-            # deciding freed room: a hold ended, or room was no longer kept
+            # deciding freed room: a hold ended, or room was no longer reserved
             return self._now
         return self._timers.next
 
@@ -360,8 +360,8 @@ class Engine:
             parked = self._queue.parked(unit)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            kept = self._decider.reservations.of(unit.key) is not None
-            same = needed == unit.needed if kept else needed >= unit.needed
+            reserved = self._decider.reservations.of(unit.key) is not None
+            same = needed == unit.needed if reserved else needed >= unit.needed
             same = same and unit.order == order and unit.had_started == gang.has_started
             same = same and unit.was_on_its_way == gang.on_its_way
             same = same and self._decider.starvation.is_up_to_date(unit, needed)
@@ -425,7 +425,7 @@ class Engine:
         self._queue.rest(unit, Phase.ASSEMBLING, cause)
 
     def _reserve_again(self, unit: Unit, pods: list[PodState]) -> None:
-        """What a scheduler before us kept for the unit stands on its pods."""
+        """What a scheduler before us reserved for the unit stands on its pods."""
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:

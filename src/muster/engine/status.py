@@ -101,14 +101,15 @@ class Status:
         """Pods that name two gangs, both of which somebody asked for: whoever wrote that is told which counts."""
         for pod in pods:
             refs = (PodRef(pod.uid, pod.key),)
-            note = f"the pod is a member of {_name(pod.gang or '')}{_overruled(pod)}"
-            self._decisions.append(Event(reason=GROUP_ERROR, note=note, action="Scheduling", warning=True, pods=refs))
+            self._decisions.append(
+                Event(reason=GROUP_ERROR, note=_overruled(pod), action="Scheduling", warning=True, pods=refs)
+            )
 
     def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
         """The pods say why they wait, and where room is reserved for them; those that name two gangs, which counts."""
         alike: dict[str, list[PodState]] = {}
         for pod in pods:
-            alike.setdefault(_overruled(pod), []).append(pod)
+            alike.setdefault(f" ({_overruled(pod)})" if pod.overruled else "", []).append(pod)
         for overruled, some in alike.items():
             self._pods_wait(some, message + overruled, reason=reason)
 
@@ -285,7 +286,7 @@ def _why_gated(pod: PodState) -> str:
 
 
 def _overruled(pod: PodState) -> str:
-    return f"; that it names {_name(pod.overruled)} too does not count" if pod.overruled else ""
+    return f"the pod is a member of {_name(pod.gang or '')}, not of {_name(pod.overruled)}, which it names too"
 
 
 def _name(key: str) -> str:

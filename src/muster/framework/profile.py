@@ -102,7 +102,8 @@ class Profile:
         unsupported: Unsupported = Unsupported.REFUSE,
     ) -> None:
         listed = [plugin for plugin, _ in plugins]
-        self.scheduler_names = frozenset(scheduler_names)
+        self.scheduler_names = tuple(scheduler_names)
+        """The first is how this scheduler calls itself."""
         self.backoff = backoff or Backoff()
         self.preemption = preemption or PreemptionSettings()
         self.fairness = fairness or Fairness()

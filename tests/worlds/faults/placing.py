@@ -10,7 +10,7 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import Stage
 from muster.cluster.resources import MEMORY
 from muster.cluster.usage import Usage
-from muster.engine import binding, cycle, intake, queue, status
+from muster.engine import binding, intake, queue, requirement, status
 from muster.engine.binding import Binding
 from muster.engine.changes import Failure
 from muster.engine.deciding import Decider
@@ -207,7 +207,7 @@ def a_gang_may_lack_one(patch):
 
 @fault("one priority", "uneven")
 def members_of_any_priority_are_bound(patch):
-    patch(Gang, "refuses", lambda self, priority: None)
+    patch(Gang, "at_odds_with", lambda self, priority: None)
 
 
 @fault("told", "uneven")
@@ -390,6 +390,16 @@ def pods_ask_for_nodes_although_none_would_help(patch):
     patch(Status, "_not_ready", lambda self, gang, why: None)
 
 
+@fault("asks for nodes", "grown", "gates")
+def members_that_a_raised_minimum_asks_for_are_tried_before_all_are_there(patch):
+    rule = GangScheduling.waits_for
+
+    def waits_for(self, gang):
+        return None if gang.declared is not None and gang.started else rule(self, gang)
+
+    patch(GangScheduling, "waits_for", waits_for)
+
+
 @fault("engine error")
 def that_no_node_would_do_is_not_thought_of(patch):
     summary = status.summary
@@ -410,5 +420,5 @@ def equal_nodes_are_told_apart_by_row(patch):
 
 @fault("hashes")
 def members_are_placed_in_the_order_of_their_hashes(patch):
-    patch(cycle, "_name", lambda pod: hash(pod.key))
-    patch(cycle, "_rank", lambda pod: hash(pod.key))
+    patch(requirement, "_name", lambda pod: hash(pod.key))
+    patch(requirement, "_rank", lambda pod: hash(pod.key))

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from muster.api.wire import Condition, Metadata, PodGroup, read
 from muster.app.groups import Origin
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import GroupGone, GroupRead, PodGone, Spared
-from muster.engine.decisions import GangCondition, MarkStarted, Reread
+from muster.engine.changes import BindFailed, Failure, GroupGone, GroupRead, PodGone, Spared
+from muster.engine.decisions import Bind, GangCondition, MarkStarted, Reread
 from muster.gangs.model import Aspect
 from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
@@ -334,6 +334,41 @@ async def test_that_a_gang_has_started_is_written_first_in_whatever_order_it_is_
     async with at_work(api) as stage:
         await with_group(stage).carry_out(BELOW, STARTED)
         assert conditions(stage) == [("PodGroupInitiallyScheduled", "True"), ("PodGroupBelowMinimum", "True")]
+
+
+AGAIN = Bind("team/g", tuple(binds(name).pods[0] for name in "ab"), after=Aspect.BELOW_MINIMUM)
+"""A gang that fell is bound anew."""
+
+
+async def test_a_gang_that_fell_is_bound_when_its_object_says_so(api):
+    gate = hold(api, "PATCH", WHERE)
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW, AGAIN)
+        await asyncio.sleep(1)
+        assert api.asked("POST") == []
+        gate.set()
+        await stage.outbox.done()
+        assert len(api.asked("POST")) == 2
+        assert conditions(stage) == [("PodGroupBelowMinimum", "True")]
+
+
+async def test_a_gang_that_fell_is_not_bound_while_its_object_cannot_be_written(api):
+    api.on("PATCH", WHERE, refusal(500))
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW, AGAIN)
+        await asyncio.sleep(1)
+        failed = [change for change in stage.engine.told if isinstance(change, BindFailed)]
+        assert {(change.uid, change.failure) for change in failed} == {
+            ("uid-a", Failure.TRANSIENT),
+            ("uid-b", Failure.TRANSIENT),
+        }
+        assert api.asked("POST") == []
+
+
+async def test_a_gang_whose_object_is_gone_does_not_wait_for_its_words(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(AGAIN)
+        assert len(api.asked("POST")) == 2
 
 
 async def test_of_each_aspect_the_newest_is_written(api):

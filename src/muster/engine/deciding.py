@@ -35,6 +35,7 @@ from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
+from muster.gangs.model import Aspect
 from muster.gangs.record import LONE
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
@@ -313,7 +314,8 @@ class Decider:
                 pod.attempt = gang.attempts
                 gang.count(pod)
         placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
-        self._decisions.append(Bind(name, tuple(placements)))
+        after = Aspect.BELOW_MINIMUM if gang is not None and gang.fallen else None
+        self._decisions.append(Bind(name, tuple(placements), after))
         if self.starvation.waiting:
             self.starvation.leaves(unit.key)
             if not mends:

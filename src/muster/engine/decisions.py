@@ -41,6 +41,8 @@ class Bind(_Decision, frozen=True, tag="bind"):
     unit: str
     """Key of the gang, or of the lone pod."""
     pods: tuple[Placement, ...]
+    after: Aspect | None = None
+    """Nothing is sent before the gang's object says what it is to say of this."""
 
 
 class Release(_Decision, frozen=True, tag="release"):

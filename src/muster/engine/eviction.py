@@ -92,7 +92,7 @@ class Eviction:
         for number, decision in enumerate(self._decisions):
             if isinstance(decision, Bind) and any(placement.uid == pod.uid for placement in decision.pods):
                 left = tuple(placement for placement in decision.pods if placement.uid != pod.uid)
-                self._decisions[number : number + 1] = [Bind(decision.unit, left)] if left else []
+                self._decisions[number : number + 1] = [replace(decision, pods=left)] if left else []
                 return True
         return False
 

@@ -164,7 +164,9 @@ class Status:
             self._decisions.append(_warning(message, gang=gang.key))
 
     def gang_starts_again(self, gang: GangState) -> None:
-        """It has fallen, and is bound anew: should we be gone before it is whole, its object tells that it must be."""
+        """It has fallen, and is bound anew, as soon as its object says so: should we be gone before it is whole, only
+        that tells that it must be.
+        """
         assert gang.declared is not None
         if gang.below_said is None or not gang.below_said[0] or gang.below_said[1] == MEMBERS_LOST:
             reason = PREEMPTED if gang.lost_to else NOTHING_RUNS

@@ -672,7 +672,10 @@ def configured(name, args):
     [
         ("{}", PreemptionSettings()),
         ("{minCandidateNodesPercentage: 25}", PreemptionSettings(least_percent=25)),
-        ("{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}", PreemptionSettings(least_percent=0, least_nodes=7)),
+        (
+            "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}",
+            PreemptionSettings(least_percent=0, least_nodes=7),
+        ),
         ("{kind: DefaultPreemptionArgs, minCandidateNodesAbsolute: 0}", PreemptionSettings(least_nodes=0)),
     ],
 )

@@ -23,7 +23,10 @@ def test_every_gate_is_open_unless_somebody_closes_it():
 
 @pytest.mark.parametrize(
     ("gate", "preemption"),
-    [("WorkloadAwarePreemption", PreemptionSettings(gangs=False)), ("DelayedPreemption", PreemptionSettings(delayed=False))],
+    [
+        ("WorkloadAwarePreemption", PreemptionSettings(gangs=False)),
+        ("DelayedPreemption", PreemptionSettings(delayed=False)),
+    ],
 )
 def test_a_gate_closes_what_it_is_named_for(gate, preemption):
     assert read(f"{gate}=false") == Settings(preemption=preemption)

@@ -18,8 +18,8 @@ def of_class(name, *, priority=None, version=""):
     return replace(one, metadata=meta, spec=replace(one.spec, priority_class_name=name))
 
 
-def priority_class(name, value):
-    return PriorityClass(metadata=Metadata(name=name), value=value)
+def priority_class(name, value, policy=None):
+    return PriorityClass(metadata=Metadata(name=name), value=value, preemption_policy=policy)
 
 
 def priority(change):
@@ -151,6 +151,25 @@ def test_kubernetes_resolves_the_classes_of_its_own_groups(groups):
     assert groups.class_seen(priority_class("high", 2_000)) == []
 
 
+@pytest.mark.parametrize("origin", Origin)
+def test_nobody_is_evicted_for_a_group_whose_class_never_preempts(groups, origin):
+    groups.class_seen(priority_class("meek", 1_000, "Never"))
+    assert groups.seen(origin, of_class("meek")).group.spec.preemption_policy == "Never"
+
+
+def test_a_class_that_comes_late_tells_that_its_groups_never_preempt(groups):
+    groups.seen(NATIVE, of_class("meek"))
+    (change,) = groups.class_seen(priority_class("meek", 1_000, "Never"))
+    assert change.group.spec.preemption_policy == "Never"
+
+
+def test_what_a_group_says_of_preemption_counts_before_its_class(groups):
+    groups.class_seen(priority_class("meek", 1_000, "Never"))
+    one = of_class("meek")
+    said = replace(one, spec=replace(one.spec, preemption_policy="PreemptLowerPriority"))
+    assert groups.seen(CUSTOM, said).group.spec.preemption_policy == "PreemptLowerPriority"
+
+
 def test_the_object_itself_stays_as_it_was_read(groups):
     """What is written back must not contain what we worked out."""
     one = of_class("high")
@@ -185,7 +204,7 @@ def at(version, minimum, *, uid="uid-g"):
 
 def test_a_watch_that_lags_does_not_take_back_what_was_read(groups):
     groups.seen(NATIVE, at("5", 2))
-    groups.read(NATIVE, KEY, at("9", 4))
+    groups.read(NATIVE, KEY, at("9", 4), before=at("5", 2))
     assert groups.seen(NATIVE, at("7", 3)) == GroupSeen(at("9", 4))
     assert groups.seen(NATIVE, at("9", 4)) == GroupSeen(at("9", 4))
     assert groups.seen(NATIVE, at("10", 2)) == GroupSeen(at("10", 2))
@@ -193,13 +212,13 @@ def test_a_watch_that_lags_does_not_take_back_what_was_read(groups):
 
 def test_a_read_that_the_watch_has_overtaken_changes_nothing(groups):
     groups.seen(NATIVE, at("10", 4))
-    groups.read(NATIVE, KEY, at("9", 2))
+    groups.read(NATIVE, KEY, at("9", 2), before=at("5", 2))
     assert groups.answer(KEY, 1) == GroupRead(KEY, 1, at("10", 4))
 
 
 def test_the_end_of_one_that_was_made_again_and_read_is_not_the_end_of_the_new_one(groups):
     groups.seen(NATIVE, at("5", 2))
-    groups.read(NATIVE, KEY, at("9", 4, uid="new"))
+    groups.read(NATIVE, KEY, at("9", 4, uid="new"), before=at("5", 2))
     assert groups.seen(NATIVE, at("7", 2)) == GroupSeen(at("9", 4, uid="new"))
     assert groups.gone(NATIVE, KEY, "uid-g") == GroupSeen(at("9", 4, uid="new"))
     assert groups.gone(NATIVE, KEY, "new") == GroupGone(KEY)
@@ -207,12 +226,27 @@ def test_the_end_of_one_that_was_made_again_and_read_is_not_the_end_of_the_new_o
 
 def test_one_that_was_read_as_gone_stays_so_whatever_the_watch_still_tells(groups):
     groups.seen(NATIVE, at("5", 2))
-    groups.read(NATIVE, KEY, None)
+    groups.read(NATIVE, KEY, None, before=at("5", 2))
     assert groups.answer(KEY, 1) == GroupRead(KEY, 1)
     assert groups.seen(NATIVE, at("7", 2)) == GroupGone(KEY)
     assert groups.gone(NATIVE, KEY, "uid-g") == GroupGone(KEY)
     assert groups.seen(NATIVE, at("12", 3, uid="new")) == GroupSeen(at("12", 3, uid="new"))
     assert groups._gone == {}
+
+
+def test_one_that_the_watch_told_to_be_gone_while_it_was_read_does_not_come_back(groups):
+    groups.seen(NATIVE, at("5", 2))
+    groups.gone(NATIVE, KEY, "uid-g")
+    groups.read(NATIVE, KEY, at("5", 2), before=at("5", 2))
+    assert groups.answer(KEY, 1) == GroupRead(KEY, 1)
+
+
+@pytest.mark.parametrize("before", [None, at("5", 2)])
+def test_one_that_came_while_nothing_was_read_is_there(groups, before):
+    groups.seen(NATIVE, at("9", 3, uid="new"))
+    groups.read(NATIVE, KEY, None, before=before)
+    assert groups.answer(KEY, 1) == GroupRead(KEY, 1, at("9", 3, uid="new"))
+    assert groups.seen(NATIVE, at("10", 3, uid="new")) == GroupSeen(at("10", 3, uid="new"))
 
 
 def test_versions_that_are_no_numbers_let_the_watch_be_believed(groups):

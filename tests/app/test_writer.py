@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from muster.api.wire import Condition, Metadata, PodGroup, read
 from muster.app.groups import Origin
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import GroupGone, GroupRead, PodGone, Spared
-from muster.engine.decisions import GangCondition, MarkStarted, Reread
+from muster.engine.changes import BindFailed, Failure, GroupGone, GroupRead, PodGone, Spared
+from muster.engine.decisions import Bind, GangCondition, MarkStarted, Reread
 from muster.gangs.model import Aspect
 from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
@@ -336,6 +336,41 @@ async def test_that_a_gang_has_started_is_written_first_in_whatever_order_it_is_
         assert conditions(stage) == [("PodGroupInitiallyScheduled", "True"), ("PodGroupBelowMinimum", "True")]
 
 
+AGAIN = Bind("team/g", tuple(binds(name).pods[0] for name in "ab"), after=Aspect.BELOW_MINIMUM)
+"""A gang that fell is bound anew."""
+
+
+async def test_a_gang_that_fell_is_bound_when_its_object_says_so(api):
+    gate = hold(api, "PATCH", WHERE)
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW, AGAIN)
+        await asyncio.sleep(1)
+        assert api.asked("POST") == []
+        gate.set()
+        await stage.outbox.done()
+        assert len(api.asked("POST")) == 2
+        assert conditions(stage) == [("PodGroupBelowMinimum", "True")]
+
+
+async def test_a_gang_that_fell_is_not_bound_while_its_object_cannot_be_written(api):
+    api.on("PATCH", WHERE, refusal(500))
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW, AGAIN)
+        await asyncio.sleep(1)
+        failed = [change for change in stage.engine.told if isinstance(change, BindFailed)]
+        assert {(change.uid, change.failure) for change in failed} == {
+            ("uid-a", Failure.TRANSIENT),
+            ("uid-b", Failure.TRANSIENT),
+        }
+        assert api.asked("POST") == []
+
+
+async def test_a_gang_whose_object_is_gone_does_not_wait_for_its_words(api):
+    async with at_work(api) as stage:
+        await stage.carry_out(AGAIN)
+        assert len(api.asked("POST")) == 2
+
+
 async def test_of_each_aspect_the_newest_is_written(api):
     gate = hold(api, "PATCH", WHERE)
     async with at_work(api) as stage:
@@ -374,6 +409,18 @@ async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
         assert not stage.scheduler._writer._groups
 
 
+async def test_what_a_gang_says_is_not_written_on_another_object_of_its_name(api):
+    """That the first has started would let a part of the next one's gang run for ever."""
+    api.on("PATCH", WHERE, refusal(500), Reply({}))
+    async with at_work(api) as stage:
+        await with_group(stage).decide(replace(STARTED, uid="uid-g"))
+        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
+        stage.informers.groups.seen(Origin.NATIVE, group("g", 2, uid="next"))
+        await stage.decide(told=GroupGone("team/g"))
+        await stage.outbox.done()
+        assert [call.document["metadata"]["uid"] for call in api.asked("PATCH")] == ["uid-g"]
+
+
 # a name that both APIs declare
 
 CUSTOM_STATUS = CUSTOM_POD_GROUPS[0].path("team", "g", "status")
@@ -405,6 +452,29 @@ async def test_a_custom_group_whose_native_namesake_asks_for_another_minimum_say
         "PodGroupError",
         "the PodGroup of the same name in scheduling.k8s.io counts",
     )
+
+
+async def test_a_custom_group_that_counted_in_between_says_again_that_it_does_not(api):
+    api.on("PATCH", CUSTOM_STATUS, Reply({}), Reply({}))
+    async with at_work(api) as stage:
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+        stage.informers.groups.gone(Origin.NATIVE, "team/g")
+        await stage.carry_out()
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+    assert len(api.calls) == 2
+
+
+async def test_nothing_is_kept_of_a_custom_group_that_did_not_count_and_is_gone(api):
+    api.on("PATCH", CUSTOM_STATUS, Reply({}))
+    async with at_work(api) as stage:
+        both(stage, native=3, custom=2)
+        await stage.carry_out()
+        for origin in Origin:
+            stage.informers.groups.gone(origin, "team/g")
+        await stage.decide(told=GroupGone("team/g"))
+        assert not stage.scheduler._writer._overruled
 
 
 SAID = Condition(
@@ -481,8 +551,32 @@ async def test_it_is_tried_until_there_is_an_answer(api):
         assert answers(stage) == [(7, 4)]
 
 
+NOT_THERE = refusal(404, 'podgroups.scheduling.k8s.io "g" not found')
+
+
+async def test_a_group_that_comes_while_it_is_not_found_is_there(api):
+    held = Held(NOT_THERE)
+    api.on("GET", GROUP_PATH, held)
+    async with at_work(api) as stage:
+        await serving(stage).decide(READ)
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        held.gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert answers(stage) == [(7, 2)]
+
+
+async def test_a_server_that_does_not_know_the_kind_says_nothing_about_the_group(api):
+    api.on("GET", GROUP_PATH, refusal(404, "404 page not found"), Reply(document(4, version=9)))
+    async with at_work(api) as stage:
+        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        await serving(stage).carry_out(READ)
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+
+
 async def test_a_group_that_is_not_there_is_gone(api):
-    api.on("GET", GROUP_PATH, refusal(404))
+    api.on("GET", GROUP_PATH, NOT_THERE)
     async with at_work(api) as stage:
         stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
         await serving(stage).carry_out(READ)

@@ -189,7 +189,7 @@ def test_kubectl_shows_the_state_of_a_group(crds, namespace):
     status = json.dumps({"status": {"conditions": [condition]}})
     crds.kubectl("patch", "-n", namespace, "mpg", "one", "--subresource=status", "--type=merge", "-p", status)
     header, row = crds.kubectl("get", "-n", namespace, "mpg", "-o", "wide").splitlines()
-    assert header.split() == ["NAME", "MIN", "WORKLOAD", "STATUS", "MESSAGE", "AGE"]
+    assert header.split() == ["NAME", "MIN", "WORKLOAD", "STATUS", "BELOW-MIN", "MESSAGE", "AGE"]
     assert row.split()[:-1] == ["one", "4", "Unschedulable", "3", "more", "pods", "are", "missing"]
 
 

@@ -215,3 +215,10 @@ async def test_what_is_wrong_with_a_request_is_told(client, namespace):
     with pytest.raises(ApiError) as caught:
         await client.request("POST", CONFIG_MAPS.path(namespace), body=b"{}")
     assert caught.value.code == 422
+
+
+@needs_native_groups
+async def test_a_group_that_is_not_there_is_told_from_a_kind_that_is_not_served(client, namespace):
+    assert await writes.read_group(client, NATIVE_POD_GROUPS[0], f"{namespace}/none") is None
+    with pytest.raises(ApiError):
+        await writes.read_group(client, Resource("muster.dev", "v0", "podgroups", "PodGroup"), f"{namespace}/none")

@@ -5,7 +5,7 @@ import pytest
 from muster.api.times import stamp
 from muster.api.wire import Condition
 from muster.engine.changes import Failure
-from muster.engine.decisions import GangCondition, Release
+from muster.engine.decisions import Bind, GangCondition, Release
 from muster.engine.verdicts import Outcome
 from muster.gangs.model import Aspect
 from tests.builders import STARTED, cluster, evicted, only, placements, told
@@ -353,6 +353,12 @@ def test_a_gang_that_was_taken_down_starts_whole():
     world.decide()
     world.decide(after=30.0)
     assert set(world.where) == {"g-2", "g-3"}
+
+
+def test_a_gang_that_fell_is_bound_only_when_its_object_says_that_it_did():
+    world = taken_down().members("g", 2, 3, cpu=4).pod_gone("filler")
+    decisions = world.decide() + world.decide(after=30.0)
+    assert [decision.after for decision in decisions if isinstance(decision, Bind)] == [Aspect.BELOW_MINIMUM]
 
 
 def test_a_gang_that_was_taken_down_waits_for_all_its_members():

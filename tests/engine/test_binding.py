@@ -146,7 +146,7 @@ def test_the_gang_condition_becomes_true_when_the_minimum_is_bound_and_not_befor
     assert only(GangCondition, world.decide()) == []
     assert only(GangCondition, world.bound("g-0").decide()) == []
     assert only(GangCondition, world.bound("g-1").decide()) == [
-        GangCondition("team/g", holds=True, reason="Scheduled", message="")
+        GangCondition("team/g", holds=True, reason="Scheduled", message="", uid="uid-g")
     ]
     assert only(GangCondition, world.bound("g-2").decide()) == []
 

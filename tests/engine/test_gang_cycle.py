@@ -119,7 +119,7 @@ def test_the_most_constrained_members_go_first_where_others_would_take_their_onl
 
 
 def test_what_greed_misses_is_said_to_be_no_proof():
-    world = cluster(1, cpu=4).node("n1", cpu=2).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
+    world = cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3)
     world.decide()
     assert world.attempts("g") == [Outcome.NOT_FOUND]
 

@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from muster.engine.changes import Bound, Failure, GroupSeen, NodeSeen, PodSeen
-from tests.builders import World, bound_for, cluster, group, node, placements, pod
+from muster.engine.decisions import Event, GangCondition
+from tests.builders import World, bound_for, cluster, group, node, only, placements, pod
 
 
 def free_cpu(world, name):
@@ -159,6 +160,23 @@ def test_a_pod_that_has_a_node_stays_in_its_gang_whatever_its_labels():
     assert world.engine.cluster.gangs["team/g"].bound == 1
 
 
+@pytest.mark.parametrize("labels", [{LABEL: "h"}, {}], ids=["another gang", "no gang"])
+def test_an_older_view_of_a_bound_pod_with_other_labels_does_not_unbind_it(labels):
+    """Somebody labels the pod just before it is bound, and the watch is slower than the answer to the bind."""
+    world = cluster(1, cpu=1).group("g", 1).group("h", 1).pod("a", cpu=1, labels={LABEL: "g"}).run()
+    world.pod("a", cpu=1, labels=labels).pod("b", cpu=1)
+    assert placements(world.decide()) == {}
+    assert world.where == {"a": "n0"}
+
+
+def test_a_running_pod_that_cannot_be_read_once_its_label_has_changed_keeps_its_room():
+    world = cluster(1, cpu=1).group("g", 1).pod("a", cpu=1, on="n0", labels={LABEL: "g"})
+    world.decide()
+    world.pod("a", cpu="lots", on="n0", labels={LABEL: "h"}).pod("b", cpu=1)
+    assert placements(world.decide()) == {}
+    assert world.where == {"a": "n0"}
+
+
 def test_a_group_that_is_made_anew_under_its_name_says_its_conditions_anew():
     world = cluster(1, cpu=1).gang("g", members=2, cpu=2)
     first = world.decide()
@@ -166,7 +184,8 @@ def test_a_group_that_is_made_anew_under_its_name_says_its_conditions_anew():
     fresh = group("g", 2)
     world.see(replace(fresh, metadata=replace(fresh.metadata, uid="uid-new")))
     again = world.decide()
-    assert [d for d in again if getattr(d, "gang", "")] == [d for d in first if getattr(d, "gang", "")]
+    assert only(GangCondition, again) == [replace(said, uid="uid-new") for said in only(GangCondition, first)] != []
+    assert [d for d in only(Event, again) if d.gang] == [d for d in only(Event, first) if d.gang] != []
 
 
 def test_the_same_changes_give_the_same_decisions():

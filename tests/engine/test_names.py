@@ -115,7 +115,7 @@ def test_a_pod_that_names_two_gangs_at_odds_is_told_once_which_counts_and_starts
     decisions = world.decide()
     assert bound(decisions) == ["p0"]
     told = [event for event in only(Event, decisions) if event.reason == "PodGroupError"]
-    assert [event.note for event in told] == ["the pod is a member of job; that it names train too does not count"]
+    assert [event.note for event in told] == ["the pod is a member of job, not of train, which it names too"]
     again = world.see(group("job", 1), group("train", 3), *labelled(0)).decide()
     assert [event for event in only(Event, again) if event.reason == "PodGroupError"] == []
 
@@ -125,9 +125,9 @@ def test_as_long_as_it_waits_its_condition_says_so_too():
     messages = words(world.decide())
     assert len(messages) == 2
     (odd,) = [message for message in messages if "train" in message]
-    assert odd.endswith("; that it names train too does not count")
+    assert odd.endswith(" (the pod is a member of job, not of train, which it names too)")
     world.see(made_by_controller())
-    assert not any("does not count" in message for message in words(world.decide() + world.decide(after=5.0)))
+    assert not any("which it names too" in message for message in words(world.decide() + world.decide(after=5.0)))
 
 
 def test_nothing_is_kept_of_pods_that_are_gone():

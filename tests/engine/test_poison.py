@@ -9,7 +9,9 @@ from muster.engine.verdicts import Outcome
 from muster.framework.contract import PodGate, RoomFilter, RoomScore, RuleFilter, RuleScore, VictimRule
 from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_plugins
+from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_resources_fit import NodeResourcesFit
+from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import World, cluster, evicted, only, placements, pod
 
@@ -185,6 +187,66 @@ def test_a_gate_that_raises_stops_nobody():
 # --- units that keep failing ----------------------------------------------------------------------
 
 
+def test_a_gate_that_raises_is_asked_no_more_often_for_a_pod_that_changed_often():
+    gate, asked = RaisesAtTheGate(), []
+    gate.holds = lambda found: asked.append(found) or RaisesAtTheGate.holds(gate, found)
+    world = world_with(gate)
+    for number in range(100):
+        world.pod("bad", **poison(labels={"number": str(number)})).decide(after=0.005)
+    asked.clear()
+    for _ in range(50):
+        world.decide(after=0.1)
+    assert len(asked) <= 5
+
+
+class Raves(RaisesAtTheGate):
+    def holds(self, found):
+        return np.zeros(3) if found.key == "team/bad" else None
+
+
+def test_a_gate_that_answers_nonsense_stops_nobody():
+    world = world_with(Raves()).members("bad", 0, 1, cpu=1).see(pod("bad", gang="bad"), pod("good", cpu=1))
+    assert placements(world.decide()) == {"good": "n0"}
+
+
+class Unordered(PrioritySort):
+    answer: object = None
+
+    def key(self, *, priority, created, uid):
+        return self.answer if "bad" in uid else super().key(priority=priority, created=created, uid=uid)
+
+
+@pytest.mark.parametrize("answer", [None, (), ("a", 1.0, "b"), (1, float("nan"), "b"), (np.zeros(2), 1.0, "b")])
+def test_a_queue_order_that_answers_nonsense_stops_nobody(answer):
+    order = Unordered()
+    order.answer = answer
+    plugins = [(order if isinstance(plugin, PrioritySort) else plugin, weight) for plugin, weight in default_plugins()]
+    world = World(Profile(plugins)).node("n0", cpu=4).gang("bad", members=2, cpu=1).gang("good", members=2, cpu=1)
+    placed = placements(world.see(pod("bad", cpu=1), pod("p", cpu=1), pod("q", cpu=1)).decide())
+    placed |= placements(world.decide(after=60.0))
+    assert set(placed) == {"good-0", "good-1", "p", "q"}
+
+
+class WaitsInVain(GangScheduling):
+    asked = 0
+
+    def waits_for(self, gang):
+        self.asked += 1
+        raise RuntimeError("boom")
+
+
+def test_a_rule_that_raises_is_asked_no_more_often_for_a_gang_that_changed_often():
+    rule = WaitsInVain()
+    plugins = [(rule if isinstance(plugin, GangScheduling) else plugin, weight) for plugin, weight in default_plugins()]
+    world = World(Profile(plugins)).node("n0").group("bad", 2)
+    for number in range(100):
+        world.members("bad", 0, cpu=1, labels={"number": str(number)}).decide(after=0.005)
+    rule.asked = 0
+    for _ in range(200):
+        world.decide(after=0.1)
+    assert rule.asked <= 3
+
+
 def good_units_in(world, *, calls, budget=6000):
     """Small units come all the time, more than a call's budget is enough for; how many get a place."""
     placed = 0
@@ -235,11 +297,11 @@ def test_units_that_keep_failing_are_still_tried_while_others_come_all_the_time(
 def placed_beside_mixed_gangs(share):
     """A pod comes each second and ends at once, which wakes twenty gangs for which no place is found."""
     world = (
-        World(make_profile(ProfileParts(fairness=Fairness(failing_share=share)))).node("n0", cpu=4).node("n1", cpu=2)
+        World(make_profile(ProfileParts(fairness=Fairness(failing_share=share)))).node("n0", cpu=5).node("n1", cpu=5)
     )
     for number in range(20):
         world.group(f"mixed{number}", 3, priority=9)
-        world.members(f"mixed{number}", 0, cpu=4).members(f"mixed{number}", 1, 2, cpu=2)
+        world.members(f"mixed{number}", 0, cpu=4).members(f"mixed{number}", 1, 2, cpu=3)
     world.decide()
     placed = 0
     for call in range(40):
@@ -252,6 +314,16 @@ def placed_beside_mixed_gangs(share):
 def test_mixed_gangs_for_which_no_place_is_found_do_not_hold_up_others():
     assert placed_beside_mixed_gangs(share=0.2) > 20
     assert placed_beside_mixed_gangs(share=1.0) < 10
+
+
+def test_mixed_gangs_that_surely_have_no_place_are_not_even_tried():
+    world = cluster(2, cpu=4).group("mixed", 3, priority=9).members("mixed", 0, cpu=4).members("mixed", 1, 2, cpu=3)
+    for call in range(10):
+        world.pod(f"good{call}", cpu=1).decide(after=1.0)
+        world.bound().pod_gone(f"good{call}")
+    assert world.attempts("mixed") == [Outcome.IMPOSSIBLE]
+    world.node("n2", cpu=4).decide()
+    assert world.attempts("mixed") == [Outcome.IMPOSSIBLE, Outcome.PLACED]
 
 
 def test_a_unit_whose_binds_are_refused_again_and_again_does_not_hold_up_others():

@@ -5,6 +5,7 @@ import pytest
 from muster.engine.decisions import Evict, PodRef
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import PreemptionSettings
+from muster.plugins.defaults import default_profile
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import (
     STARTED,
@@ -761,6 +762,12 @@ def test_an_eviction_names_its_victims_and_its_reason():
 def test_an_eviction_for_a_lone_pod_says_so():
     (evict,) = only(Evict, full().pod("high", cpu=4, priority=5).decide())
     assert (evict.unit, evict.message) == ("team/high", "muster: preempting to accommodate a higher priority pod")
+
+
+def test_a_scheduler_of_several_names_evicts_by_the_first_of_them():
+    world = cluster(1, cpu=4, profile=default_profile(scheduler_names=("muster", "default-scheduler")))
+    (evict,) = only(Evict, world.pod("low", cpu=4, on="n0").pod("high", cpu=4, priority=5).decide())
+    assert evict.message.startswith("muster: ")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from muster.api.wire import Condition
 from muster.engine.changes import Failure
 from muster.engine.decisions import Bind, GangCondition, Release
 from muster.gangs.record import BOUND_FOR, LONE, BoundFor
+from muster.gangs.record import bound_for as bound_for_of
 from tests.builders import STARTED, bound_for, cluster, only, placements, pod, told
 
 LABEL = "muster.dev/pod-group"
@@ -84,7 +85,17 @@ def test_a_pod_without_a_record_moves_when_its_label_does_as_a_new_scheduler_wou
 
 
 @pytest.mark.parametrize(
-    "text", ["", "no json", "[]", '{"gang": 7}', '{"gang":"team/g","minimum":-1}', '{"x":' + "[" * 100_000]
+    "text",
+    [
+        "",
+        "no json",
+        "[]",
+        '{"gang": 7}',
+        '{"gang":"team/g","minimum":-1}',
+        '{"x":' + "[" * 1_000,
+        '{"gang":"team/g","uid":"uid-g","minimum":2' + " " * 2_000 + "}",
+        '{"gang":"team/g","uid":"uid-g","minimum":2,"run":9007199254740993}',
+    ],
 )
 def test_a_record_that_cannot_be_read_counts_as_none(text):
     world = cluster(1).group("g", 2, timeout=10)
@@ -92,6 +103,12 @@ def test_a_record_that_cannot_be_read_counts_as_none(text):
     world.see(replace(member, metadata=replace(member.metadata, annotations={BOUND_FOR: text})))
     assert world.engine.cluster.pods["uid-a"].record is None
     assert released(decide_for_long(world)) == []
+
+
+def test_a_record_with_the_longest_names_can_be_read():
+    longest = BoundFor(gang=f"{'n' * 63}/{'g' * 253}", uid="u" * 63, subset="s" * 253, minimum=2**31, run=2**53)
+    member = pod("a", on="n0", record=longest)
+    assert bound_for_of(replace(member, metadata=replace(member.metadata, namespace="n" * 63))) == longest
 
 
 def test_a_record_for_a_gang_of_another_namespace_counts_as_none():
@@ -199,6 +216,21 @@ def test_a_gang_that_fell_and_got_its_minimum_for_a_moment_has_started_again():
     world = cluster(2, cpu=1).group("g", 2, timeout=10, conditions=(STARTED, fell)).members("g", 0, 1, cpu=1)
     world.decide()
     world.bound().pod_gone("g-1")
+    assert released(decide_for_long(world)) == []
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["the same scheduler", "the next scheduler"])
+def test_a_gang_that_starts_again_while_its_minimum_is_raised_has_started(restarts):
+    """Both were bound for a minimum of two; that it is four by now asks nothing of them."""
+    world = cluster(2, cpu=1).group("g", 2, timeout=10, condition=STARTED).members("g", 0, 1, cpu=1)
+    assert len(placements(world.decide())) == 2
+    fell = Condition(type="PodGroupBelowMinimum", status="True", reason="NothingRuns")
+    raised = {"timeout": 10, "condition": STARTED, "conditions": [fell]}
+    if restarts:
+        world = cluster(2, cpu=1).group("g", 4, **raised)
+        world.members("g", 0, 1, cpu=1, on="n0", bound_at=0.0, record=bound_for("g", 2))
+    else:
+        world.group("g", 4, **raised).bound()
     assert released(decide_for_long(world)) == []
 
 

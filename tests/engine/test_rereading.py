@@ -53,6 +53,14 @@ def test_a_minimum_that_was_raised_before_they_came_is_met_together_or_not_at_al
     assert bound(answer(world, decisions, 4).decide()) == ["g-2", "g-3"]
 
 
+def test_members_whose_group_is_not_read_for_long_say_so():
+    world = running()
+    decisions = world.members("g", 2, cpu=1).decide()
+    assert told(decisions) == {}
+    assert told(world.decide(after=5.0)) == {"g-2": "waiting for its pod group: it is being read again"}
+    assert bound(answer(world, decisions, 2).decide()) == ["g-2"]
+
+
 def test_a_batch_of_newcomers_is_one_reading():
     world = running(nodes=9)
     decisions = world.members("g", 2, 3, 4, cpu=1).decide()

@@ -498,7 +498,9 @@ def test_a_gang_that_rests_starts_when_there_is_room():
 
 
 def test_a_further_member_that_is_bound_gives_a_started_gang_its_rounds_back():
-    world = World(make_profile(ProfileParts(preemption=PreemptionSettings(rounds=1)))).node("n0", cpu=4).node("n1", cpu=4)
+    world = (
+        World(make_profile(ProfileParts(preemption=PreemptionSettings(rounds=1)))).node("n0", cpu=4).node("n1", cpu=4)
+    )
     world.runs("high", "n1", cpu=4, priority=5).pod("low", cpu=4, on="n0").members("high", 1, cpu=4)
     assert lose_to_strangers(world, 1) == [["low"], []]
     world.pod_gone("foreign0").run()

@@ -35,6 +35,11 @@ def test_a_node_with_absurd_pods_on_it_has_no_room():
     assert binds(world.pod("p", memory="1Gi").decide()) == {}
 
 
+def test_a_pod_that_asks_for_less_than_nothing_stops_nobody():
+    world = cluster(1).pod("odd", cpu=-(2**62), memory="-8Ei", on="n0")
+    assert binds(world.pod("p", cpu=8).decide()) == {"p": "n0"}
+
+
 def test_a_pod_that_asks_for_20_petabytes_is_not_bound_to_a_node_that_has_10():
     world = World().node("n0", resources={"ephemeral-storage": "10Pi"})
     world.pod("large", requests={"ephemeral-storage": "20Pi"}).pod("small", requests={"ephemeral-storage": "5Pi"})

@@ -1,6 +1,10 @@
 """The one door to search: a requirement, a ground and a budget go in; a placement, a proof or neither comes out."""
 
+from itertools import combinations
+
 import numpy as np
+from hypothesis import given, settings
+from hypothesis.strategies import integers, lists, tuples
 
 from muster.engine.answers import Budget, Impossible, NotFound, Placed, count_bound
 from muster.engine.cycle import GangCycle
@@ -71,8 +75,7 @@ def test_a_proof_counts_each_class_alone():
 
 
 def test_a_mix_that_counting_does_not_exclude_is_not_found_and_says_how_often_it_was_tried():
-    world = cluster(1, cpu=4, memory="4Gi").group("g", 2)
-    world.members("g", 0, cpu=3, memory="1Gi").members("g", 1, cpu=2, memory="2Gi")
+    world = cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3)
     answer = find(world, gang(world))
     assert isinstance(answer, NotFound)
     assert answer.tried > 1
@@ -139,15 +142,13 @@ def test_a_search_counts_its_work():
 def test_an_empty_budget_buys_the_first_attempt_and_no_more(monkeypatch):
     tries, fill = [], GangCycle.fill
     monkeypatch.setattr(GangCycle, "fill", lambda *args: tries.append(1) or fill(*args))
-    world = cluster(1, cpu=4, memory="4Gi").group("g", 2)
-    world.members("g", 0, cpu=3, memory="1Gi").members("g", 1, cpu=2, memory="2Gi")
+    world = cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3)
     assert find(world, gang(world), budget=Budget(0)).tried == len(tries) == 1
     assert isinstance(find(world, gang(world), budget=Budget(0)), NotFound)
 
 
 def test_a_search_ends_when_its_budget_is_spent():
-    world = cluster(1, cpu=4, memory="4Gi").group("g", 2)
-    world.members("g", 0, cpu=3, memory="1Gi").members("g", 1, cpu=2, memory="2Gi")
+    world = cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3)
     most = find(world, gang(world)).tried
     once = Budget(0)
     find(world, gang(world), budget=once)
@@ -160,3 +161,71 @@ def test_the_members_of_a_requirement_are_the_same_after_a_search():
     find(world, requirement)
     assert all(batch.rows == [] for batch in requirement.batches)
     assert isinstance(find(world, requirement), Placed)
+
+
+# --- weighing -------------------------------------------------------------------------------------
+
+
+def test_a_mix_that_needs_more_of_a_resource_than_there_is_is_answered_with_a_proof():
+    world = cluster(1, cpu=4).group("g", 2).members("g", 0, cpu=3).members("g", 1, cpu=2)
+    answer = find(world, gang(world))
+    assert isinstance(answer, Impossible)
+    assert (answer.proof.at_most, answer.proof.needed) == (4000, 5000)
+
+
+def test_a_node_gives_no_more_than_any_mix_can_take_of_it():
+    """Two nodes of 7 have 14 cpu, and the members need 14; but all take even numbers, so a node gives 6."""
+    world = cluster(2, cpu=7).group("g", 4).members("g", 0, 1, cpu=4).members("g", 2, 3, 4, cpu=2)
+    requirement = gang(world)
+    assert isinstance(find(world, requirement), Placed)
+    world.group("g", 5)
+    answer = find(world, gang(world))
+    assert isinstance(answer, Impossible)
+    assert (answer.proof.at_most, answer.proof.needed) == (12000, 14000)
+
+
+def test_where_not_all_are_needed_the_smallest_are_weighed():
+    world = cluster(1, cpu=4).group("g", 2).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
+    assert isinstance(find(world, gang(world)), Placed)
+
+
+def test_nothing_else_is_tried_where_nothing_can_help():
+    world = cluster(1, cpu=4).group("g", 2).members("g", 0, cpu=3).members("g", 1, cpu=2)
+    budget = Budget()
+    find(world, gang(world), budget=budget)
+    first = Budget(0)
+    find(world, gang(world), budget=first)
+    assert budget.spent == first.spent
+
+
+@settings(deadline=None)
+@given(
+    nodes=lists(tuples(integers(0, 8), integers(0, 8)), min_size=1, max_size=4),
+    kinds=lists(
+        tuples(integers(1, 3), integers(0, 5), integers(0, 5)), min_size=2, max_size=3, unique_by=lambda k: k[1:]
+    ),
+    spare=integers(0, 2),
+)
+def test_a_proof_is_never_given_for_what_has_a_place(nodes, kinds, spare):
+    world = cluster(0)
+    for number, (cpu, memory) in enumerate(nodes):
+        world.node(f"n{number}", cpu=cpu, memory=f"{memory}Gi")
+    members = [shape for count, *shape in kinds for _ in range(count)]
+    needed = max(1, len(members) - spare)
+    world.group("g", needed)
+    for number, (cpu, memory) in enumerate(members):
+        world.members("g", number, cpu=cpu, memory=f"{memory}Gi")
+    if isinstance(find(world, gang(world)), Impossible):
+        assert not any(has_place(nodes, some) for some in combinations(members, needed))
+
+
+def has_place(nodes, members):
+    """Tries all that there is to try."""
+    if not members:
+        return True
+    (cpu, memory), *others = members
+    return any(
+        has_place([*nodes[:at], (c - cpu, m - memory), *nodes[at + 1 :]], others)
+        for at, (c, m) in enumerate(nodes)
+        if c >= cpu and m >= memory
+    )

@@ -99,13 +99,20 @@ REFUSALS = [
     ),
     (
         "several shapes",
+        lambda: cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3),
+        Outcome.NOT_FOUND,
+        "needs 1 × 4 cpu and 2 × 3 cpu together, 2 nodes have room for 2 and 2, each counted alone, "
+        "but no placement found for all together (members of different shapes: not proven impossible); "
+        "1 more is missing; 1 node of 5 cpu would do",
+    ),
+    (
+        "several shapes that need too much together",
         lambda: (
             cluster(2, cpu=4).pod("r", cpu=2, on="n0").group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
         ),
-        Outcome.NOT_FOUND,
+        Outcome.WAITING,
         "needs 1 × 4 cpu and 2 × 2 cpu together, 2 nodes have room for 1 and 3, each counted alone, "
-        "but no placement found for all together (members of different shapes: not proven impossible); "
-        "1 more is missing; 1 node of 4 cpu would do",
+        "but no more than 6 cpu for the 8 cpu that they need together; 1 more is missing; 1 node of 4 cpu would do",
     ),
     (
         "some of several shapes",

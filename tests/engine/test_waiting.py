@@ -311,6 +311,12 @@ def _gang_of(found):
     return named.pod_group_name if named else None
 
 
+def test_a_mix_is_woken_by_room_in_which_no_more_of_either_shape_would_fit_alone():
+    world = cluster(1, cpu=7).pod("r", cpu=1, on="n0").group("g", 2).members("g", 0, cpu=4).members("g", 1, cpu=3)
+    world.decide()
+    assert set(placements(world.pod_gone("r").decide())) == {"g-0", "g-1"}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_nobody_who_fits_is_left_waiting_after_any_changes(seed):
     history = History(seed)

@@ -67,6 +67,28 @@ def test_a_member_that_joins_an_incomplete_gang_says_so_and_the_others_say_nothi
     assert reasons(world.decide(after=3.0)) == {"g-2": "PodGroupNotReady"}
 
 
+def runs_and_is_raised():
+    world = cluster(5, cpu=1).group("g", 2)
+    for number in range(2):
+        world.members("g", number, cpu=1, on=f"n{number}", bound_at=0.0)
+    world.decide()
+    return world.group("g", 4, condition=STARTED)
+
+
+def test_too_few_of_what_a_raised_minimum_asks_for_do_not_ask_for_nodes():
+    world = runs_and_is_raised().members("g", 2, cpu=1)
+    decisions = world.decide() + world.decide(after=3.0)
+    assert reasons(decisions) == {"g-2": "PodGroupNotReady"}
+    assert told(decisions) == {"g-2": "waiting for its pod group: not all of its members exist"}
+
+
+def test_enough_for_a_raised_minimum_of_whom_some_have_gates_do_not_ask_for_nodes():
+    world = runs_and_is_raised().members("g", 2, cpu=1).members("g", 3, cpu=1, gates=["x"])
+    decisions = world.decide() + world.decide(after=3.0)
+    assert reasons(decisions) == {"g-2": "PodGroupNotReady"}
+    assert placements(world.members("g", 3, cpu=1).decide()) == {"g-2": "n2", "g-3": "n3"}
+
+
 def test_members_of_a_group_that_does_not_exist_have_a_condition_and_an_event():
     world = cluster(1).members("g", 0)
     world.decide()
@@ -76,8 +98,8 @@ def test_members_of_a_group_that_does_not_exist_have_a_condition_and_an_event():
 
 
 def test_members_without_a_place_in_a_mixed_gang_say_that_nothing_is_proven():
-    world = cluster(2, cpu=4).pod("r", cpu=2, on="n0").group("g", 3)
-    said = told(world.members("g", 0, cpu=4).members("g", 1, 2, cpu=2).decide())
+    world = cluster(2, cpu=5).group("g", 3)
+    said = told(world.members("g", 0, cpu=4).members("g", 1, 2, cpu=3).decide())
     unproven = "No place was found for it beside the other members, which is no proof that there is none."
     assert [name for name in said if said[name].endswith(unproven)] == ["g-2"]
 
@@ -168,6 +190,17 @@ def test_a_gang_with_members_of_another_scheduler_says_podgrouperror():
     assert told(decisions)["g"] == ("1 of 2 members exist, 1 more must be created; 1 other pod names another scheduler")
 
 
+def test_two_schedulers_with_members_of_one_gang_do_not_write_over_each_other_without_end():
+    """What the other says of the gang, seen from its side, is no reason to say the same once more."""
+    world = cluster(1).group("g", 3).members("g", 0, 1, cpu=1).members("g", 2, cpu=1, scheduler="other")
+    world.decide()
+    (said,) = only(GangCondition, world.decide(after=3.0))
+    for message in (said.message, "1 of 3 members exist", said.message, "1 of 3 members exist"):
+        written = replace(STARTED, status="False", reason=said.reason, message=message)
+        assert only(GangCondition, world.group("g", 3, condition=written).decide(after=3.0)) == []
+        assert only(GangCondition, world.decide(after=3.0)) == []
+
+
 def test_a_gang_with_strangers_that_has_members_enough_is_placed():
     world = cluster(1).group("g", 2).members("g", 0, 1, cpu=1).members("g", 2, cpu=1, scheduler="other")
     assert set(placements(world.decide())) == {"g-0", "g-1"}
@@ -183,7 +216,7 @@ def test_a_gated_gang_says_schedulinggated():
 
 
 def test_a_search_that_failed_without_a_proof_says_so_and_what_stands_in_the_way():
-    world = cluster(1, cpu=4).node("n1", cpu=2).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=2)
+    world = cluster(2, cpu=5).group("g", 3).members("g", 0, cpu=4).members("g", 1, 2, cpu=3)
     assert (
         "no placement found for all together (members of different shapes: not proven impossible)"
         in (told(world.decide())["g"])

@@ -45,8 +45,8 @@ def effective_requests(spec: PodSpec) -> Requests:
     scored = _pod_totals(spec, unknown={"cpu": UNKNOWN_CPU_MILLI, "memory": UNKNOWN_MEMORY_BYTES})
     return Requests(
         amounts=tuple(sorted((name, min(count, _INT64_MAX)) for name, count in real.items() if count > 0)),
-        scored_cpu_milli=min(scored.get("cpu", 0), TOO_MUCH),
-        scored_memory_bytes=min(scored.get("memory", 0), TOO_MUCH),
+        scored_cpu_milli=min(max(0, scored.get("cpu", 0)), TOO_MUCH),
+        scored_memory_bytes=min(max(0, scored.get("memory", 0)), TOO_MUCH),
     )
 
 

@@ -21,13 +21,13 @@ class Origin(IntEnum):
 class Groups:
     """PodGroups of all APIs.  One name is one gang, so that objects can move from one API to the other.
 
-    Kubernetes resolves the priority class of its own PodGroups when they are created; for custom ones it is
-    done here, whenever the group or the class appears or changes.
+    Kubernetes resolves the priority class of its own PodGroups when they are created, though only the priority without
+    the gate PodGroupPreemptionPolicy.  The rest is done here, whenever the group or the class appears or changes.
     """
 
     def __init__(self) -> None:
         self._declared: dict[str, dict[Origin, PodGroup]] = {}
-        self._classes: dict[str, int] = {}
+        self._classes: dict[str, PriorityClass] = {}
         self._gone: dict[tuple[Origin, str], str] = {}
         """UIDs of groups that a read found gone, and of which the watch still tells."""
         self._touched: dict[Origin, set[str]] = {origin: set() for origin in Origin}
@@ -80,15 +80,23 @@ class Groups:
         if not groups:
             del self._declared[key]
         self._touched[origin].discard(key)
+        for other in groups:
+            # the one that did not count does now
+            self._touched[other].add(key)
 
-    def read(self, origin: Origin, key: str, group: PodGroup | None) -> None:
-        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing."""
+    def read(self, origin: Origin, key: str, group: PodGroup | None, *, before: PodGroup | None) -> None:
+        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing.
+
+        `before` is what was known when the read began: what the watch has told since may be newer.  One that it told
+        to be gone does not come back, and one of which it told that it came is there.
+        """
         known = self.of(origin, key)
-        if group is not None:
+        if group is None:
+            if known is not None and before is not None and known.metadata.uid == before.metadata.uid:
+                self._gone[origin, key] = known.metadata.uid
+                self._forget(origin, key)
+        elif known is not None or before is None or before.metadata.uid != group.metadata.uid:
             self.seen(origin, group)
-        elif known is not None:
-            self._gone[origin, key] = known.metadata.uid
-            self._forget(origin, key)
 
     def answer(self, key: str, number: int) -> GroupRead:
         """What there is to say of the gang after a read of this number."""
@@ -111,14 +119,13 @@ class Groups:
 
     def class_seen(self, found: PriorityClass) -> list[Change]:
         name = found.metadata.name
-        if self._classes.get(name) == found.value:
-            return []
-        self._classes[name] = found.value
-        return [self._now(key) for key in self._declared if self._names_class(key, name)]
+        before = {key: self._now(key) for key in self._declared if self._names_class(key, name)}
+        self._classes[name] = found
+        return [now for key, was in before.items() if (now := self._now(key)) != was]
 
     def _names_class(self, key: str, name: str) -> bool:
-        group = self.of(Origin.CUSTOM, key)
-        return group is not None and group.spec.priority_class_name == name
+        found = self.find(key)
+        return found is not None and found[1].spec.priority_class_name == name
 
     def class_gone(self, name: str) -> None:
         """Groups keep the priority that they have, as Kubernetes' own do: its value is remembered."""
@@ -129,7 +136,9 @@ class Groups:
             return GroupGone(key)
         origin, group = found
         spec = group.spec
-        if origin is Origin.CUSTOM and spec.priority is None and spec.priority_class_name:
-            priority = self._classes.get(spec.priority_class_name)
-            group = msgspec.structs.replace(group, spec=msgspec.structs.replace(spec, priority=priority))
-        return GroupSeen(group)
+        named = self._classes.get(spec.priority_class_name)
+        if named is not None and origin is Origin.CUSTOM and spec.priority is None:
+            spec = msgspec.structs.replace(spec, priority=named.value)
+        if named is not None and spec.preemption_policy is None:
+            spec = msgspec.structs.replace(spec, preemption_policy=named.preemption_policy)
+        return GroupSeen(group if spec is group.spec else msgspec.structs.replace(group, spec=spec))

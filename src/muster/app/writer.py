@@ -9,6 +9,7 @@ until it has gone out it can be called off.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable, Iterable
@@ -127,6 +128,18 @@ class _Pod:
         return not words and self.deletion is None and not self.holds_up
 
 
+class _Group:
+    """What should stand on one group, and does not yet."""
+
+    __slots__ = ("lock", "says")
+
+    def __init__(self) -> None:
+        self.says: dict[Aspect, tuple[GangCondition, float]] = {}
+        """Of each aspect, and since when."""
+        self.lock = asyncio.Lock()
+        """Of those who want it written one writes."""
+
+
 class Writer:
     """Brings what was decided to the API.  Everything that is sent goes through the outbox.
 
@@ -156,8 +169,8 @@ class Writer:
         self._measure = measure
         self._pods: dict[str, _Pod] = {}
         """By UID."""
-        self._groups: dict[str, dict[Aspect, tuple[GangCondition, float]]] = {}
-        """By gang: what its object is to say of each aspect, and since when, while that is not written."""
+        self._groups: dict[str, _Group] = {}
+        """By gang."""
         self._overruled: dict[str, str] = {}
         """By key: UIDs of custom groups that were told that they do not count."""
         self._evicting: list[_Deletion] = []
@@ -195,13 +208,14 @@ class Writer:
 
     def _hear(self, told: Iterable[Change], bound: set[str]) -> None:
         """Heard after the decisions, which may say what becomes of those who are gone or were refused."""
-        if not self._pods and not self._groups:
+        if not self._pods and not self._groups and not self._overruled:
             return
         for change in told:
             if isinstance(change, PodGone):
                 self._pods.pop(change.uid, None)
             elif isinstance(change, GroupGone):
                 self._groups.pop(change.key, None)
+                self._overruled.pop(change.key, None)
             elif isinstance(change, BindFailed) and change.uid not in bound:
                 self._not_bound(change)
 
@@ -227,13 +241,14 @@ class Writer:
         _log.info("binding", unit=decision.unit, pods=len(decision.pods))
         for placement in decision.pods:
             # the subject makes it follow, or replace, what is still to be said of the pod while it waited
-            send = partial(self._send_bind, placement)
+            send = partial(self._send_bind, placement, decision)
             self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
 
-    async def _send_bind(self, placement: Placement) -> None:
+    async def _send_bind(self, placement: Placement, decision: Bind) -> None:
         began = time.perf_counter()
         try:
-            answer = await writes.bind(self._client, placement, at=self._clock())
+            failed = await self._says_first(decision, placement)
+            answer = failed or await writes.bind(self._client, placement, at=self._clock())
         except KubeError:
             raise
         except Exception as error:
@@ -255,6 +270,17 @@ class Writer:
                 error=answer.message,
             )
         self._answer.put([answer])
+
+    async def _says_first(self, decision: Bind, placement: Placement) -> BindFailed | None:
+        """Writes what the gang's object must say before its members are bound; the failure if that cannot be."""
+        group = self._groups.get(decision.unit)
+        if decision.after is None or group is None or decision.after not in group.says:
+            return None
+        try:
+            await self._send_group(decision.unit, group)
+        except KubeError as error:
+            return BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
+        return None
 
     # --- why pods wait, and where room is kept for them ---
 
@@ -363,25 +389,28 @@ class Writer:
     def _gang_says(self, decision: GangCondition) -> None:
         said = decision.aspect if decision.holds else f"not {decision.aspect}"
         _log.info("gang", gang=decision.gang, said=said, reason=decision.reason, why=decision.message)
-        says = self._groups.setdefault(decision.gang, {})
-        says[decision.aspect] = decision, self._clock()
+        group = self._groups.get(decision.gang)
+        if group is None:
+            group = self._groups[decision.gang] = _Group()
+        group.says[decision.aspect] = decision, self._clock()
         # that a gang waits it says again and again; all else once
-        lasting = any(said.holds or aspect is not Aspect.STARTED for aspect, (said, _) in says.items())
-        send = partial(self._send_group, decision.gang, says)
+        lasting = any(said.holds or aspect is not Aspect.STARTED for aspect, (said, _) in group.says.items())
+        send = partial(self._send_group, decision.gang, group)
         self._outbox.put(Errand(Urgency.GROUP, send, subject=f"group {decision.gang}", lasting=lasting))
 
-    async def _send_group(self, gang: str, says: dict[Aspect, tuple[GangCondition, float]]) -> None:
+    async def _send_group(self, gang: str, group: _Group) -> None:
         """Writes all that the group does not say yet.
 
         First that it started: without that a leader that comes later would take a gang that lost members for one that
         never was whole, and undo it.
         """
-        for aspect in sorted(says, key=lambda aspect: aspect is not Aspect.STARTED):
-            decision, at = says[aspect]
-            await self._write_if_declared(decision, at)
-            if says[aspect][0] is decision:
-                del says[aspect]
-        if not says and self._groups.get(gang) is says:
+        async with group.lock:
+            for aspect in sorted(group.says, key=lambda aspect: aspect is not Aspect.STARTED):
+                decision, at = group.says[aspect]
+                await self._write_if_declared(decision, at)
+                if group.says[aspect][0] is decision:
+                    del group.says[aspect]
+        if not group.says and self._groups.get(gang) is group:
             del self._groups[gang]
 
     async def _write_if_declared(self, decision: GangCondition, at: float) -> None:
@@ -390,7 +419,7 @@ class Writer:
             return
         origin, group = found
         resource = self._informers.resource(origin)
-        if resource is None:
+        if resource is None or decision.uid not in ("", group.metadata.uid):
             return
         said = dialect_of(group).condition(
             decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
@@ -415,7 +444,9 @@ class Writer:
             if resource is None:
                 continue
             try:
-                groups.read(origin, decision.gang, await writes.read_group(self._client, resource, decision.gang))
+                before = groups.of(origin, decision.gang)
+                found = await writes.read_group(self._client, resource, decision.gang)
+                groups.read(origin, decision.gang, found, before=before)
             except ObjectError as error:
                 # what was known of it stands, as for the watch
                 _log.warning("a group cannot be read", group=decision.gang, error=str(error))

@@ -53,11 +53,11 @@ class GangState(Roll):
         "passed",
         "reading",
         "reading_number",
-        "turned_away",
         "rejected_attempt",
         "said",
         "started_at",
         "starts",
+        "turned_away",
         "unread",
         "waited",
     )
@@ -116,7 +116,7 @@ class GangState(Roll):
     def joins(self, pod: PodState) -> None:
         """A member came, or changed so that it may be placed otherwise than before."""
         declared = self.declared
-        # whom room is reserved for was here when its victims were chosen; a basic group has no minimum that could be missed
+        # whom room is reserved for was here when its victims were chosen, and a basic group has no minimum to miss
         if pod.nominated or declared is None or declared.policy is Policy.BASIC or not self.has_started:
             return
         if pod.candidate:
@@ -152,7 +152,7 @@ class GangState(Roll):
         declared = self.declared
         if declared is None or (self._started_under == declared.uid and not self.fallen):
             return
-        if self.has_minimum or (not self.fallen and (self.once_started or self.start_is_recorded())):
+        if self.has_minimum or self.has_started or self.start_is_recorded(ended=not self.fallen):
             self.starts = not self.has_started
             self._started_under, self.fallen = declared.uid, False
             for pod in self.candidates.values():

@@ -131,7 +131,7 @@ class Roll:
                 self.classes[pod.pod_class] += 1
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, priority, record, mark, `gated_by` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, record, mark, gates or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
@@ -262,6 +262,14 @@ class Roll:
         return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
 
     @property
+    def free(self) -> dict[str, int]:
+        """Candidates that may be placed, by subset; O(1) for a gang of one subset."""
+        declared = self.declared
+        if declared is not None and len(declared.subsets) == 1:
+            return {declared.subsets[0].name: self.classes.total()}
+        return Counter(pod.subset for pod in self.candidates.values() if pod.gated_by is None)
+
+    @property
     def unbound(self) -> int:
         """Members that the minimum still lacks among the bound ones."""
         gang = self.declared
@@ -277,13 +285,18 @@ class Roll:
 
     # --- for whom they were bound ---
 
-    def start_is_recorded(self) -> bool:
-        """Whether members bound for the present object reach the minimum under which they were bound."""
+    def start_is_recorded(self, *, ended: bool) -> bool:
+        """Whether members bound for the present object reach the minimum under which they were bound.
+
+        Those that have ended count too, unless they may have been of an earlier start.
+        """
         declared = self.declared
         assert declared is not None
         for subset in declared.subsets:
             counts = self._counts.get(subset.name, _NOBODY)
-            records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
+            records = list(counts.running.items())
+            if ended:
+                records += [(record, n) for (_, record), n in counts.succeeded.items()]
             mine = [(record.minimum, n) for record, n in records if record is not None and record.uid == declared.uid]
             # some may have been bound before the minimum was raised, when the gang had not started yet
             if not any(sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine):

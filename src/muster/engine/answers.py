@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 from typing import NamedTuple
 
+import numpy as np
+
 from muster.cluster.classes import PodClass
+from muster.cluster.usage import Ints
 from muster.engine.cycle import Trial
 
 
-class Proof(NamedTuple):
+class TooFew(NamedTuple):
     """Why no placement can exist: even with each class counted alone, too few members have room."""
 
     fits: dict[PodClass, int]
@@ -18,6 +22,19 @@ class Proof(NamedTuple):
     """So many members have a place at best..."""
     needed: int
     """...of so many that must have one."""
+
+
+class TooLittle(NamedTuple):
+    """Why no placement can exist: together the members need more of a resource than the nodes can give them."""
+
+    resource: int
+    at_most: int
+    """So much of it..."""
+    needed: int
+    """...of so much that the smallest of them need."""
+
+
+Proof = TooFew | TooLittle
 
 
 class Placed(NamedTuple):
@@ -69,7 +86,43 @@ class Budget:
         return self.spent - before
 
 
-def count_bound(wants: Mapping[PodClass, int], fits: dict[PodClass, int], needed: int) -> Proof | None:
-    """The proof that so many have no place where so many copies of each class fit; None if counting proves nothing."""
+def prove(wants: Mapping[PodClass, int], needed: int, copies: Mapping[PodClass, Ints], free: Ints) -> Proof | None:
+    """The proof that `needed` of these members have no place; None if nothing is proven.
+
+    `copies` says how many of each class every row takes alone, `free` what room there is: (resources × rows).
+    """
+    too_few = count_bound(wants, {pod_class: int(there.sum()) for pod_class, there in copies.items()}, needed)
+    if too_few is not None or len(wants) < 2:
+        return too_few
+    return weight_bound(wants, needed, copies, free)
+
+
+def count_bound(wants: Mapping[PodClass, int], fits: dict[PodClass, int], needed: int) -> TooFew | None:
+    """Each class counted alone."""
     at_most = sum(min(count, fits[pod_class]) for pod_class, count in wants.items())
-    return Proof(fits, at_most, needed) if at_most < needed else None
+    return TooFew(fits, at_most, needed) if at_most < needed else None
+
+
+def weight_bound(
+    wants: Mapping[PodClass, int], needed: int, copies: Mapping[PodClass, Ints], free: Ints
+) -> TooLittle | None:
+    """Each resource weighed alone: a row gives no more than it has, rounded down to what any mix can take of it."""
+    for resource in sorted({resource for pod_class in wants for resource, _ in pod_class.room}):
+        amounts = {pod_class: dict(pod_class.room).get(resource, 0) for pod_class in wants}
+        step = gcd(*amounts.values())
+        if not step:
+            continue
+        could_take = np.add.reduce([copies[pod_class] * amount for pod_class, amount in amounts.items()])
+        at_most = total(np.minimum(could_take, np.maximum(free[resource], 0) // step * step))
+        least, left = 0, needed
+        for pod_class in sorted(wants, key=amounts.__getitem__):
+            some = min(left, wants[pod_class])
+            least, left = least + some * amounts[pod_class], left - some
+        if at_most < least:
+            return TooLittle(resource, at_most, least)
+    return None
+
+
+def total(amounts: Ints) -> int:
+    """The exact sum, by halves: a thousand nodes with petabytes each are more than 64 bits count."""
+    return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())

@@ -19,7 +19,7 @@ from muster.engine.intake import MEMBERS_LOST, SCHEDULER_ERROR, Intake
 from muster.engine.status import FELL, PREEMPTED, SCHEDULED, TIMEOUT, Status
 from muster.engine.timers import Purpose, Timers
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
-from muster.gangs.model import BelowMinimum, Subset
+from muster.gangs.model import Aspect, BelowMinimum, Subset
 from muster.gangs.record import LONE
 
 REFUSED = "MembersRefused"
@@ -117,7 +117,8 @@ class Binding:
             self._intake.move(pod, Stage.PENDING)
         else:
             again = Placement(pod.uid, pod.key, pod.node, pod.record or LONE)
-            self._decisions.append(Bind(pod.gang or pod.key, (again,)))
+            after = Aspect.BELOW_MINIMUM if gang is not None and gang.fallen else None
+            self._decisions.append(Bind(pod.gang or pod.key, (again,), after))
 
     def spared(self, pod: PodState, now: float) -> None:
         """The pod does not leave after all: a bind of it that failed meanwhile is tried again."""
@@ -334,8 +335,8 @@ def _still_fits(pod: PodState, cluster: Cluster) -> bool:
     if row is None:
         return False
     free = {resource: int(cluster.nodes.usage.free[resource, row]) for resource, _ in pod.pod_class.room}
-    for kept in cluster.reserved_on.get(pod.node, {}).values():
-        for resource, amount in kept.pod_class.room:
+    for reserved in cluster.reserved_on.get(pod.node, {}).values():
+        for resource, amount in reserved.pod_class.room:
             free[resource] = free.get(resource, 0) + amount
     return all(free[resource] >= 0 for resource, _ in pod.pod_class.room)
 

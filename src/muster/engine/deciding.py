@@ -16,18 +16,18 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState, Stage
 from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
-from muster.engine.starvation import Starvation
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
-from muster.engine.reservations import Reservations
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
 from muster.engine.requirement import Requirement, in_order_of_choice
+from muster.engine.reservations import Reservations
 from muster.engine.search import Search
+from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
 from muster.engine.unit import Unit
@@ -35,6 +35,7 @@ from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
+from muster.gangs.model import Aspect
 from muster.gangs.record import LONE
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
@@ -93,7 +94,13 @@ class Decider:
         self.eviction = Eviction(cluster, profile, intake=intake, reservations=self.reservations, decisions=decisions)
         planner = Planner(cluster, profile, views, search=self._search, reservations=self.reservations)
         self.preemption = Preemption(
-            cluster, profile, views, planner=planner, reservations=self.reservations, eviction=self.eviction, tally=tally
+            cluster,
+            profile,
+            views,
+            planner=planner,
+            reservations=self.reservations,
+            eviction=self.eviction,
+            tally=tally,
         )
 
     def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
@@ -279,7 +286,9 @@ class Decider:
         reservation, entry = self.reservations.of(unit.key), self.starvation.of(unit.key)
         if reservation is not None:
             needed = len(reservation.pods) if unit.gang is not None and unit.gang.has_started else verdict.needed
-            return replace(verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=reservation.waits_for, suggestion=None)
+            return replace(
+                verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=reservation.waits_for, suggestion=None
+            )
         passed = entry.passed if entry is not None and entry.held else 0
         return replace(verdict, passed=passed, no_evictions=self.preemption.no_evictions(unit, self._now))
 
@@ -305,7 +314,8 @@ class Decider:
                 pod.attempt = gang.attempts
                 gang.count(pod)
         placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
-        self._decisions.append(Bind(name, tuple(placements)))
+        after = Aspect.BELOW_MINIMUM if gang is not None and gang.fallen else None
+        self._decisions.append(Bind(name, tuple(placements), after))
         if self.starvation.waiting:
             self.starvation.leaves(unit.key)
             if not mends:

@@ -41,6 +41,8 @@ class Bind(_Decision, frozen=True, tag="bind"):
     unit: str
     """Key of the gang, or of the lone pod."""
     pods: tuple[Placement, ...]
+    after: Aspect | None = None
+    """Nothing is sent before the gang's object says what it is to say of this."""
 
 
 class Release(_Decision, frozen=True, tag="release"):
@@ -131,6 +133,8 @@ class GangCondition(_Decision, frozen=True, tag="gang-condition"):
     reason: str
     message: str
     aspect: Aspect = Aspect.STARTED
+    uid: str = ""
+    """Of the declaring object: another one of its name, made meanwhile, does not say so."""
 
 
 class MarkStarted(_Decision, frozen=True, tag="mark-started"):

@@ -61,6 +61,8 @@ class Engine:
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
+        self._looks: set[tuple[Purpose, str]] = set()
+        """Timers that are set since a plugin failed with a unit or a pod: for what, and its key."""
         self._queue = SchedulingQueue(profile, self._views, self.cluster.nodes, self._timers)
         self._decisions: list[Decision] = []
         self._status = Status(self._decisions)
@@ -142,7 +144,7 @@ class Engine:
         if self._queue.ready or self._queue.asking or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
         if self._queue.waiting and self.cluster.nodes.usage.freed:
-            # deciding freed room: a hold ended, or room was no longer kept
+            # deciding freed room: a hold ended, or room was no longer reserved
             return self._now
         return self._timers.next
 
@@ -164,7 +166,7 @@ class Engine:
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
         for pod in noted.failing:
-            self._timers.set(self._now + self._profile.backoff.initial, Purpose.GATES, key=pod.uid)
+            self._look_again(self._profile.backoff.initial, Purpose.GATES, pod.uid)
         noted.failing.clear()
         self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
@@ -212,7 +214,13 @@ class Engine:
             self._queue.rest(unit, Phase.ASSEMBLING, Cause.FAILED)
         wait = self._profile.backoff
         delay = backoff_seconds(failures, initial=wait.initial, maximum=wait.maximum)
-        self._timers.set(self._now + delay, Purpose.LOOK, key=key)
+        self._look_again(delay, Purpose.LOOK, key)
+
+    def _look_again(self, delay: float, purpose: Purpose, key: str) -> None:
+        """One timer is set however often something of whom a plugin fails with changes: each would set itself anew."""
+        if (purpose, key) not in self._looks:
+            self._looks.add((purpose, key))
+            self._timers.set(self._now + delay, purpose, key=key)
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
@@ -279,7 +287,7 @@ class Engine:
             self._drop(pod.uid, cause)
             return
         if unit is None:
-            order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
+            order = self._profile.place_in_queue(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
             pod.efforts = pod.efforts or Efforts()
             unit = Unit(pod.uid, None, pod, order, pod.efforts, failures=failures, tried_at=self._now)
@@ -316,6 +324,7 @@ class Engine:
         unit.changes += 1
         if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
+            self._tell_when_quiet(unit)
         if not gang.candidates and not gang.binding:
             unit.failures = 0
         elif gang.denied:
@@ -351,8 +360,8 @@ class Engine:
             parked = self._queue.parked(unit)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            kept = self._decider.reservations.of(unit.key) is not None
-            same = needed == unit.needed if kept else needed >= unit.needed
+            reserved = self._decider.reservations.of(unit.key) is not None
+            same = needed == unit.needed if reserved else needed >= unit.needed
             same = same and unit.order == order and unit.had_started == gang.has_started
             same = same and unit.was_on_its_way == gang.on_its_way
             same = same and self._decider.starvation.is_up_to_date(unit, needed)
@@ -400,7 +409,7 @@ class Engine:
             created -= 2 * _ALWAYS
         elif gang.below_minimum:
             created -= _ALWAYS
-        return self._profile.order.key(priority=gang.priority, created=created, uid=uid)
+        return self._profile.place_in_queue(priority=gang.priority, created=created, uid=uid)
 
     # --- moving units ---
 
@@ -416,7 +425,7 @@ class Engine:
         self._queue.rest(unit, Phase.ASSEMBLING, cause)
 
     def _reserve_again(self, unit: Unit, pods: list[PodState]) -> None:
-        """What a scheduler before us kept for the unit stands on its pods."""
+        """What a scheduler before us reserved for the unit stands on its pods."""
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:
@@ -455,6 +464,7 @@ class Engine:
     def _ring(self, timer: Timer) -> None:
         """A timer that was overtaken by events rings in vain."""
         unit, pod = self._units.get(timer.key), self.cluster.pods.get(timer.key)
+        self._looks.discard((timer.purpose, timer.key))
         match timer.purpose:
             case Purpose.TRY if unit is not None and unit.ticket == timer.ticket:
                 if unit.efforts.forget(self._now, after=self._profile.preemption.lapse_seconds):
@@ -479,13 +489,15 @@ class Engine:
                 self._below(timer)
 
     def _tell(self, unit: Unit) -> None:
-        """The gang is still held and has been quiet: people are told why."""
+        """The gang, or a member, is still held and has been quiet: people are told why."""
         unit.to_be_told = False
-        if unit.phase is not Phase.ASSEMBLING or unit.gang is None:
+        if unit.gang is None:
             return
         if unit.changed_at + _QUIET_SECONDS > self._now:
             unit.to_be_told = True
             self._timers.set(unit.changed_at + _QUIET_SECONDS, Purpose.TELL, key=unit.key)
+        elif unit.phase is not Phase.ASSEMBLING:
+            self._status.members_unread(unit.gang)
         else:
             why = self._profile.gang_rule.waits_for(unit.gang)
             self._status.gang_assembles(unit.gang, why, self._unhonoured(unit.gang))

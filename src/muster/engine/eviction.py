@@ -11,9 +11,9 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import Condemned, PodState, Stage
 from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
-from muster.engine.reservations import Reservation, Reservations
 from muster.engine.intake import BY_SCHEDULER, Intake
 from muster.engine.planning import Plan
+from muster.engine.reservations import Reservation, Reservations
 from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.gangs.model import Aspect
@@ -23,10 +23,16 @@ class Eviction:
     """The only one who asks for pods of other units to be deleted."""
 
     def __init__(
-        self, cluster: Cluster, profile: Profile, *, intake: Intake, reservations: Reservations, decisions: list[Decision]
+        self,
+        cluster: Cluster,
+        profile: Profile,
+        *,
+        intake: Intake,
+        reservations: Reservations,
+        decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
-        self._scheduler = min(profile.scheduler_names)
+        self._scheduler = profile.scheduler_names[0]
         self._intake = intake
         self._reservations = reservations
         self._decisions = decisions
@@ -44,7 +50,7 @@ class Eviction:
         return bool(self._evictions)
 
     def take(self) -> list[Decision]:
-        """The evictions since this was last asked; to be told when the unit's pods say where room is reserved for them."""
+        """The evictions since this was last asked; to be told when the unit's pods say where room is reserved."""
         taken, self._evictions = self._evictions, []
         return taken
 
@@ -67,7 +73,9 @@ class Eviction:
             self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
         if plan.victims or self._reservations.makes_way(plan.places):
-            reservation = self._reservations.make(unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now)
+            reservation = self._reservations.make(
+                unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now
+            )
             if together:
                 self._victims[unit.key] = together
                 evict = self._evict(reservation, [pod for pods in together for pod in pods])
@@ -84,7 +92,7 @@ class Eviction:
         for number, decision in enumerate(self._decisions):
             if isinstance(decision, Bind) and any(placement.uid == pod.uid for placement in decision.pods):
                 left = tuple(placement for placement in decision.pods if placement.uid != pod.uid)
-                self._decisions[number : number + 1] = [Bind(decision.unit, left)] if left else []
+                self._decisions[number : number + 1] = [replace(decision, pods=left)] if left else []
                 return True
         return False
 
@@ -160,10 +168,10 @@ class Eviction:
 
     def _heir(self, pods: list[PodState]) -> Reservation | None:
         """Whose room the pods are in the way of, and who may evict them: the most important of such units."""
-        kept = (kept for pod in pods for kept in self._cluster.reserved_on.get(pod.node, {}).values())
-        reservations = {reservation.unit: reservation for pod in kept if (reservation := self._reservations.of(pod.gang or pod.uid)) is not None}
+        there = (other for pod in pods for other in self._cluster.reserved_on.get(pod.node, {}).values())
+        units = dict.fromkeys(other.gang or other.uid for other in there)
         level = max(pod.level for pod in pods)
-        may = [reservation for reservation in reservations.values() if reservation.priority > level]
+        may = [made for made in map(self._reservations.of, units) if made is not None and made.priority > level]
         return min(may, key=lambda reservation: (-reservation.priority, reservation.unit), default=None)
 
     def _hand_over(self, pods: list[PodState], heir: Reservation) -> None:
@@ -200,7 +208,7 @@ class Eviction:
         if gang.declared is not None and not gang.foreign and gang.evicted_said != said:
             gang.evicted_said = said
             if gang.declared.has_status:
-                self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
+                self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED, gang.declared.uid))
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Reservation | None:
         """Nothing is reserved for the unit any more, and people learn why if others were evicted for it in vain."""

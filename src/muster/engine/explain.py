@@ -16,12 +16,12 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, TooLittle, prove, total
 from muster.engine.cycle import Trial
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
-from muster.engine.verdicts import Need, Outcome, Refusal, Suggestion, Verdict
+from muster.engine.verdicts import Need, Outcome, Refusal, Shortage, Suggestion, Verdict
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import ClassView, Views
@@ -60,14 +60,21 @@ class Explainer:
         )
         return Verdict(
             unit=unit,
-            outcome=_outcome(requirement, answer, empty),
+            outcome=_outcome(requirement, answer, empty, self._cluster.nodes.allocatable),
             placed=needed - trial.lacking,
             needed=needed,
             standing=standing,
             nodes=len(self._cluster.nodes),
             needs=needs,
+            shortage=self._shortage(answer),
             suggestion=self._suggestion(requirement, trial, empty),
         )
+
+    def _shortage(self, answer: Answer) -> Shortage | None:
+        proof = answer.proof if isinstance(answer, Impossible) else None
+        if not isinstance(proof, TooLittle):
+            return None
+        return Shortage(self._cluster.resources.names()[proof.resource], proof.at_most, proof.needed)
 
     def _need(
         self,
@@ -102,7 +109,7 @@ class Explainer:
         usable = view.rules.admitted if blocked is None else view.rules.admitted & ~blocked
         room = np.maximum(free * usable, 0)
         needs = line.need[:, 0, 0].tolist()
-        return all(_total(have) >= need * count for have, need in zip(room, needs, strict=True))
+        return all(total(have) >= need * count for have, need in zip(room, needs, strict=True))
 
     def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
@@ -203,17 +210,11 @@ class Explainer:
         )
 
 
-def _total(amounts: Ints) -> int:
-    """The exact sum, by halves: a thousand nodes with petabytes each are more than 64 bits count."""
-    return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())
-
-
-def _outcome(requirement: Requirement, answer: Answer, empty: dict[PodClass, Ints]) -> Outcome:
+def _outcome(requirement: Requirement, answer: Answer, empty: dict[PodClass, Ints], allocatable: Ints) -> Outcome:
     """A proof holds for the room there is; whether it would for empty nodes tells if waiting can help."""
     if isinstance(answer, NotFound):
         return Outcome.NOT_FOUND
-    fits = {pod_class: int(copies.sum()) for pod_class, copies in empty.items()}
-    proven = isinstance(answer, Impossible) and count_bound(requirement.wants, fits, requirement.needed)
+    proven = isinstance(answer, Impossible) and prove(requirement.wants, requirement.needed, empty, allocatable)
     return Outcome.IMPOSSIBLE if proven else Outcome.WAITING
 
 

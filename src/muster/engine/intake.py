@@ -180,9 +180,9 @@ class Intake:
         if new or gang.foreign or gang.evicted_said is None:
             # else it was written by us, and an older view of the object does not take it back
             gang.evicted_said = declared.evicted_said
-        told_started = gang.said is not None and gang.said[0]
-        if declared.said is not None and (declared.started or not told_started):
-            # an older view of the object does not take back that the gang has started
+        if declared.said is not None and (declared.started or gang.foreign or gang.said is None):
+            # else it was said by us, and neither an older view of the object takes it back nor whoever writes over it:
+            # two who see a gang differently, each with members of it, would write without end
             gang.said = (declared.started, *declared.said)
         told = gang.declared
         gang.declare(declared)
@@ -321,29 +321,29 @@ class Intake:
     def _pod_seen(self, change: PodSeen) -> None:
         known = self._cluster.pods.get(change.pod.metadata.uid)
         if known is None:
-            self._pod_came(change.pod)
+            self._pod_came(self._read(change.pod), change.pod.spec.node_name)
         elif self._joins_another(known, change.pod):
+            # what may turn out to be unreadable is read before the pod is given up: it may run
+            state = self._read(change.pod)
             self._pod_gone(PodGone(known.uid))
-            self._pod_came(change.pod)
+            self._pod_came(state, change.pod.spec.node_name)
         else:
             self._pod_changed(known, change.pod)
 
-    def _pod_came(self, pod: Pod) -> None:
+    def _read(self, pod: Pod) -> PodState:
+        """A pod that is new, or new to its gang; nothing changes yet."""
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod)
-        key = member.settled(self._gives_way) if member else None
-        ours = spec.scheduler_name in self._names
-        stage = _stage(pod, Stage.PENDING)
-        state = PodState(
+        return PodState(
             uid=meta.uid,
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.class_of(pod),
-            gang=key,
+            gang=member.settled(self._gives_way) if member else None,
             subset=member.subset if member else "",
             names=member if member and member.besides else None,
-            ours=ours,
+            ours=spec.scheduler_name in self._names,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
             marked=_marked(pod),
@@ -352,7 +352,7 @@ class Intake:
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             leaving=meta.deletion_timestamp is not None,
-            stage=stage,
+            stage=_stage(pod, Stage.PENDING),
             node="",
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
@@ -364,11 +364,13 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
+
+    def _pod_came(self, state: PodState, node: str) -> None:
         self._ask_gates(state)
         self._cluster.pods[state.uid] = state
-        if stage is Stage.BOUND:
-            self._cluster.occupy(state, spec.node_name)
-        if key is not None:
+        if state.stage is Stage.BOUND:
+            self._cluster.occupy(state, node)
+        if (key := state.gang) is not None:
             gang = self._cluster.gang(key)
             gang.add(state)
             gang.joins(state)
@@ -377,7 +379,7 @@ class Intake:
             if state.names is not None:
                 self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
                 self._overrule(state, key)
-        elif ours:
+        elif state.ours:
             self.noted.pods.append((state, Cause.MEMBER_CAME))
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
@@ -440,8 +442,8 @@ class Intake:
 
     def _joins_another(self, state: PodState, pod: Pod) -> bool:
         """Whether the pod, whose labels may change, is in another gang than it was."""
-        if state.stage is Stage.BINDING and not pod.spec.node_name:
-            # it is being bound for the one that it was in
+        if state.takes_room and not pod.spec.node_name:
+            # it is being bound, or is bound and this is an older view, for the one that it was in
             return False
         member, record = self._belongs(pod)
         if member is None:
@@ -459,6 +461,8 @@ class Intake:
         for gate in self._gates:
             try:
                 why = gate.holds(state)
+                if not isinstance(why, str | None):
+                    raise TypeError(f"gave {why!r}")
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
                 self.noted.failing.append(state)
                 return f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR

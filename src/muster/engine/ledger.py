@@ -37,7 +37,7 @@ class WantColumns:
         """The fewest copies that help anybody who waits with the class."""
         self.growth: Ints = np.zeros(0, np.int64)
         self.touchy: Bools = np.zeros(0, np.bool_)
-        """The class depends on more than resources (ports): any room that is freed may help it."""
+        """Any room that is freed may help: the class depends on more than resources, or some wait with another, too."""
 
     def grow(self, slots: int, resources: int) -> None:
         more = slots - len(self.total)

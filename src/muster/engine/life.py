@@ -252,7 +252,7 @@ _STANDS = (
         says="the same as of one that is left with nothing; it had started once",
     ),
     Transition(
-        (Strength.NONE,),
+        (Strength.NONE, Strength.FALLEN),
         (Cause.BOUND, Cause.SPARED),
         Strength.EARLIER,
         says="nothing: whoever bound them did not do it for this object",

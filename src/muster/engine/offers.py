@@ -1,7 +1,7 @@
 """Whom each node would lose to a lone pod, kept for the next pod that asks alike.
 
 A lone pod looks at hundreds of nodes before one of them loses anybody, and the next one of its kind at almost the
-same nodes.  What a node offers depends on four things, and an offer is reserved only while all of them are as they were:
+same nodes.  What a node offers depends on four things, and an offer is kept only while all of them are as they were:
 
 - the room that the node has once the leaving have left: compared, for all nodes at once;
 - the pods on the node: `Cluster.disturbed` tells where they changed;
@@ -26,7 +26,7 @@ from muster.engine.victims import Candidates, Standing
 
 # upstream adds this to every priority, so that the sum of many is more than that of few
 _LIFT = 2**31
-# kinds of pods whose offers are reserved, each with an offer for every node it has looked at
+# kinds of pods whose offers are kept, each with an offer for every node it has looked at
 _MOST_KINDS = 8
 
 _Kind = tuple[PodClass, int, bool]

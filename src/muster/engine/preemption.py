@@ -1,6 +1,6 @@
 """Makes room for units that have no place: plans whom to evict, keeps what is freed, and notices when it is lost.
 
-    no place → plan (planning.py) → evict (eviction.py) and keep the room (reservations.py) → place, or lost → plan again
+    no place → plan (planning.py) → evict (eviction.py), reserve (reservations.py) → place, or lost → plan again
 
 A plan with thousands of candidates takes several turns; it is begun anew if anything changes meanwhile.
 """
@@ -13,9 +13,9 @@ from muster.cluster.cluster import Cluster
 from muster.engine.audit import Tally
 from muster.engine.decisions import Loss
 from muster.engine.eviction import Eviction
-from muster.engine.reservations import Reservation, Reservations, Why
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.planning import Plan, Planner, Thinking
+from muster.engine.reservations import Reservation, Reservations, Why
 from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -171,11 +171,11 @@ class Preemption:
 
     def _outgrown(self, unit: Unit, reservation: Reservation) -> Why | None:
         """The unit needs more than before, or the nodes no longer admit it."""
-        kept: dict[str, int] = {}
+        reserved: dict[str, int] = {}
         for pod in reservation.pods:
-            kept[pod.subset] = kept.get(pod.subset, 0) + 1
+            reserved[pod.subset] = reserved.get(pod.subset, 0) + 1
             if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.reserved]]:
                 return Loss.NODE, f"node {pod.reserved} no longer admits {pod.key}"
-        if unit.gang is not None and self._rule.shortfall(unit.gang, kept):
+        if unit.gang is not None and self._rule.shortfall(unit.gang, reserved):
             return Loss.PREEMPTOR, "it needs more members than before"
         return None

@@ -18,7 +18,7 @@ from muster.cluster.victims import Victim
 from muster.engine.decisions import Loss
 
 Why = tuple[Loss | None, str]
-"""What became of the room that was kept; no loss if the work was not done yet."""
+"""What became of the room that was reserved; no loss if the work was not done yet."""
 
 
 class Reservation(msgspec.Struct, gc=False, eq=False):
@@ -63,16 +63,16 @@ class Reservations:
     ) -> Reservation:
         """Keeps these places for the unit, in place of what was reserved before."""
         before = self.end(unit, now)
-        kept: list[PodState] = []
+        reserved: list[PodState] = []
         for pod, node in places:
             self._cluster.reserve(pod, node)
-            kept.append(pod)
-        nodes = dict.fromkeys(pod.reserved for pod in kept)
+            reserved.append(pod)
+        nodes = dict.fromkeys(pod.reserved for pod in reserved)
         there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
         reservation = Reservation(
             unit=unit,
             priority=priority,
-            pods=kept,
+            pods=reserved,
             evicted=evicted or (before is not None and before.evicted),
             restored=restored,
             since=now,
@@ -143,7 +143,7 @@ class Reservations:
         return self._who_took(reservation, nodes, now, patience)
 
     def _has_room(self, reservation: Reservation, node: str, now: float, patience: float) -> bool:
-        """Whether the node holds all that is on it, or kept on it against the unit, once the leaving have left."""
+        """Whether the node holds all that is on it, or reserved on it against the unit, once the leaving have left."""
         row = self._cluster.nodes.rows[node]
         free = self._cluster.nodes.usage.free[:, row].copy()
         for pod in self._leaving(node, now, patience):

@@ -15,7 +15,7 @@ import numpy as np
 
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
-from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, Proof, prove
 from muster.engine.cycle import GangCycle, Trial
 from muster.engine.ground import Ground
 from muster.engine.packing import Load, pack
@@ -45,20 +45,27 @@ class Search:
     def find(self, requirement: Requirement, ground: Ground, budget: Budget, *, reserved: bool = False) -> Answer:
         """A place for all that must have one, if there is one to be found.
 
-        The first attempt that succeeds is the answer.  Where room is `kept` for members, those places count, too.
+        The first attempt that succeeds is the answer; where the first fails and none can succeed, there is no second.
+        Where room is `reserved` for members, those places count, too.
         """
         best, tried = None, 0
-        for trial in self._attempts(requirement, ground, budget, reserved=kept):
+        for trial in self._attempts(requirement, ground, budget, reserved=reserved):
             if not trial.lacking:
                 return Placed(trial)
+            if best is None and (proof := self._proof(requirement, ground)) is not None:
+                return Impossible(trial, proof)
             tried += 1
             if best is None or trial.lacking < best.lacking:
                 best = trial
             if budget.is_spent:
                 break
         assert best is not None
-        proof = count_bound(requirement.wants, self._fits(requirement, ground), requirement.needed)
-        return NotFound(best, tried) if proof is None else Impossible(best, proof)
+        return NotFound(best, tried)
+
+    def _proof(self, requirement: Requirement, ground: Ground) -> Proof | None:
+        blocked = ground.blocked
+        copies = {c: self._cycle.view(c, ground.usage, blocked).copies for c in requirement.wants}
+        return prove(requirement.wants, requirement.needed, copies, ground.usage.free)
 
     def _attempts(self, requirement: Requirement, ground: Ground, budget: Budget, *, reserved: bool) -> Iterator[Trial]:
         """Ways to place the members, each tried when the one before has failed."""
@@ -71,8 +78,8 @@ class Search:
                 yield self._try(requirement, ground, budget, _ordered(requirement.batches, rank, by_priority))
             if not many:
                 yield from self._packed(requirement, ground, budget)
-        if kept:
-            yield from self._as_kept(requirement, ground)
+        if reserved:
+            yield from self._as_reserved(requirement, ground)
 
     def _try(
         self, requirement: Requirement, ground: Ground, budget: Budget, batches: list[Batch] | None = None
@@ -81,7 +88,7 @@ class Search:
         budget.spent += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
         return trial
 
-    def _as_kept(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
+    def _as_reserved(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
         """The trial in which members go where room is reserved for them, unless they cannot all.
 
         A search may miss the very places that it found when the plan was made, since other room is free now.

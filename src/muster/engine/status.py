@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from muster.api.asks import Ask
-from muster.cluster.gangs import GangState
+from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
@@ -99,14 +101,15 @@ class Status:
         """Pods that name two gangs, both of which somebody asked for: whoever wrote that is told which counts."""
         for pod in pods:
             refs = (PodRef(pod.uid, pod.key),)
-            note = f"the pod is a member of {_name(pod.gang or '')}{_overruled(pod)}"
-            self._decisions.append(Event(reason=GROUP_ERROR, note=note, action="Scheduling", warning=True, pods=refs))
+            self._decisions.append(
+                Event(reason=GROUP_ERROR, note=_overruled(pod), action="Scheduling", warning=True, pods=refs)
+            )
 
     def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
         """The pods say why they wait, and where room is reserved for them; those that name two gangs, which counts."""
         alike: dict[str, list[PodState]] = {}
         for pod in pods:
-            alike.setdefault(_overruled(pod), []).append(pod)
+            alike.setdefault(f" ({_overruled(pod)})" if pod.overruled else "", []).append(pod)
         for overruled, some in alike.items():
             self._pods_wait(some, message + overruled, reason=reason)
 
@@ -161,7 +164,9 @@ class Status:
             self._decisions.append(_warning(message, gang=gang.key))
 
     def gang_starts_again(self, gang: GangState) -> None:
-        """It has fallen, and is bound anew: should we be gone before it is whole, its object tells that it must be."""
+        """It has fallen, and is bound anew, as soon as its object says so: should we be gone before it is whole, only
+        that tells that it must be.
+        """
         assert gang.declared is not None
         if gang.below_said is None or not gang.below_said[0] or gang.below_said[1] == MEMBERS_LOST:
             reason = PREEMPTED if gang.lost_to else NOTHING_RUNS
@@ -181,7 +186,7 @@ class Status:
 
     def _write(self, gang: GangState, condition: GangCondition) -> None:
         if gang.declared is not None and gang.declared.has_status:
-            self._decisions.append(condition)
+            self._decisions.append(replace(condition, uid=gang.declared.uid))
 
     # --- refusals ---
 
@@ -226,6 +231,11 @@ class Status:
         why = f"a bind was refused ({error}) and " if error else ""
         pods = [pod for pod in pods if pod.gated_by is None]
         self.pods_wait(pods, f"waiting for its pod group: {why}it is tried again later", reason=NOT_READY)
+
+    def members_unread(self, gang: GangState) -> None:
+        """Members wait for their group to be read again, and that takes long: the server may refuse it."""
+        unread = sorted((pod for pod in gang.candidates.values() if pod.gated_by == UNREAD), key=lambda pod: pod.key)
+        self.pods_wait(unread, "waiting for its pod group: it is being read again", reason=NOT_READY)
 
     def gang_assembles(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
         """Why a gang is not even tried; `why` is what its rule says, `unhonoured` what its object asks for in vain."""
@@ -278,7 +288,7 @@ def _why_gated(pod: PodState) -> str:
 
 
 def _overruled(pod: PodState) -> str:
-    return f"; that it names {_name(pod.overruled)} too does not count" if pod.overruled else ""
+    return f"the pod is a member of {_name(pod.gang or '')}, not of {_name(pod.overruled)}, which it names too"
 
 
 def _name(key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -67,6 +68,14 @@ class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return _count(count, "pod") + (ports or " without requests")
 
 
+class Shortage(NamedTuple):
+    """A resource of which all members together need more than the nodes can give them, though each alone has room."""
+
+    resource: str
+    at_most: int
+    needed: int
+
+
 class Suggestion(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Empty nodes that, added to the cluster as it is, let the unit start."""
 
@@ -95,6 +104,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Members that count for the minimum already: bound, being bound, or succeeded."""
     nodes: int = 0
     needs: tuple[Need, ...] = ()
+    shortage: Shortage | None = None
     suggestion: Suggestion | None = None
     leaving: int = 0
     """Pods that it waits for, since they make room."""
@@ -225,6 +235,9 @@ def _room(verdict: Verdict) -> str:
     proven = verdict.outcome is Outcome.IMPOSSIBLE
     if len(verdict.needs) > 1:
         room += ", each counted alone"
+        if (short := verdict.shortage) is not None:
+            most, needed = show(short.resource, short.at_most), show(short.resource, short.needed)
+            room += f", but no more than {most} for the {needed} that they need together"
         if proven:
             room += ", and too little even if nothing else ran"
     else:

@@ -85,7 +85,7 @@ class Candidates:
         rulings: dict[int, int] = {}
         for first in range(0, len(spend), _PODS_AT_ONCE):
             some = spend[first : first + _PODS_AT_ONCE]
-            rulings.update((id(v), account.disrupts(v.pods)) for v in some if not v.reserved)
+            rulings.update((id(v), account.disrupts(v.pods)) for v in some if not v.reservation)
             yield len(some)
         forbidden = {key: bool(ruling) if as_upstream else ruling for key, ruling in rulings.items() if ruling}
         ordered.sort(key=lambda victim: -forbidden.get(id(victim), 0))

@@ -16,6 +16,7 @@ import numpy as np
 
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
+from muster.engine.answers import count_bound, weight_bound
 from muster.engine.ledger import Ledger, WantColumns
 from muster.engine.unit import Order, Unit
 from muster.framework.contract import Bools
@@ -24,6 +25,9 @@ from muster.framework.views import Views
 _PLENTY = 2**40
 # about 5 ms with 5,000 nodes
 _CLASSES_AT_ONCE = 256
+
+
+_Wants = tuple[tuple[PodClass, int], ...]
 
 
 class Parked:
@@ -73,6 +77,8 @@ class WaitingRoom:
         self._vacant: list[int] = []
         self._by_slot: list[PodClass | None] = []
         self._ledger = Ledger(nodes, views)
+        self._weighed: dict[tuple[_Wants, int, int], bool] = {}
+        """Whether units of several classes need more than there is: asked once for all who are alike."""
         self.grew = False
         """Room has grown since this was last set back."""
 
@@ -94,6 +100,8 @@ class WaitingRoom:
             parked.tried[pod_class] = int(self._columns.growth[want.slot])
             insort(want.parked, (parked.order, parked.ticket, parked), key=_place)
             self._columns.least[want.slot] = min(self._columns.least[want.slot], _least(parked))
+            # beside each other members of several classes may use room in which no more of either alone would fit
+            self._columns.touchy[want.slot] |= len(wants) > 1
 
     def leave(self, key: str) -> None:
         parked = self._units.pop(key, None)
@@ -140,6 +148,7 @@ class WaitingRoom:
     def offer(self) -> list[Unit]:
         """Takes out the units that grown room can help, best first for each class, as many as it holds."""
         woken: dict[str, Parked] = {}
+        self._weighed.clear()
         for pod_class in sorted(self._hot, key=lambda c: c.order):
             want = self._wants.get(pod_class)
             found = self._helped(pod_class, want) if want else []
@@ -170,13 +179,32 @@ class WaitingRoom:
             if room - taken < least and not parked.has_changed and not parked.unit.mends:
                 full_from = min(full_from, parked.wants[pod_class])
             if len(parked.wants) > 1:
-                fits = sum(min(count, self._room(other, held)) for other, count in parked.wants.items())
-                if fits >= parked.needed:
+                if self._hope(parked, held):
                     found.append(parked)
             elif parked.needed <= room - taken:
                 found.append(parked)
                 taken += parked.needed
         return found
+
+    def _hope(self, parked: Parked, held: Bools | None) -> bool:
+        """Whether it is not proven that a unit of several classes has no place."""
+        fits = {other: self._room(other, held) for other in parked.wants}
+        if count_bound(parked.wants, fits, parked.needed) is not None:
+            return False
+        alike = tuple(parked.wants.items()), parked.needed, id(held)
+        if alike not in self._weighed:
+            self._weighed[alike] = self._outweighs(parked, held)
+        return not self._weighed[alike]
+
+    def _outweighs(self, parked: Parked, held: Bools | None) -> bool:
+        """Whether the unit needs more of a resource than there is."""
+        try:
+            copies = {other: self._views.of(other).copies for other in parked.wants}
+        except Exception:
+            return False
+        if held is not None:
+            copies = {other: there * ~held for other, there in copies.items()}
+        return weight_bound(parked.wants, parked.needed, copies, self._nodes.usage.free) is not None
 
     def _room(self, pod_class: PodClass, held: Bools | None) -> int:
         return self._copies(pod_class, slice(None) if held is None else np.flatnonzero(~held))

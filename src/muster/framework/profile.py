@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from math import isnan
 from typing import TypeVar
 
 import msgspec
@@ -101,7 +102,8 @@ class Profile:
         unsupported: Unsupported = Unsupported.REFUSE,
     ) -> None:
         listed = [plugin for plugin, _ in plugins]
-        self.scheduler_names = frozenset(scheduler_names)
+        self.scheduler_names = tuple(scheduler_names)
+        """The first is how this scheduler calls itself."""
         self.backoff = backoff or Backoff()
         self.preemption = preemption or PreemptionSettings()
         self.fairness = fairness or Fairness()
@@ -123,6 +125,17 @@ class Profile:
         self._filtering = frozenset(
             p.name for p in listed if isinstance(p, _FILTERS) or not isinstance(p, RuleScore | RoomScore)
         )
+
+    def place_in_queue(self, *, priority: int, created: float, uid: str) -> tuple[int, float, str]:
+        """What the QueueOrder says; raises where that is nothing that others' places can be compared with.
+
+        One such place in the queue would stop all who come across it.
+        """
+        said: object = self.order.key(priority=priority, created=created, uid=uid)
+        match said:
+            case (int(first), (int() | float()) as second, str(third)) if not isnan(second):
+                return first, second, third
+        raise TypeError(f"{self.order.name} gave {said!r}, which is no place in the queue")
 
     def unhonoured(self, asks: tuple[Ask, ...], *, hard: bool = True) -> tuple[Ask, ...]:
         """Those of the hard asks, or of the preferences, that no plugin honours; none if they are to be ignored."""

@@ -18,6 +18,11 @@ BOUND_FOR = "muster.dev/bound-for"
 STARTED = "muster.dev/started"
 """Annotation on members of a gang whose declaring object has no status: the key of the gang, which has started."""
 
+# anybody may write annotations: the number after a made-up one must still be one that can be written
+_MOST_RUNS = 2**53
+# names and UIDs of the longest kind make up half of it; what is longer would fill the cache: 256 KiB may be written
+_LONGEST = 2_000
+
 
 class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The gang, the object that declared it and the minimum in force when a pod was bound."""
@@ -29,7 +34,7 @@ class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_default
     subset: str = ""
     minimum: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Of the subset."""
-    run: Annotated[int, msgspec.Meta(ge=0)] = 0
+    run: Annotated[int, msgspec.Meta(ge=0, le=_MOST_RUNS)] = 0
     """Which of the gang's runs, where several use one group after another; the first is 0."""
 
     @property
@@ -48,7 +53,7 @@ def bound_for(pod: Pod) -> BoundFor | None:
     A record for a gang of another namespace was copied or made up, and counts as none.
     """
     text = pod.metadata.annotations.get(BOUND_FOR) if pod.spec.node_name else None
-    record = _read(text) if text else None
+    record = _read(text) if text and len(text) <= _LONGEST else None
     if record is None or (record.gang and record.gang.partition("/")[0] != pod.metadata.namespace):
         return None
     return record

@@ -245,12 +245,16 @@ async def write_group_condition(
 
 
 async def read_group(client: Client, resource: Resource, key: str) -> PodGroup | None:
-    """The group as it is now, whatever watches have told; None if it is not there."""
+    """The group as it is now, whatever watches have told; None if it is not there.
+
+    A server that does not know the kind, perhaps since it has just started, says nothing about the group.
+    """
+    namespace, name = _split(key)
     try:
         # without a resourceVersion: not from the server's cache, if that is not up to date
-        return read(PodGroup, await client.request("GET", resource.path(*_split(key))))
+        return read(PodGroup, await client.request("GET", resource.path(namespace, name)))
     except ApiError as error:
-        if error.code != 404:
+        if error.code != 404 or f'"{name}"' not in error.message:
             raise
         return None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from muster.cluster.gangs import GangState
 from muster.framework.contract import GangRule
 
+_TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+
 
 class GangScheduling(GangRule):
     name = "GangScheduling"
@@ -15,7 +17,10 @@ class GangScheduling(GangRule):
         if not gang.started and (odds := gang.at_odds) is not None:
             return odds
         if gang.missing and not gang.started:
-            return "waiting for minCount pods from a gang to appear in scheduling queue"
+            return _TOO_FEW
+        # of what a raised minimum asks for nobody goes alone: while some must still be created no node would help
+        if gang.classes and gang.has_started and self.shortfall(gang, self.usable(gang, gang.free)):
+            return _TOO_FEW
         return None
 
     def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:

@@ -47,9 +47,9 @@ from muster.sim.plain import (
 from muster.sim.reading import OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.evictions import Condemned, Evictions
-from muster.sim.rules.reservations import Reservations, evicted_by
 from muster.sim.rules.life import Life
 from muster.sim.rules.passes import Passes
+from muster.sim.rules.reservations import Reservations, evicted_by
 from muster.sim.rules.scene import Places, Scene
 from muster.sim.rules.starts import Starts
 from muster.sim.rules.words import ERROR, Words

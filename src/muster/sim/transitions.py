@@ -182,7 +182,9 @@ class Transitions:
             if key not in self._told and Cause.PLACED not in self._causes.get(key, set()):
                 raise BrokenRuleError(_RULE, f"{key} lost what was reserved for it, and nobody was told")
         self._told.clear()
-        self._reserving = {key for key, reservation in reservations.items() if reservation.evicted and not reservation.restored}
+        self._reserving = {
+            key for key, reservation in reservations.items() if reservation.evicted and not reservation.restored
+        }
 
 
 def _uid(change: Change) -> str:

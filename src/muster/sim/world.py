@@ -292,7 +292,7 @@ class World(Objects):
 
     def _write_gang_condition(self, decision: GangCondition) -> None:
         group = self.groups.get(decision.gang)
-        if group is not None:
+        if group is not None and decision.uid in ("", group.metadata.uid):
             written = dialect_of(group).condition(
                 decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
             )

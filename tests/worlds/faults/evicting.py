@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from muster.cluster.budgets import Account, Ruling
 from muster.cluster.cluster import Cluster
+from muster.cluster.efforts import Efforts
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.engine import intake, planning, victims
@@ -11,14 +12,13 @@ from muster.engine.answers import Budget
 from muster.engine.decisions import CallOff, Loss
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
-from muster.engine.reservations import Reservations
 from muster.engine.intake import Intake
 from muster.engine.planning import Plan, Planner
 from muster.engine.preemption import Preemption
 from muster.engine.queue import SchedulingQueue
 from muster.engine.requirement import Requirement
+from muster.engine.reservations import Reservations
 from muster.engine.status import Status
-from muster.engine.unit import Unit
 from muster.engine.victims import Candidates
 from muster.plugins.default_preemption import DefaultPreemption
 from tests.worlds.faults.registry import fault
@@ -49,14 +49,14 @@ def one_of_the_victims_stays(patch):
 
 @fault("one victim too many", "priorities")
 def the_first_who_could_be_spared_goes_too(patch):
-    sparing = planning.reprieve
+    reprieve = planning.reprieve
 
     def one_more(scale):
         yield from reprieve(scale)
         if True in scale.reprieved:
             scale.reprieved[scale.reprieved.index(True)] = False
 
-    patch(planning, "sparing", one_more)
+    patch(planning, "reprieve", one_more)
 
 
 @fault("one victim too many", "priorities", "stops")
@@ -135,12 +135,12 @@ def budgets_are_not_looked_at(patch):
 
 @fault("never evicts", "never", "priorities")
 def pods_evict_that_say_they_never_do(patch):
-    came = Intake._pod_came
+    read = Intake._read
 
     def deaf(self, pod):
-        came(self, replace(pod, spec=replace(pod.spec, preemption_policy=None)))
+        return read(self, replace(pod, spec=replace(pod.spec, preemption_policy=None)))
 
-    patch(Intake, "_pod_came", deaf)
+    patch(Intake, "_read", deaf)
 
 
 @fault("never evicts", "never", "priorities")
@@ -175,7 +175,7 @@ def a_unit_plans_anew_while_its_victims_leave(patch):
 
 @fault("eviction", "beside", "crowded", "priorities")
 def nobody_counts_how_often_a_unit_evicts(patch):
-    patch(Unit, "evicts", lambda self, now: None)
+    patch(Efforts, "evicts", lambda self, now: None)
 
 
 # --- evictions that are called off ---
@@ -212,13 +212,13 @@ def those_who_were_spared_stay_on_their_way_out(patch):
 
 @fault("reservation", "crowded", "priorities", "stops")
 def room_that_is_kept_for_one_is_given_to_another(patch):
-    lift = Reservations.lift
+    give_back = Reservations.give_back
 
     def generous(self, unit, usage):
         for key in self.by_unit:
-            lift(self, key, usage)
+            give_back(self, key, usage)
 
-    patch(Reservations, "lift", generous)
+    patch(Reservations, "give_back", generous)
 
 
 @fault("reservation", "crashes", "hurry", "late evictions", "priorities", "stops")
@@ -228,7 +228,7 @@ def a_restart_forgets_for_whom_room_is_kept(patch):
 
 @fault("nobody waits who fits", "priorities")
 def room_that_is_kept_is_never_given_back(patch):
-    patch(Cluster, "give_up", lambda self, pod: None)
+    patch(Cluster, "unreserve", lambda self, pod: None)
 
 
 @fault("nomination", "crowded", "priorities", "stops")

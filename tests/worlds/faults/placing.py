@@ -207,7 +207,7 @@ def a_gang_may_lack_one(patch):
 
 @fault("one priority", "uneven")
 def members_of_any_priority_are_bound(patch):
-    patch(Gang, "refuses", lambda self, priority: None)
+    patch(Gang, "at_odds_with", lambda self, priority: None)
 
 
 @fault("told", "uneven")
@@ -320,9 +320,9 @@ def age_does_not_count(patch):
 def age_counts_from_when_a_pod_was_first_seen(patch):
     came = Intake._pod_came
 
-    def late(self, pod):
-        came(self, pod)
-        self._cluster.pods[pod.metadata.uid].created = float(len(self._cluster.pods))
+    def late(self, state, node):
+        came(self, state, node)
+        state.created = float(len(self._cluster.pods))
 
     patch(Intake, "_pod_came", late)
 
@@ -388,6 +388,16 @@ def pods_are_told_the_same_again(patch):
 @fault("asks for nodes")
 def pods_ask_for_nodes_although_none_would_help(patch):
     patch(Status, "_not_ready", lambda self, gang, why: None)
+
+
+@fault("asks for nodes", "grown", "gates")
+def members_that_a_raised_minimum_asks_for_are_tried_before_all_are_there(patch):
+    rule = GangScheduling.waits_for
+
+    def waits_for(self, gang):
+        return None if gang.declared is not None and gang.started else rule(self, gang)
+
+    patch(GangScheduling, "waits_for", waits_for)
 
 
 @fault("engine error")

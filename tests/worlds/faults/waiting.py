@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from muster.cluster.pods import Stage
-from muster.engine import starvation, engine, intake
+from muster.engine import engine, intake, starvation
 from muster.engine.binding import Binding
-from muster.engine.starvation import Starvation
 from muster.engine.eviction import Eviction
 from muster.engine.intake import Intake
+from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from tests.worlds.faults.registry import fault
 
@@ -62,12 +62,12 @@ def members_on_a_lost_node_count(patch):
 @fault("nobody waits who fits", "beside", "slow")
 def pods_that_kubelets_refuse_count_as_bound(patch):
     stage = intake._stage
-    patch(intake, "_stage", lambda pod, now: Stage.BOUND if intake._refused(pod) else stage(pod, now))
+    patch(intake, "_stage", lambda pod, now: Stage.BOUND if intake._turned_away(pod) else stage(pod, now))
 
 
 @fault("after the start", "beside")
 def nobody_notices_that_kubelets_refuse_members(patch):
-    patch(intake, "_refused", lambda pod: False)
+    patch(intake, "_turned_away", lambda pod: False)
 
 
 @fault("order")

@@ -292,7 +292,7 @@ class ChaosWorld(World):
         if (errors := engine.tally.errors) and self._bugs is None:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
-            if self._bugs is None:
+            if self._recount and self._bugs is None:
                 engine.transitions.decided(decisions)
             self._watches[name].before(decisions)
         except BrokenRuleError:

@@ -131,14 +131,19 @@ class Words:
             self._check_odd(pod, gang)
         lacks = not gang.basic and gang.present < gang.minimum
         asks = bool(gang.candidates) and group_asks_in_vain(gang.group)
-        if gang.started or not (lacks or gang.gated or gang.at_odds or asks):
+        quiet = self._world.now - self._changed.get(gang.key, 0.0) > _TELLING_SECONDS
+        if gang.started:
+            if quiet and not gang.doubtful and gang.need > len(gang.placeable):
+                self._check_asks_for_none(gang, "what its minimum asks for is not all there")
+            return
+        if not (lacks or gang.gated or gang.at_odds or asks):
             return
         said = gang.below if gang.fallen else gang.said
         if gang.at_odds and not asks and not gang.shared and (said is None or said.reason != GROUP_ERROR):
             raise BrokenRuleError("told", f"{gang.key} has members of several priorities and does not say so")
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
-        if self._world.now - self._changed.get(gang.key, 0.0) > _TELLING_SECONDS:
+        if quiet:
             self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
 
     def _check_odd(self, pod: Pod, gang: Gang) -> None:

@@ -31,7 +31,13 @@ class Evictions:
     """Watches who is evicted, and keeps what is owed: a start, or a word why not."""
 
     def __init__(
-        self, world: World, reading: Reading, preemption: PreemptionSettings, *, condemned: dict[str, Condemned], sound: bool
+        self,
+        world: World,
+        reading: Reading,
+        preemption: PreemptionSettings,
+        *,
+        condemned: dict[str, Condemned],
+        sound: bool,
     ) -> None:
         """Not `sound`: plugins raise, and any pod may be held for that."""
         self._world = world

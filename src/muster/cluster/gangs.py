@@ -160,14 +160,8 @@ class GangState(Roll):
 
     @property
     def has_minimum(self) -> bool:
-        """The minimum is bound; one that fell cannot have it from members that succeeded before that.
-
-        One that fell has it too if those who were bound since are all that they were promised to be: like at a first
-        start, raising the minimum meanwhile takes nothing away from that.
-        """
-        if self.fallen:
-            return self.lives and (self.unbound == 0 or (self.has_part() and not self.lost))
-        return self.unbound == 0
+        """The minimum is bound; one that fell cannot have it from members that succeeded before that."""
+        return self.unbound == 0 and (self.lives or not self.fallen)
 
     @property
     def started(self) -> bool:

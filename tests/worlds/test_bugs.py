@@ -17,7 +17,7 @@ def test_plugins_that_raise_cost_one_unit_one_attempt(record_property):
 
 
 def test_the_worlds_see_an_exception_that_escapes(monkeypatch):
-    monkeypatch.setattr(Engine, "_guard", lambda self, key, work, what: work(what))
+    monkeypatch.setattr(Engine, "_guard", lambda self, key, work, *what: work(*what))
     assert any("PluginBugError" in run(seed).rule for seed in SEEDS)
 
 

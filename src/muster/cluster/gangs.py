@@ -152,7 +152,7 @@ class GangState(Roll):
         declared = self.declared
         if declared is None or (self._started_under == declared.uid and not self.fallen):
             return
-        if self.has_minimum or self.has_started or self.start_is_recorded(ended=not self.fallen):
+        if self.has_minimum or (not self.fallen and (self.once_started or self.start_is_recorded())):
             self.starts = not self.has_started
             self._started_under, self.fallen = declared.uid, False
             for pod in self.candidates.values():
@@ -160,8 +160,14 @@ class GangState(Roll):
 
     @property
     def has_minimum(self) -> bool:
-        """The minimum is bound; one that fell cannot have it from members that succeeded before that."""
-        return self.unbound == 0 and (self.lives or not self.fallen)
+        """The minimum is bound; one that fell cannot have it from members that succeeded before that.
+
+        One that fell has it too if those who were bound since are all that they were promised to be: like at a first
+        start, raising the minimum meanwhile takes nothing away from that.
+        """
+        if self.fallen:
+            return self.lives and (self.unbound == 0 or (self.has_part() and not self.lost))
+        return self.unbound == 0
 
     @property
     def started(self) -> bool:

@@ -285,18 +285,13 @@ class Roll:
 
     # --- for whom they were bound ---
 
-    def start_is_recorded(self, *, ended: bool) -> bool:
-        """Whether members bound for the present object reach the minimum under which they were bound.
-
-        Those that have ended count too, unless they may have been of an earlier start.
-        """
+    def start_is_recorded(self) -> bool:
+        """Whether members bound for the present object reach the minimum under which they were bound."""
         declared = self.declared
         assert declared is not None
         for subset in declared.subsets:
             counts = self._counts.get(subset.name, _NOBODY)
-            records = list(counts.running.items())
-            if ended:
-                records += [(record, n) for (_, record), n in counts.succeeded.items()]
+            records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
             mine = [(record.minimum, n) for record, n in records if record is not None and record.uid == declared.uid]
             # some may have been bound before the minimum was raised, when the gang had not started yet
             if not any(sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine):

@@ -242,8 +242,13 @@ class Engine:
         stirred, self.cluster.stirred = self.cluster.stirred, {}
         for key in stirred:
             unit = self._units.get(key)
-            if unit is not None and unit.is_parked:
+            if unit is None:
+                continue
+            if unit.is_parked:
                 self._wake(unit, Cause.RESERVED_CHANGED)
+            if unit.phase in (Phase.BACKING_OFF, Phase.ASSEMBLING):
+                # it is not tried for a while: what it has lost it gives up now
+                self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
 
     def _handle_spared(self, noted: Noted) -> None:
         spared, noted.spared = noted.spared, []
@@ -417,7 +422,7 @@ class Engine:
         """The unit is ready, or will be when its backoff is over; members that say nothing then say why they wait."""
         self._queue.wake(unit, cause)
         if unit.phase is Phase.BACKING_OFF and unit.gang is not None:
-            self._intake.noted.members += [pod for pod in unit.gang.candidates.values() if pod.said is None]
+            self._intake.noted.members += [pod for pod in unit.candidates if pod.said is None]
 
     def _assemble(self, unit: Unit, cause: Cause) -> None:
         self._decider.starvation.leaves(unit.key)

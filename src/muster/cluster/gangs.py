@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
@@ -122,7 +120,8 @@ class GangState(Roll):
         declared = self.declared
         if declared is None or not self.has_started:
             # what is being read now is of no use: should it start, or its object come back, it is read once more
-            self.unread, self.reading = (self.reading or {}) | self.unread, None
+            if self.reading is not None:
+                self.unread, self.reading = self.reading | self.unread, None
             return {}
         for known in (self.unread, self.reading or {}):
             for uid in [uid for uid, pod in known.items() if self.candidates.get(uid) is not pod]:
@@ -153,7 +152,14 @@ class GangState(Roll):
     @property
     def has_minimum(self) -> bool:
         """The minimum is bound; one that fell cannot have it from members that succeeded before that."""
-        return self.unbound == 0 and (self.lives or not self.fallen)
+        declared = self.declared
+        assert declared is not None
+        if self.fallen and not self.lives:
+            return False
+        for subset in declared.subsets:
+            if self.bound_of(subset.name) < subset.minimum:
+                return False
+        return True
 
     @property
     def started(self) -> bool:
@@ -164,7 +170,7 @@ class GangState(Roll):
     def once_started(self) -> bool:
         """The present object says so, or the minimum was bound while it was there."""
         declared = self.declared
-        return self._says_started or (declared is not None and declared.uid == self._started_under)
+        return (declared is not None and declared.uid == self._started_under) or self._says_started
 
     @property
     def _says_started(self) -> bool:
@@ -175,7 +181,7 @@ class GangState(Roll):
     @property
     def has_started(self) -> bool:
         """It started once, and has not fallen since."""
-        return self.once_started and not self.fallen
+        return not self.fallen and self.once_started
 
     @property
     def below_minimum(self) -> bool:
@@ -186,10 +192,7 @@ class GangState(Roll):
     @property
     def partial(self) -> bool:
         """Members were bound for the present object, but not enough to start: repair or undo it."""
-        declared = self.declared
-        if declared is None or self.started:
-            return False
-        return self.has_part()
+        return self.running > 0 and self.has_part() and not self.started
 
     # --- as a victim ---
 
@@ -215,7 +218,7 @@ class GangState(Roll):
         """Members that are lacking of what the gang had when it started; see `floor`."""
         gang = self.declared
         assert gang is not None
-        return sum(max(0, self.floor(s) - self.of(s.name).bound) for s in gang.subsets)
+        return sum(max(0, self.floor(s) - self.bound_of(s.name)) for s in gang.subsets)
 
     def floor(self, subset: Subset) -> int:
         """How many of the subset a gang that has started must have to be whole.
@@ -223,12 +226,12 @@ class GangState(Roll):
         The highest minimum under which a living member was bound, and no more than the minimum now: raising that
         takes nothing away from a gang that runs.
         """
-        unknown = subset.minimum if self._says_started else self.of(subset.name).bound
+        unknown = subset.minimum if self._says_started else self.bound_of(subset.name)
         known = (unknown if record is None else record.minimum for record in self.records_of(subset.name))
         return min(subset.minimum, max(known, default=subset.minimum))
 
-    def records(self, placed: Mapping[str, int]) -> dict[str, BoundFor]:
-        """What is written onto members of which so many are bound now, by subset.
+    def records(self, placed: list[str]) -> dict[str, BoundFor]:
+        """What is written onto members of these subsets that are bound now, by subset.
 
         A member that comes back to a gang below a raised minimum was promised no more than those it joins.
         """
@@ -236,9 +239,11 @@ class GangState(Roll):
         assert declared is not None
         records: dict[str, BoundFor] = {}
         for subset in declared.subsets:
-            counts, minimum = self.of(subset.name), subset.minimum
-            if self.has_started and counts.bound + counts.binding + placed.get(subset.name, 0) < minimum:
-                minimum = self.floor(subset)
+            minimum = subset.minimum
+            if self.has_started:
+                counts = self.of(subset.name)
+                if counts.bound + counts.binding + placed.count(subset.name) < minimum:
+                    minimum = self.floor(subset)
             records[subset.name] = BoundFor(
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )

@@ -294,7 +294,7 @@ class Decider:
             gang.attempts += 1
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
-        records = {} if gang is None else gang.records(Counter(pod.subset for pod, _ in binds))
+        records = {} if gang is None else gang.records([pod.subset for pod, _ in binds])
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)

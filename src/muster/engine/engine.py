@@ -561,13 +561,13 @@ class Engine:
         if unit.failures > 1 and tried.outcome is not Outcome.PLACED:
             self._line.spend_in_vain(tried.work)
         unit.needed = tried.needed
-        unit.had_started = unit.gang is not None and unit.gang.has_started
-        unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
             self._back_off(unit)
             self._enqueue(unit)
         elif tried.outcome is not Outcome.PLACED:
+            unit.had_started = unit.gang is not None and unit.gang.has_started
+            unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
             self.tally.pods_refused += sum(tried.wants.values())
             waits = tried.outcome is Outcome.PREEMPTING
             self.tally.gangs_waiting += waits and unit.gang is not None

@@ -236,7 +236,9 @@ class Intake:
         a part of them would go.
         """
         replaces = gang.await_reading()
-        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.held == UNREAD} if gang.gated else {}
+        if not replaces and not gang.gated:
+            return 0
+        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.held == UNREAD}
         for uid in dict.fromkeys((*waits, *replaces)):
             pod = gang.candidates[uid]
             holds = not replaces.get(uid, True)

@@ -12,9 +12,11 @@ class GangScheduling(GangRule):
     def waits_for(self, gang: GangState) -> str | None:
         if gang.declared is None:
             return f'waiting for pods\'s pod group "{gang.key.partition("/")[2]}" to appear in scheduling queue'
-        if not gang.started and (odds := gang.at_odds) is not None:
+        if gang.started:
+            return None
+        if (odds := gang.at_odds) is not None:
             return odds
-        if gang.missing and not gang.started:
+        if gang.missing:
             return "waiting for minCount pods from a gang to appear in scheduling queue"
         return None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.api.wire import Node, Pod
+from muster.api.wire import Node
 from muster.cluster.budgets import Budgets
-from muster.cluster.classes import ClassTable, PodClass
+from muster.cluster.classes import ClassTable
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.cluster.nodes import NodeTable
@@ -46,9 +46,6 @@ class Cluster:
         """Somebody has become less important; to be set back."""
         self.version = 0
         """Changes with every pod that comes to a node, leaves one or begins to, and with every node."""
-
-    def class_of(self, pod: Pod) -> PodClass:
-        return self.classes.of(pod)
 
     def put_node(self, node: Node) -> None:
         known = self.nodes.rows.get(node.metadata.name)

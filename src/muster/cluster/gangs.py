@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BOUND, SUCCEEDED, PodState
 from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
 from muster.gangs.record import BoundFor
@@ -96,7 +96,7 @@ class GangState(Roll):
 
     def count(self, pod: PodState) -> None:
         super().count(pod)
-        if pod.stage is Stage.BOUND or pod.stage is Stage.SUCCEEDED:
+        if pod.stage is BOUND or pod.stage is SUCCEEDED:
             self.notice_start()
 
     def declare(self, declared: Gang | None) -> None:
@@ -156,10 +156,7 @@ class GangState(Roll):
         assert declared is not None
         if self.fallen and not self.lives:
             return False
-        for subset in declared.subsets:
-            if self.bound_of(subset.name) < subset.minimum:
-                return False
-        return True
+        return all(self.bound_of(subset.name) >= subset.minimum for subset in declared.subsets)
 
     @property
     def started(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from muster.cluster.classes import PodClass
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BINDING, BOUND, FAILED, PENDING, SUCCEEDED, PodState
 from muster.gangs.model import Gang, Policy
 from muster.gangs.record import BoundFor
 
@@ -144,29 +144,30 @@ class Roll:
     def _count(self, pod: PodState, by: int) -> None:
         self.version += 1
         stage = pod.stage
-        if stage is Stage.PENDING and not pod.ours:
+        if stage is PENDING and not pod.ours:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by
             return
-        if pod.leaving or pod.stranded or stage is Stage.FAILED:
+        if pod.leaving or pod.stranded or stage is FAILED:
             return
         counts = self._counts.get(pod.subset)
         if counts is None:
             counts = self._counts[pod.subset] = _Count()
         self._priorities[pod.priority] = self._priorities.get(pod.priority, 0) + by
-        if stage is Stage.PENDING:
+        if stage is PENDING:
             counts.pending += by
             return
-        _add(self._runs, _run(pod.record), by)
-        if stage is Stage.SUCCEEDED:
-            _add(counts.succeeded, (pod.controller, pod.record), by)
+        record = pod.record
+        _add(self._runs, 0 if record is None else record.run, by)
+        if stage is SUCCEEDED:
+            _add(counts.succeeded, (pod.controller, record), by)
             return
         _add(self._placed_priorities, pod.priority, by)
-        if stage is Stage.BINDING:
+        if stage is BINDING:
             counts.binding += by
             self._binding += by
         else:
-            _add(counts.running, pod.record, by)
+            _add(counts.running, record, by)
             self._running += by
             self._marked += by * (pod.marked == self.key)
             # one that comes can only be the earliest; one that goes may have been it
@@ -198,7 +199,7 @@ class Roll:
         """Members that succeeded in the run that goes on, or would go on if the candidates were bound."""
         run, by_controller = self.run, Counter[str]()
         for (controller, record), count in counts.succeeded.items():
-            if _run(record) == run:
+            if (0 if record is None else record.run) == run:
                 by_controller[controller] += count
         if self.lives or not self.candidates:
             return by_controller.total()
@@ -347,7 +348,7 @@ class Roll:
             not count or gang.refuses(priority) is None for priority, count in self._priorities.items()
         ):
             return None
-        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not Stage.SUCCEEDED)
+        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
         odd = min((pod for pod in live if gang.refuses(pod.priority)), key=lambda pod: pod.key, default=None)
         return None if odd is None else gang.refuses(odd.priority)
 
@@ -366,10 +367,6 @@ class Roll:
         return self.declared is None and not self.members
 
 
-def _run(record: BoundFor | None) -> int:
-    return 0 if record is None else record.run
-
-
 def _add(counts: dict[_Key, int], key: _Key, by: int) -> None:
     """Counts without keeping zeros.  A Counter took three times as long to make, and a gang has seven of these."""
     count = counts.get(key, 0) + by
@@ -381,10 +378,8 @@ def _add(counts: dict[_Key, int], key: _Key, by: int) -> None:
 
 def _counts(pod: PodState) -> bool:
     """Whether a pod that names a gang counts for it."""
-    return not (
-        pod.leaving or pod.stranded or pod.stage is Stage.FAILED or (pod.stage is Stage.PENDING and not pod.ours)
-    )
+    return not (pod.leaving or pod.stranded or pod.stage is FAILED or (pod.stage is PENDING and not pod.ours))
 
 
 def _runs(pod: PodState) -> bool:
-    return pod.stage is Stage.BOUND and not pod.leaving and not pod.stranded
+    return pod.stage is BOUND and not pod.leaving and not pod.stranded

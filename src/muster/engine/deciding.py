@@ -146,12 +146,6 @@ class Decider:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
         if unit.key in self.fences.by_unit:
             return None
-        try:
-            return self._as_small(unit)
-        except Exception:  # a plugin's bug shows when the unit is tried alone
-            return None
-
-    def _as_small(self, unit: Unit) -> Small | None:
         if unit.pod is not None:
             return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
         gang = unit.gang
@@ -160,9 +154,11 @@ class Decider:
             return None
         (pod_class,) = gang.classes
         pods = in_order_of_choice(gang.candidates.values())
-        if self._rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.denied_on for pod in pods):
+        try:
+            lacking = self._rule.shortfall(gang, {pods[0].subset: len(pods)})
+        except Exception:  # a plugin's bug shows when the unit is tried alone
             return None
-        return Small(unit, pod_class, pods)
+        return None if lacking or any(pod.denied_on for pod in pods) else Small(unit, pod_class, pods)
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""

@@ -210,7 +210,7 @@ class Intake:
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
-        self._hold_or_not(pod)
+        pod.held, pod.held_as = self._held(pod)
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)
@@ -272,7 +272,7 @@ class Intake:
         before.remove(pod)
         self._give_up(pod)
         pod.gang = key
-        self._hold_or_not(pod)
+        pod.held, pod.held_as = self._held(pod)
         after = self._cluster.gang(key)
         after.add(pod)
         after.joins(pod)
@@ -340,14 +340,14 @@ class Intake:
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
-            pod_class=self._cluster.class_of(pod),
+            pod_class=self._cluster.classes.of(pod),
             gang=key,
             subset=member.subset if member else "",
             names=member if member and member.besides else None,
             ours=ours,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
-            marked=_marked(pod),
+            marked=_marked(pod) if spec.node_name else "",
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             held=None,
             # the API server lets nobody change these: they are read once
@@ -365,7 +365,7 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
-        self._hold_or_not(state)
+        state.held, state.held_as = self._held(state)
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
@@ -384,7 +384,7 @@ class Intake:
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
         # what may turn out to be unreadable is read before anything changes
-        pod_class, bound_at, started_at = self._cluster.class_of(pod), _bound_at(pod), _started_at(pod)
+        pod_class, bound_at, started_at = self._cluster.classes.of(pod), _bound_at(pod), _started_at(pod)
         stage, node = _stage(pod, state.stage), spec.node_name or state.node
         gang = self._gang_of(state)
         if gang is not None:
@@ -422,7 +422,7 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        self._hold_or_not(state)
+        state.held, state.held_as = self._held(state)
         self._cluster.disturb(state)
         self._note(state, gang)
         if gang is not None:
@@ -433,7 +433,7 @@ class Intake:
 
     def _belongs(self, pod: Pod) -> tuple[Membership | None, BoundFor | None]:
         """The gang that the pod is in, and for whom it was bound; a bound pod stays in the gang of its record."""
-        record = bound_for(pod) if pod.spec.scheduler_name in self._names else None
+        record = bound_for(pod) if pod.spec.node_name and pod.spec.scheduler_name in self._names else None
         if record is None:
             return membership(pod), None
         return Membership(record.gang, record.subset) if record.gang else None, record
@@ -450,9 +450,6 @@ class Intake:
             return True
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
-
-    def _hold_or_not(self, state: PodState) -> None:
-        state.held, state.held_as = self._held(state)
 
     def _held(self, state: PodState) -> tuple[str | None, str]:
         """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
@@ -608,7 +605,7 @@ def _controller(pod: Pod) -> str:
 
 
 def _marked(pod: Pod) -> str:
-    return pod.metadata.annotations.get(STARTED, "") if pod.spec.node_name else ""
+    return pod.metadata.annotations.get(STARTED, "")
 
 
 def _lasting(pod: Pod) -> bool:

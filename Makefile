@@ -27,7 +27,7 @@ soak-system: .venv/.installed ## The same with the whole system: replicas, lease
 	@$(BIN)/python -m tests.system --minutes $(MINUTES)
 
 test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)
-	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q -n 2 --dist loadfile tests/kube $(PYTEST_ARGS)
+	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q -n 2 --dist loadfile tests/control_plane $(PYTEST_ARGS)
 
 control-plane: ## Build etcd, kube-apiserver, kubectl ... once, into a cache outside this folder (KUBERNETES=1.36.3)
 	@$(PYTHON) -m controlplane.build $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) > /dev/null

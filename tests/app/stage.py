@@ -11,7 +11,7 @@ from muster.engine.changes import NodeGone
 from muster.engine.decisions import Bind, CallOff, Evict, Placement, PodCondition, PodRef
 from muster.kube.limits import Limit
 from muster.kube.outbox import Outbox
-from tests.kube_client.server import Api, Direct, Reply, running, settled, until
+from tests.kube.server import Api, Direct, Reply, running, settled, until
 
 START = 1_800_000_000.0
 NOTHING = NodeGone("no-such-node")

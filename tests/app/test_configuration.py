@@ -13,7 +13,7 @@ from muster.base.errors import ConfigError
 from muster.engine.changes import Failure
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
-from muster.framework.profile import Backoff, Fairness, Preemption, Unsupported
+from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import PLUGINS, FitArgs
 from tests.builders import World, cluster, node, placements, pod
@@ -670,10 +670,13 @@ def configured(name, args):
 @pytest.mark.parametrize(
     ("args", "preemption"),
     [
-        ("{}", Preemption()),
-        ("{minCandidateNodesPercentage: 25}", Preemption(least_percent=25)),
-        ("{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}", Preemption(least_percent=0, least_nodes=7)),
-        ("{kind: DefaultPreemptionArgs, minCandidateNodesAbsolute: 0}", Preemption(least_nodes=0)),
+        ("{}", PreemptionSettings()),
+        ("{minCandidateNodesPercentage: 25}", PreemptionSettings(least_percent=25)),
+        (
+            "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}",
+            PreemptionSettings(least_percent=0, least_nodes=7),
+        ),
+        ("{kind: DefaultPreemptionArgs, minCandidateNodesAbsolute: 0}", PreemptionSettings(least_nodes=0)),
     ],
 )
 def test_on_how_many_nodes_a_pod_looks_for_victims_is_read(args, preemption):
@@ -690,8 +693,8 @@ def test_on_how_many_nodes_a_pod_looks_for_victims_is_read(args, preemption):
             Settings(fairness=Fairness(passes_per_member=1.5, failing_share=1)),
         ),
         ("{failingShare: 0}", Settings(fairness=Fairness(failing_share=0.0))),
-        ("{evictionRounds: 0}", Settings(preemption=Preemption(rounds=0))),
-        ("{victimTimeoutSeconds: 0.5}", Settings(preemption=Preemption(patience_seconds=0.5))),
+        ("{evictionRounds: 0}", Settings(preemption=PreemptionSettings(rounds=0))),
+        ("{victimTimeoutSeconds: 0.5}", Settings(preemption=PreemptionSettings(patience_seconds=0.5))),
         ("{unsupported: ignore}", Settings(unsupported=Unsupported.IGNORE)),
         ("{unsupported: refuse}", Settings()),
     ],
@@ -710,13 +713,13 @@ def test_arguments_of_both_preemption_plugins_add_up():
         - {name: DefaultPreemption, args: {minCandidateNodesAbsolute: 7}}
         - {name: GangScheduling, args: {evictionRounds: 1}}
     """
-    assert plugins("{}", config).preemption == Preemption(least_nodes=7, rounds=1)
+    assert plugins("{}", config).preemption == PreemptionSettings(least_nodes=7, rounds=1)
 
 
 def test_what_arguments_set_is_the_profiles_and_the_journals():
     found = configured("GangScheduling", "{passesPerMember: 5, evictionRounds: 9, unsupported: ignore}")
     assert found.make_profile().fairness == Fairness(passes_per_member=5.0)
-    assert found.make_profile().preemption == Preemption(rounds=9)
+    assert found.make_profile().preemption == PreemptionSettings(rounds=9)
     assert found.make_profile().unsupported is Unsupported.IGNORE
     assert '"rounds":9' in to_journal(found)["profile"]
     assert '"unsupported":"ignore"' in to_journal(found)["profile"]

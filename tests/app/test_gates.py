@@ -7,9 +7,9 @@ from muster.app.gates import GATES, with_gates
 from muster.app.settings import Settings
 from muster.base.errors import ConfigError
 from muster.cli import main
-from muster.framework.profile import Preemption
+from muster.framework.profile import PreemptionSettings
 
-BOTH_OFF = Preemption(gangs=False, delayed=False)
+BOTH_OFF = PreemptionSettings(gangs=False, delayed=False)
 
 
 def read(*texts):
@@ -23,7 +23,10 @@ def test_every_gate_is_open_unless_somebody_closes_it():
 
 @pytest.mark.parametrize(
     ("gate", "preemption"),
-    [("WorkloadAwarePreemption", Preemption(gangs=False)), ("DelayedPreemption", Preemption(delayed=False))],
+    [
+        ("WorkloadAwarePreemption", PreemptionSettings(gangs=False)),
+        ("DelayedPreemption", PreemptionSettings(delayed=False)),
+    ],
 )
 def test_a_gate_closes_what_it_is_named_for(gate, preemption):
     assert read(f"{gate}=false") == Settings(preemption=preemption)
@@ -43,8 +46,8 @@ def test_gates_are_spelled_as_for_kube_scheduler(texts):
 
 
 def test_gates_leave_what_a_file_says_of_preemption():
-    settings = Settings(preemption=Preemption(rounds=7))
-    assert with_gates(settings, ["DelayedPreemption=false"]).preemption == Preemption(rounds=7, delayed=False)
+    settings = Settings(preemption=PreemptionSettings(rounds=7))
+    assert with_gates(settings, ["DelayedPreemption=false"]).preemption == PreemptionSettings(rounds=7, delayed=False)
 
 
 def test_closed_gates_are_the_profiles():

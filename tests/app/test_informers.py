@@ -19,7 +19,7 @@ from muster.kube.resources import (
     PODS,
     PRIORITY_CLASSES,
 )
-from tests.kube_client.server import Api, Direct, deleted, modified, page, refusal, running, until
+from tests.kube.server import Api, Direct, deleted, modified, page, refusal, running, until
 
 pytestmark = pytest.mark.looptime
 

@@ -7,7 +7,7 @@ import yaml
 
 from muster.app.preflight import TO_WRITE, Right, check_rights
 from muster.base.errors import KubeError
-from tests.kube_client.server import Api, Cut, Direct, Reply, refusal
+from tests.kube.server import Api, Cut, Direct, Reply, refusal
 
 pytestmark = pytest.mark.looptime
 

@@ -15,7 +15,7 @@ from muster.engine.decisions import Evict, GangCondition, Loss, Lost, Release
 from muster.gangs.model import Aspect
 from muster.kube.resources import NATIVE_POD_GROUPS
 from tests.app.stage import START, Stage, at_work, binds, evicts, obliging, path, ref, waits
-from tests.kube_client.server import Held, Reply, refusal
+from tests.kube.server import Held, Reply, refusal
 
 pytestmark = pytest.mark.looptime
 

@@ -15,7 +15,7 @@ from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
 from tests.builders import group
-from tests.kube_client.server import Held, Reply, refusal
+from tests.kube.server import Held, Reply, refusal
 
 pytestmark = pytest.mark.looptime
 

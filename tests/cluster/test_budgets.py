@@ -21,7 +21,7 @@ def running(name, *, labels=None, namespace="team"):
         subset="",
         ours=True,
         gates=(),
-        held=None,
+        gated_by=None,
         leaving=False,
         stage=Stage.BOUND,
         node="n0",

@@ -25,7 +25,7 @@ def member(name, **facts):
         "subset": "",
         "ours": True,
         "gates": (),
-        "held": None,
+        "gated_by": None,
         "leaving": False,
         "stage": Stage.PENDING,
         "node": "",
@@ -48,7 +48,7 @@ def gang(minimum, *members, **facts):
     ("facts", "present", "binding", "bound", "candidates"),
     [
         ({}, 1, 0, 0, 1),
-        ({"held": "why"}, 1, 0, 0, 1),
+        ({"gated_by": "why"}, 1, 0, 0, 1),
         ({"ours": False}, 0, 0, 0, 0),
         ({"ours": False, "stage": Stage.BOUND}, 1, 0, 1, 0),
         ({"stage": Stage.BINDING}, 1, 1, 0, 0),
@@ -138,7 +138,7 @@ def test_counters_kept_through_any_life_equal_counters_of_a_new_gang(seed):
         state.uncount(found)
         found.stage = rng.choice(list(Stage))
         found.bound_at = float(rng.randint(1, 9)) if found.stage is Stage.BOUND else None
-        found.held = rng.choice([None, "why"])
+        found.gated_by = rng.choice([None, "why"])
         found.leaving = rng.random() < 0.2
         state.count(found)
         assert facts(state) == facts(gang(4, *state.members.values()))

@@ -1,6 +1,6 @@
 """The Job controller alone, in virtual time: what becomes of Jobs, and that nothing is counted twice or lost.
 
-That its outcomes are those of Kubernetes' own controller is shown by tests/kube/test_controllers.py.
+That its outcomes are those of Kubernetes' own controller is shown by tests/control_plane/test_controllers.py.
 """
 
 import itertools

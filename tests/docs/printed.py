@@ -1,8 +1,10 @@
 """What docs/architecture.md prints from the code: phases, strengths, causes, and the table of transitions."""
 
 import ast
+import inspect
 from pathlib import Path
 
+from muster.cluster.gangs import Strength
 from muster.engine import life
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +27,7 @@ def printed():
             "",
             *states("phase", "what the queue does next", life.Phase),
             *transitions(phases),
-            *states("strength", "what stands of the unit", life.Strength),
+            *states("strength", "what stands of the gang", Strength),
             *transitions(strengths),
             *states("cause", "which is", life.Cause),
         ]
@@ -57,8 +59,7 @@ def names(members):
 
 def meanings(enum):
     """The docstrings below an enum's members, which Python does not keep; "" where there is none."""
-    tree = ast.parse(Path(life.__file__).read_text())
-    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == enum.__name__)
+    (body,) = (node.body for node in ast.parse(inspect.getsource(enum)).body if isinstance(node, ast.ClassDef))
     found = {}
     for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, ast.Assign):

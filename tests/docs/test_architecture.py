@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.engine.life import TRANSITIONS, Cause, Phase, Strength
+from muster.cluster.gangs import Strength
+from muster.engine.life import TRANSITIONS, Cause, Phase
 from tests.docs.printed import PAGE, ROOT, reprinted
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

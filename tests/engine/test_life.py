@@ -1,18 +1,17 @@
-"""The life of a unit as the table has it: phase and strength, read off what the engine keeps."""
+"""The life of a unit as the table has it: phase and strength."""
 
+from muster.cluster.gangs import Strength
 from muster.engine.changes import Failure
-from muster.engine.life import Cause, Life, Phase, Strength, phase_of, reachable, strength_of
+from muster.engine.life import Cause, Phase, reachable
+from muster.engine.verdicts import Outcome
 from tests.builders import cluster
 
 G = "team/g"
 
 
-def life(world, key=G):
-    """Of a gang, or of a lone pod by its UID."""
+def life(world):
     engine = world.engine
-    who = engine.cluster.gangs.get(key) or engine.cluster.pods.get(key)
-    reserved = engine._decider.fences.of(key) is not None
-    return Life(phase_of(engine._units.get(key), known=who is not None, reserved=reserved), strength_of(who))
+    return engine._units[G].phase, engine.cluster.gangs[G].strength
 
 
 def two(**more):
@@ -65,7 +64,7 @@ def test_a_gang_of_which_a_bind_is_refused_and_has_no_other_place_stands_in_part
     world.decide()
     world.bound("g-0").node_gone("n1").bind_failed("g-1", Failure.REJECTED)
     world.decide()
-    assert life(world).strength is Strength.PART
+    assert life(world)[1] is Strength.PART
 
 
 def test_a_gang_whose_time_is_over_has_nothing_left_and_backs_off_or_assembles():
@@ -103,12 +102,29 @@ def test_what_runs_of_a_gang_whose_object_was_made_anew_was_there_earlier():
     assert life(world) == (Phase.ASSEMBLING, Strength.EARLIER)
 
 
-def test_a_lone_pod_is_a_unit_like_any_other():
-    world = cluster(1, cpu=1).pod("p", cpu=1)
+def test_a_lone_pod_is_a_unit_until_it_has_a_place():
+    world = cluster(1, cpu=1).pod("p", cpu=1).pod("q", cpu=1)
     world.decide()
-    assert life(world, "uid-p") == (Phase.SETTLED, Strength.BINDING)
-    world.bound("p").decide()
-    assert life(world, "uid-p") == (Phase.SETTLED, Strength.WHOLE)
+    assert {unit.name: unit.phase for unit in world.engine.units} == {"team/q": Phase.WAITING}
+
+
+def test_every_attempt_says_why_it_was_made_just_then():
+    world = cluster(1, cpu=1).group("g", 2).members("g", 0, 1, cpu=1)
+    world.decide()
+    world.node("n1", cpu=1).decide()
+    assert [(attempt.verdict.outcome, attempt.cause) for attempt in world.engine.audit.story(G)] == [
+        (Outcome.IMPOSSIBLE, Cause.MEMBER_CAME),
+        (Outcome.PLACED, Cause.ROOM_GREW),
+    ]
+
+
+def test_a_way_that_the_table_does_not_have_is_counted_and_taken():
+    world = two()
+    world.engine.decide(world.now, 0)
+    unit = world.engine._units[G]
+    world.engine._queue.rest(unit, Phase.SETTLED, Cause.STARVES)
+    assert unit.phase is Phase.SETTLED
+    assert world.engine._queue.unforeseen == {(Phase.READY, Cause.STARVES, Phase.SETTLED): 1}
 
 
 def test_nobody_gets_anywhere_without_a_cause():
@@ -124,8 +140,3 @@ def test_a_loss_takes_a_gang_that_runs_whole_below_its_minimum_but_never_back_be
 def test_an_object_made_anew_undoes_nothing():
     causes = {Cause.OBJECT_REMADE, Cause.TIME_PASSED, Cause.ROOM_GREW}
     assert Strength.PART not in reachable(Strength.WHOLE, causes)
-
-
-def test_room_that_others_leave_for_a_unit_is_used_or_said_to_be_lost():
-    silent = set(Cause) - {Cause.PLACED, Cause.RESERVATION_LOST}
-    assert reachable(Phase.RESERVING, silent) == {Phase.RESERVING}

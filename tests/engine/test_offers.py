@@ -17,7 +17,7 @@ def plain(offer: Offer | None) -> object:
     """All that a plan reads off an offer."""
     if offer is None:
         return None
-    victims = [(v.key, [p.uid for p in v.pods], v.priority, v.in_gang, v.started, v.kept) for v in offer.victims]
+    victims = [(v.key, [p.uid for p in v.pods], v.priority, v.in_gang, v.started, v.reserved) for v in offer.victims]
     return victims, offer.cost
 
 

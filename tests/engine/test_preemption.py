@@ -4,7 +4,7 @@ import pytest
 
 from muster.engine.decisions import Evict, PodRef
 from muster.engine.verdicts import Outcome
-from muster.framework.profile import Preemption
+from muster.framework.profile import PreemptionSettings
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import (
     STARTED,
@@ -25,7 +25,7 @@ NOT_DELAYED = {"delayed": False}
 
 
 def profile(**settings):
-    return make_profile(ProfileParts(preemption=Preemption(**settings)))
+    return make_profile(ProfileParts(preemption=PreemptionSettings(**settings)))
 
 
 def high(world, unit, **asks):

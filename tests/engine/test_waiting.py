@@ -196,7 +196,7 @@ def test_the_line_does_not_grow_while_nothing_happens():
     world.see(*(pod(f"p{number}", cpu=4) for number in range(20)))
     for _ in range(50):
         world.decide(after=60.0)
-    assert len(world.engine._line._hopeful) < 60
+    assert len(world.engine._queue._hopeful) < 60
 
 
 def test_the_waiting_room_can_be_used_again_after_it_was_empty():

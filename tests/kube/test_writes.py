@@ -1,217 +1,453 @@
-"""What the real API server makes of Muster's writes: above all, of those that are about a pod that is no more."""
-
-import contextlib
-import time
+"""What each write sends, and what each answer to it means."""
 
 import pytest
 
-from muster.api.wire import Condition, Metadata, PodGroup
-from muster.base.errors import ApiError
+from muster.api.wire import Condition, Metadata, PodGroup, PodGroupStatus
+from muster.base.errors import ApiError, Unreachable
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
 from muster.kube import writes
-from muster.kube.client import Client
-from muster.kube.connection import load
-from muster.kube.resources import NATIVE_POD_GROUPS, PODS, Resource
-from tests.kube.checks import until
-from tests.kube.conftest import needs_native_groups
+from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS
+from tests.kube.server import Api, Cut, Direct, Held, Reply, pod, refusal
 
-OTHER = "00000000-0000-0000-0000-000000000000"
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+pytestmark = pytest.mark.looptime
+
+POD = "/api/v1/namespaces/team/pods/a"
+BINDING = f"{POD}/binding"
+STATUS = f"{POD}/status"
+GROUPS = "/apis/muster.dev/v1beta1/namespaces/team/podgroups"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/team/events"
+PLACEMENT = Placement("uid-a", "team/a", "n1")
+REF = PodRef("uid-a", "team/a")
+AT = 1_800_000_000.0
+STAMP = "2027-01-15T08:00:00Z"
+OVERTAKEN = refusal(409, "the object has been modified; please apply your changes to the latest version and try again")
+OTHERS = (
+    refusal(409, "Precondition failed: UID in precondition: uid-a, UID in object meta: uid-b"),
+    refusal(409, "the UID in the precondition (uid-a) does not match the UID in record (uid-b)"),
+    refusal(422, 'Pod "a" is invalid: metadata.uid: Invalid value: "uid-a": field is immutable'),
+)
+"""How servers say that the object of that name is another one."""
 
 
 @pytest.fixture
-async def client(plane):
-    async with Client(load(kubeconfig=str(plane.kubeconfig())), user_agent="muster/test") as client:
-        yield client
+def api():
+    return Api()
 
 
-@pytest.fixture
-def pod(plane, namespace):
-    spec = {"schedulerName": "nobody", "containers": [{"name": "c", "image": "none"}]}
-    spec["terminationGracePeriodSeconds"] = 77
-    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": spec}
-    made = plane.request("POST", f"/api/v1/namespaces/{namespace}/pods", document)
-    return PodRef(made["metadata"]["uid"], f"{namespace}/one")
+async def bind(api):
+    return await writes.bind(Direct(api), PLACEMENT, at=AT)
 
 
-def now(plane, pod):
-    namespace, name = pod.pod.split("/")
-    return plane.request("GET", f"/api/v1/namespaces/{namespace}/pods/{name}")
+def failed(failure, message="no"):
+    return BindFailed("uid-a", "n1", failure, message)
 
 
-async def test_a_bind_is_acknowledged_and_sets_the_condition(plane, client, pod):
-    assert await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0) == Bound(pod.uid, "n", 5.0)
-    bound = now(plane, pod)
-    assert bound["spec"]["nodeName"] == "n"
-    assert [(one["type"], one["status"]) for one in bound["status"]["conditions"]] == [("PodScheduled", "True")]
+def leaving(**spec):
+    found = pod("a", **spec)
+    found["metadata"]["deletionTimestamp"] = STAMP
+    return found
 
 
-async def test_a_bind_of_another_uid_touches_nothing(plane, client, pod):
-    assert await writes.bind(client, Placement(OTHER, pod.pod, "n"), at=5.0) == PodGone(OTHER)
-    assert "nodeName" not in now(plane, pod)["spec"]
+# binding
 
 
-async def test_a_bind_that_was_done_before_counts(client, pod):
-    placement = Placement(pod.uid, pod.pod, "n")
-    await writes.bind(client, placement, at=5.0)
-    assert await writes.bind(client, placement, at=6.0) == Bound(pod.uid, "n", 6.0)
+async def test_a_bind_names_pod_uid_and_node(api):
+    api.on("POST", BINDING, Reply({}, 201))
+    assert await bind(api) == Bound("uid-a", "n1", AT)
+    assert [call.document for call in api.calls] == [
+        {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {
+                "name": "a",
+                "namespace": "team",
+                "uid": "uid-a",
+                "annotations": {"muster.dev/bound-for": "{}"},
+            },
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+        }
+    ]
 
 
-async def test_a_pod_that_another_scheduler_bound_is_seen_where_it_is(client, pod):
-    await writes.bind(client, Placement(pod.uid, pod.pod, "elsewhere"), at=5.0)
-    answer = await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=6.0)
-    assert isinstance(answer, PodSeen)
-    assert answer.pod.spec.node_name == "elsewhere"
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [
+        (400, Failure.REJECTED),
+        (401, Failure.TRANSIENT),
+        (403, Failure.DENIED),
+        (404, Failure.POD_GONE),
+        (408, Failure.TRANSIENT),
+        (413, Failure.REJECTED),
+        (422, Failure.DENIED),
+        (500, Failure.TRANSIENT),
+        (502, Failure.TRANSIENT),
+        (503, Failure.TRANSIENT),
+        (504, Failure.TRANSIENT),
+    ],
+)
+async def test_what_a_refused_bind_means(api, code, failure):
+    api.on("POST", BINDING, refusal(code, "it is\nso"))
+    assert await bind(api) == failed(failure, "it is so")
+    assert len(api.calls) == 1
 
 
-async def test_a_bind_of_a_pod_that_is_gone_is_told_so(client, namespace):
-    answer = await writes.bind(client, Placement(OTHER, f"{namespace}/never", "n"), at=5.0)
-    assert isinstance(answer, BindFailed)
-    assert answer.failure is Failure.POD_GONE
+WEBHOOK = 'admission webhook "quota.example.com" denied the request: not today'
+POLICY = "pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: not today"
 
 
-@contextlib.contextmanager
-def policy(plane, namespace, *, reason):
-    """No pod of the namespace may be bound to the node `forbidden`; returns when that is in force."""
-    name = f"deny-{namespace}"
-    root = "/apis/admissionregistration.k8s.io/v1"
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods/binding"]}
-    validation = {"expression": "object.target.name != 'forbidden'", "message": "not there", "reason": reason}
-    here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
-    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [validation]}
-    bound = {"policyName": name, "validationActions": ["Deny"], "matchResources": here}
-    for kind, content in (("validatingadmissionpolicies", spec), ("validatingadmissionpolicybindings", bound)):
-        plane.request("POST", f"{root}/{kind}", {"metadata": {"name": name}, "spec": content})
-
-    def in_force():
-        target = {"kind": "Node", "name": "forbidden"}
-        try:
-            path = f"/api/v1/namespaces/{namespace}/pods/one/binding?dryRun=All"
-            plane.request("POST", path, {"metadata": {"name": "one"}, "target": target})
-        except ApiError as error:
-            return "denied request" in error.message
-        return False
-
-    try:
-        until(in_force, "the policy to be in force")
-        yield
-    finally:
-        for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
-            plane.request("DELETE", f"{root}/{kind}/{name}")
+@pytest.mark.parametrize("message", [WEBHOOK, POLICY])
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 413, 422, 429, 500])
+async def test_what_somebodys_policy_refuses_is_denied_with_whatever_status(api, code, message):
+    api.on("POST", BINDING, refusal(code, message))
+    assert await bind(api) == failed(Failure.DENIED, message)
+    assert len(api.calls) == 1
 
 
-@pytest.mark.parametrize("reason", ["Invalid", "Forbidden", "RequestEntityTooLarge"])
-async def test_a_bind_that_a_policy_does_not_allow_is_denied(plane, client, namespace, pod, reason):
-    with policy(plane, namespace, reason=reason):
-        answer = await writes.bind(client, Placement(pod.uid, pod.pod, "forbidden"), at=5.0)
-        assert isinstance(answer, BindFailed)
-        assert answer.failure is Failure.DENIED
-        assert answer.message.endswith("denied request: not there")
-        assert await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0) == Bound(pod.uid, "n", 5.0)
+async def test_a_webhook_that_does_not_answer_denies_nothing(api):
+    message = 'Internal error occurred: failed calling webhook "quota.example.com": connection refused'
+    api.on("POST", BINDING, refusal(500, message))
+    assert await bind(api) == failed(Failure.TRANSIENT, message)
 
 
-async def test_a_bind_without_the_right_to_bind_may_be_tried_again(plane, namespace, pod):
-    token = plane.token(namespace, "default")
-    async with Client(load(kubeconfig=str(plane.kubeconfig_for_token(token))), user_agent="muster/test") as client:
-        answer = await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0)
-    assert isinstance(answer, BindFailed)
-    assert answer.failure is Failure.TRANSIENT
+async def test_whoever_may_not_bind_at_all_is_denied_no_pod(api):
+    """A server that has just started says so too, until it has read its roles."""
+    message = 'pods "a" is forbidden: User "muster" cannot create resource "pods/binding" in API group ""'
+    api.on("POST", BINDING, refusal(403, message))
+    assert await bind(api) == failed(Failure.TRANSIENT, message)
 
 
-async def say(client, pod, message="m", *, since=5.0, **more):
-    await writes.write_pod_condition(client, pod, reason="Unschedulable", message=message, since=since, **more)
-
-
-async def test_conditions_and_deletions_of_another_uid_touch_nothing(plane, client, pod):
-    before = now(plane, pod)
-    other = PodRef(OTHER, pod.pod)
-    await say(client, other)
-    await writes.delete_pod(client, other, reason="Timeout", message="m", at=5.0)
-    assert now(plane, pod) == before
-
-
-async def test_the_time_of_transition_stays_when_only_the_message_changes(plane, client, pod):
-    await say(client, pod, "a", since=5.0)
-    await say(client, pod, "b", since=None)
-    [said] = now(plane, pod)["status"]["conditions"]
-    assert (said["message"], said["lastTransitionTime"]) == ("b", "1970-01-01T00:00:05Z")
-
-
-async def test_a_nomination_is_written_moved_and_taken_back(plane, client, pod):
-    for node in ("n1", "n2"):
-        await say(client, pod, nominated=node)
-        assert now(plane, pod)["status"]["nominatedNodeName"] == node
-    await say(client, pod)
-    assert "nominatedNodeName" not in now(plane, pod)["status"]
-
-
-async def test_an_evicted_pod_says_for_whom_and_has_all_of_its_grace(plane, client, pod):
-    await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0)
-    message = "muster: preempting to accommodate a higher priority podgroup"
-    await writes.delete_pod(client, pod, reason="PreemptionByScheduler", message=message, at=time.time())
-    going = now(plane, pod)
-    assert going["metadata"]["deletionGracePeriodSeconds"] == 77
-    [said] = [one for one in going["status"]["conditions"] if one["type"] == "DisruptionTarget"]
-    assert (said["status"], said["reason"], said["message"]) == ("True", "PreemptionByScheduler", message)
-
-
-async def test_an_eviction_that_is_repeated_changes_nothing_more(plane, client, pod):
-    await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0)
-    at = time.time()
-    for _ in range(2):
-        await writes.delete_pod(client, pod, reason="PreemptionByScheduler", message="m", at=at)
-    assert now(plane, pod)["metadata"]["deletionGracePeriodSeconds"] == 77
-
-
-async def test_a_deleted_pod_says_why_it_goes(plane, client, pod):
-    await writes.bind(client, Placement(pod.uid, pod.pod, "n"), at=5.0)
-    # now: of a pod that was to go long ago and did not, the disruption controller takes the condition back
-    await writes.delete_pod(client, pod, reason="Timeout", message="why", at=time.time())
-    going = now(plane, pod)
-    assert going["metadata"]["deletionTimestamp"]
-    [said] = [one for one in going["status"]["conditions"] if one["type"] == "DisruptionTarget"]
-    assert (said["status"], said["reason"], said["message"]) == ("True", "Timeout", "why")
-
-
-@needs_native_groups
-async def test_conditions_of_another_group_of_that_name_touch_nothing(plane, client, namespace):
-    group = NATIVE_POD_GROUPS[0]
-    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
-    document = {"apiVersion": group.api_version, "kind": group.kind, "metadata": {"name": "g"}, "spec": spec}
-    plane.request("POST", group.path(namespace), document)
-    before = plane.request("GET", group.path(namespace, "g"))
-    meta = Metadata(name="g", namespace=namespace, uid=OTHER)
-    said = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")
-    await writes.write_group_condition(client, group, PodGroup(metadata=meta), said, at=5.0)
-    assert plane.request("GET", group.path(namespace, "g")) == before
-
-
-async def test_events_are_told_to_whoever_describes_the_pod(plane, client, pod):
-    about = writes.regarding(PODS, pod.pod, pod.uid)
-    await writes.write_event(
-        client,
-        about,
-        reason="Scheduled",
-        note="x" * 2000,
-        action="Binding",
-        warning=False,
-        reporter="muster",
-        instance="muster-1",
-        name="one.1",
-        at=5.0,
-    )
-    namespace, name = pod.pod.split("/")
-    assert "xxxx..." in plane.kubectl("describe", "pod", name, "--namespace", namespace)
-
-
-async def test_events_for_a_namespace_that_is_gone_are_not_missed(client):
-    about = writes.regarding(PODS, "no-such-namespace/one", OTHER)
-    words = {"reason": "Scheduled", "note": "n", "action": "Binding", "warning": False}
-    await writes.write_event(client, about, **words, reporter="muster", instance="m", name="one.1", at=5.0)
-
-
-async def test_what_is_wrong_with_a_request_is_told(client, namespace):
+async def test_a_bind_that_is_pushed_back_is_for_the_outbox(api):
+    api.on("POST", BINDING, refusal(429, headers={"Retry-After": "3"}))
     with pytest.raises(ApiError) as caught:
-        await client.request("POST", CONFIG_MAPS.path(namespace), body=b"{}")
-    assert caught.value.code == 422
+        await bind(api)
+    assert (caught.value.code, caught.value.retry_after) == (429, 3)
+
+
+@pytest.mark.parametrize("answer", [Cut, lambda: Held(Reply({}))], ids=["cut", "time-out"])
+async def test_a_bind_without_an_answer_may_be_tried_again(api, answer):
+    api.on("POST", BINDING, answer())
+    change = await bind(api)
+    assert (change.uid, change.node, change.failure) == ("uid-a", "n1", Failure.TRANSIENT)
+    assert change.message
+
+
+CONFLICTS = {
+    "bound to our node: an earlier try got through": (Reply(pod("a", nodeName="n1")), Bound("uid-a", "n1", AT)),
+    "bound to our node and leaving": (Reply(leaving(nodeName="n1")), Bound("uid-a", "n1", AT)),
+    "gone": (refusal(404), PodGone("uid-a")),
+    "another pod of the same name": (Reply(pod("a", uid="other")), PodGone("uid-a")),
+    "another pod of the same name on our node": (Reply(pod("a", uid="other", nodeName="n1")), PodGone("uid-a")),
+    "leaving": (Reply(leaving()), failed(Failure.POD_GONE, "so it is")),
+    "unbound": (Reply(pod("a")), failed(Failure.TRANSIENT, "so it is")),
+    "not to be read: refused": (refusal(403, "may\nnot"), failed(Failure.TRANSIENT, "may not")),
+    "not to be read: broken": (refusal(500, "broken"), failed(Failure.TRANSIENT, "broken")),
+    "not to be read: cut": (Cut(), failed(Failure.TRANSIENT, "the connection broke")),
+}
+
+
+@pytest.mark.parametrize("situation", CONFLICTS)
+async def test_a_conflict_is_looked_into_and_the_pod_is(api, situation):
+    answer, change = CONFLICTS[situation]
+    api.on("POST", BINDING, refusal(409, "so\nit is", reason="Conflict"))
+    api.on("GET", POD, answer)
+    assert await bind(api) == change
+
+
+async def test_a_conflict_because_the_pod_is_on_another_node_shows_the_pod(api):
+    api.on("POST", BINDING, refusal(409))
+    api.on("GET", POD, Reply(pod("a", nodeName="n2")))
+    change = await bind(api)
+    assert isinstance(change, PodSeen)
+    assert (change.pod.metadata.uid, change.pod.spec.node_name) == ("uid-a", "n2")
+
+
+async def test_a_conflict_that_cannot_be_looked_into_because_the_server_is_busy_is_for_the_outbox(api):
+    api.on("POST", BINDING, refusal(409))
+    api.on("GET", POD, refusal(429))
+    with pytest.raises(ApiError) as caught:
+        await bind(api)
+    assert caught.value.code == 429
+
+
+@pytest.mark.parametrize("answer", [Reply(b"<html>"), Reply(pod("a", containers=7)), Reply([])])
+async def test_a_conflict_over_a_pod_that_cannot_be_read_is_answered_all_the_same(api, answer):
+    """A bind without an answer would keep its room for ever."""
+    api.on("POST", BINDING, refusal(409))
+    api.on("GET", POD, answer)
+    change = await bind(api)
+    assert isinstance(change, BindFailed)
+    assert change.failure is Failure.TRANSIENT
+
+
+# pods
+
+
+async def delete(api, *, insist=False):
+    await writes.delete_pod(Direct(api), REF, reason="Preempted", message="for team/b", at=AT, insist=insist)
+
+
+async def test_a_deletion_says_why_and_then_deletes_the_pod_of_that_uid(api):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, Reply({}))
+    await delete(api)
+    said, deleted = api.calls
+    assert said.headers["Content-Type"] == STRATEGIC_PATCH
+    assert said.document["metadata"] == {"uid": "uid-a"}
+    (condition,) = said.document["status"]["conditions"]
+    assert condition == {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "Preempted",
+        "message": "for team/b",
+        "lastTransitionTime": STAMP,
+    }
+    assert deleted.document["preconditions"] == {"uid": "uid-a"}
+
+
+async def test_a_deletion_leaves_the_grace_period_to_the_pod(api):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, Reply({}))
+    await delete(api)
+    assert "gracePeriodSeconds" not in api.calls[1].document
+
+
+async def test_a_pod_that_is_gone_need_not_be_deleted(api):
+    api.on("PATCH", STATUS, refusal(404))
+    await delete(api)
+    assert not api.asked("DELETE")
+
+
+@pytest.mark.parametrize("code", [403, 409, 422])
+async def test_a_pod_on_which_the_reason_cannot_be_written_is_deleted_all_the_same(api, code):
+    api.on("PATCH", STATUS, refusal(code))
+    api.on("DELETE", POD, Reply({}))
+    await delete(api)
+    assert api.asked("DELETE")
+
+
+@pytest.mark.parametrize("answer", [refusal(404), *OTHERS])
+async def test_a_pod_that_went_before_its_deletion_arrived_is_deleted(api, answer):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, answer)
+    await delete(api)
+
+
+async def test_a_reason_that_others_overtook_is_tried_again_before_the_deletion_goes_without(api):
+    api.on("PATCH", STATUS, OVERTAKEN)
+    with pytest.raises(ApiError):
+        await delete(api, insist=True)
+    assert not api.asked("DELETE")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(refusal(403), ApiError), (OVERTAKEN, ApiError), (refusal(500), ApiError), (Cut(), Unreachable)],
+)
+async def test_a_deletion_that_failed_is_for_the_outbox_to_repeat(api, answer, error):
+    api.on("PATCH", STATUS, Reply({}))
+    api.on("DELETE", POD, answer)
+    with pytest.raises(error):
+        await delete(api)
+
+
+async def say_of_pod(api, message="", *, since=AT, **more):
+    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message=message, since=since, **more)
+
+
+async def test_a_pod_that_is_not_placed_says_so_and_is_nominated_nowhere(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await say_of_pod(api, "0/3 nodes")
+    (call,) = api.calls
+    assert call.headers["Content-Type"] == STRATEGIC_PATCH
+    assert call.document == {
+        "metadata": {"uid": "uid-a"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": "0/3 nodes",
+                    "lastTransitionTime": STAMP,
+                }
+            ],
+            "nominatedNodeName": None,
+        },
+    }
+
+
+async def test_a_pod_for_which_room_is_kept_is_nominated_there(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await say_of_pod(api, nominated="n1")
+    assert api.calls[0].document["status"]["nominatedNodeName"] == "n1"
+
+
+async def test_a_condition_that_was_so_before_keeps_its_time(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await say_of_pod(api, since=None)
+    assert "lastTransitionTime" not in api.calls[0].document["status"]["conditions"][0]
+
+
+async def test_a_message_is_no_longer_than_the_api_takes(api):
+    api.on("PATCH", STATUS, Reply({}))
+    await say_of_pod(api, "x" * 100_000)
+    assert len(api.calls[0].document["status"]["conditions"][0]["message"]) == 32_768
+
+
+@pytest.mark.parametrize("answer", [refusal(404), *OTHERS])
+async def test_a_condition_of_a_pod_that_is_gone_does_not_matter(api, answer):
+    api.on("PATCH", STATUS, answer)
+    await say_of_pod(api)
+
+
+async def test_a_condition_that_others_overtook_is_for_the_outbox_to_repeat(api):
+    api.on("PATCH", STATUS, OVERTAKEN)
+    with pytest.raises(ApiError):
+        await say_of_pod(api)
+
+
+# groups
+
+
+def group(status=None):
+    """A group, and what its condition says before."""
+    before = Condition(type="PodGroupScheduled", status=status or "", last_transition_time="2026-01-01T00:00:00Z")
+    return PodGroup(
+        metadata=Metadata(name="g", namespace="team", uid="uid-g", resource_version="42", generation=3),
+        status=PodGroupStatus(conditions=(before,) if status else ()),
+    )
+
+
+async def say(api, before, status="True"):
+    said = Condition(type="PodGroupScheduled", status=status, reason="Scheduled", message="all bound")
+    await writes.write_group_condition(Direct(api), CUSTOM_POD_GROUPS[0], before, said, at=AT)
+
+
+async def test_a_groups_condition_is_applied_to_the_group_of_that_uid(api):
+    api.on("PATCH", f"{GROUPS}/g/status", Reply({}))
+    await say(api, group())
+    (call,) = api.calls
+    assert call.query == {"fieldManager": "muster.PodGroupScheduled", "force": "true"}
+    assert call.headers["Content-Type"] == APPLY_PATCH
+    assert call.document == {
+        "apiVersion": "muster.dev/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "team", "uid": "uid-g"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "PodGroupScheduled",
+                    "status": "True",
+                    "reason": "Scheduled",
+                    "message": "all bound",
+                    "observedGeneration": 3,
+                    "lastTransitionTime": STAMP,
+                }
+            ]
+        },
+    }
+
+
+@pytest.mark.parametrize(("before", "time"), [("True", "2026-01-01T00:00:00Z"), ("False", STAMP)])
+async def test_the_time_of_a_groups_condition_is_when_its_status_changed(api, before, time):
+    api.on("PATCH", f"{GROUPS}/g/status", Reply({}))
+    await say(api, group(status=before))
+    assert api.calls[0].document["status"]["conditions"][0]["lastTransitionTime"] == time
+
+
+@pytest.mark.parametrize(
+    ("answer", "raises"),
+    [
+        (refusal(404), False),
+        *((other, False) for other in OTHERS),
+        (OVERTAKEN, True),
+        (refusal(422), True),
+        (refusal(500), True),
+    ],
+)
+async def test_a_groups_condition_is_for_the_group_that_was_read(api, answer, raises):
+    api.on("PATCH", f"{GROUPS}/g/status", answer)
+    if raises:
+        with pytest.raises(ApiError):
+            await say(api, group())
+    else:
+        await say(api, group())
+
+
+async def test_finalizers_are_replaced_only_on_the_object_as_it_was_read(api):
+    api.on("PATCH", f"{GROUPS}/g", Reply({}))
+    await writes.write_finalizers(Direct(api), CUSTOM_POD_GROUPS[0], group(), ("x/y",))
+    (call,) = api.calls
+    assert call.headers["Content-Type"] == MERGE_PATCH
+    assert call.document == {"metadata": {"uid": "uid-g", "resourceVersion": "42", "finalizers": ["x/y"]}}
+
+
+@pytest.mark.parametrize("code", [404, 409])
+async def test_finalizers_of_a_group_that_changed_are_left_alone(api, code):
+    api.on("PATCH", f"{GROUPS}/g", refusal(code))
+    await writes.write_finalizers(Direct(api), CUSTOM_POD_GROUPS[0], group(), ())
+
+
+# events
+
+
+async def tell(api, about, **more):
+    said = {"reason": "Scheduled", "note": "on n1", "action": "Binding", "warning": False} | more
+    await writes.write_event(Direct(api), about, reporter="muster", instance="muster-0", name="a.1", at=AT, **said)
+
+
+async def test_an_event_regards_the_object_of_that_uid(api):
+    api.on("POST", EVENTS, Reply({}, 201))
+    await tell(api, writes.regarding(PODS, "team/a", "uid-a"))
+    document = api.calls[0].document
+    assert document["regarding"] == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": "a",
+        "namespace": "team",
+        "uid": "uid-a",
+    }
+    assert document["metadata"] == {"name": "a.1", "namespace": "team"}
+    assert document["eventTime"] == "2027-01-15T08:00:00.000000Z"
+    assert (document["reportingController"], document["reportingInstance"]) == ("muster", "muster-0")
+    assert (document["type"], document["reason"], document["action"]) == ("Normal", "Scheduled", "Binding")
+
+
+async def test_an_event_about_a_group_names_the_version_it_is_read_in(api):
+    api.on("POST", EVENTS, Reply({}, 201))
+    await tell(api, writes.regarding(NATIVE_POD_GROUPS[1], "team/g", "uid-g"), warning=True)
+    document = api.calls[0].document
+    assert document["regarding"]["apiVersion"] == "scheduling.k8s.io/v1alpha3"
+    assert document["type"] == "Warning"
+
+
+async def test_an_event_about_a_node_is_kept_in_the_default_namespace(api):
+    api.on("POST", EVENTS.replace("team", "default"), Reply({}, 201))
+    await tell(api, writes.regarding(NODES, "n1", "n1"))
+    assert "namespace" not in api.calls[0].document["regarding"]
+
+
+@pytest.mark.parametrize(("length", "kept"), [(1024, 1024), (1025, 1024), (5_000, 1024)])
+async def test_a_note_is_no_longer_than_the_api_takes(api, length, kept):
+    api.on("POST", EVENTS, Reply({}, 201))
+    await tell(api, writes.regarding(PODS, "team/a", "uid-a"), note="x" * length)
+    note = api.calls[0].document["note"]
+    assert len(note) == kept
+    assert note.endswith("...") == (length > kept)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refusal(404), refusal(409), refusal(403, "unable to create new content because it is being terminated")],
+)
+async def test_an_event_that_nobody_can_read_any_more_is_not_missed(api, answer):
+    api.on("POST", EVENTS, answer)
+    await tell(api, writes.regarding(PODS, "team/a", "uid-a"))
+
+
+async def test_an_event_that_we_may_not_write_is_an_error(api):
+    api.on("POST", EVENTS, refusal(403, "events is forbidden"))
+    with pytest.raises(ApiError):
+        await tell(api, writes.regarding(PODS, "team/a", "uid-a"))

@@ -1,6 +1,6 @@
 """Every file in scenarios/ holds on the embedded cluster too, and goes as it does in the simulator.
 
-The same stage as for real clusters (tests/kube/scenarios), with the driver that `muster run` has.
+The same stage as for real clusters (tests/control_plane/scenarios), with the driver that `muster run` has.
 """
 
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from muster.kube.resources import NATIVE_POD_GROUPS
 from muster.sim.scenario.file import load
 from muster.sim.scenario.run import run
-from tests.kube.scenarios.playing import missed, only_simulated, played, story
+from tests.control_plane.scenarios.playing import missed, only_simulated, played, story
 
 FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 

@@ -220,7 +220,7 @@ def test_bad_options_are_one_clear_line(tmp_path, flags, words, capsys):
 
 
 def test_nothing_happens_on_a_node_that_is_down(tmp_path):
-    """What becomes of its pods after a while is told in tests/kube/test_up_nodes.py."""
+    """What becomes of its pods after a while is told in tests/control_plane/test_up_nodes.py."""
     with Up(tmp_path / "a", "--ephemeral", *SOME) as up, up.api() as api:
         spec = {"containers": [{"name": "main", "image": "app"}], "nodeName": "node-1"}
         api.request("POST", PODS, {"metadata": {"name": "old"}, "spec": spec})

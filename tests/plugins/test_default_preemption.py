@@ -3,7 +3,7 @@
 import pytest
 
 from muster.cluster.victims import Victim
-from muster.framework.profile import Preemption
+from muster.framework.profile import PreemptionSettings
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.registry import PLUGINS, Part, ProfileParts, default_parts, from_journal, make_profile, to_journal
 
@@ -62,5 +62,5 @@ def test_it_does_not_score():
 
 
 def test_a_journal_keeps_how_units_preempt():
-    settings = Preemption(gangs=False, rounds=7, patience_seconds=5.0)
+    settings = PreemptionSettings(gangs=False, rounds=7, patience_seconds=5.0)
     assert from_journal(to_journal(ProfileParts(preemption=settings))).preemption == settings

@@ -23,7 +23,7 @@ def member(name, *, subset="", stage=Stage.PENDING, gates=()):
         subset=subset,
         ours=True,
         gates=gates,
-        held=None,
+        gated_by=None,
         leaving=False,
         stage=stage,
         node="",

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.base.errors import ScenarioError
-from muster.framework.profile import Fairness, Preemption
+from muster.framework.profile import Fairness, PreemptionSettings
 from muster.plugins.registry import ProfileParts
 from muster.sim.scenario.actions import Create
 from muster.sim.scenario.file import load, loads
@@ -384,7 +384,7 @@ def test_a_file_says_how_the_scheduler_preempts_and_how_fair_it_is():
         "name: x\npreemption: {gangs: off, delayed: off, rounds: 1, patience: 30s}\n"
         "fairness: {passesPerMember: 0.5, failingShare: 0.1}"
     )
-    assert scenario.parts.preemption == Preemption(gangs=False, delayed=False, rounds=1, patience_seconds=30)
+    assert scenario.parts.preemption == PreemptionSettings(gangs=False, delayed=False, rounds=1, patience_seconds=30)
     assert scenario.parts.fairness == Fairness(passes_per_member=0.5, failing_share=0.1)
 
 

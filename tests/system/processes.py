@@ -7,7 +7,7 @@ from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import KubeError
 from muster.engine.decisions import Decision
-from muster.framework.profile import Backoff, Fairness, Preemption
+from muster.framework.profile import Backoff, Fairness, PreemptionSettings
 from muster.kube.connection import Connection
 from muster.kube.credentials import Fixed
 from tests.system.loop import current
@@ -25,7 +25,7 @@ SETTINGS = Settings(
     # what units have passed and evicted stands in no object, so rules that look at objects cannot know it
     fairness=Fairness(passes_per_member=None),
     # longer than any pod takes to stop; the usual ten minutes would have to pass before it is quiet
-    preemption=Preemption(rounds=1_000, patience_seconds=25.0, lapse_seconds=25.0),
+    preemption=PreemptionSettings(rounds=1_000, patience_seconds=25.0, lapse_seconds=25.0),
 )
 _CONNECTION = Connection(
     server="https://sim",

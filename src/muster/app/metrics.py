@@ -34,7 +34,8 @@ from muster.engine.decisions import (
     Reread,
 )
 from muster.engine.engine import Engine
-from muster.engine.queue import Unit, Where
+from muster.engine.life import Phase
+from muster.engine.unit import Unit
 from muster.gangs.model import Aspect
 from muster.kube.lease import Lease
 from muster.kube.outbox import Outbox
@@ -74,11 +75,14 @@ _UNDECLARED, _MISSING = "undeclared", "members_missing"
 _HELD = (_UNDECLARED, _MISSING, _GATED)
 _QUEUE = {
     # seen only while members that just came have not been looked at
-    Where.NOWHERE: _ACTIVE,
-    Where.READY: _ACTIVE,
-    Where.BACKOFF: _BACKOFF,
-    Where.WAITING: _UNSCHEDULABLE,
-    Where.HELD: _GATED,
+    Phase.GONE: _ACTIVE,
+    Phase.SETTLED: _ACTIVE,
+    Phase.READY: _ACTIVE,
+    Phase.TRYING: _ACTIVE,
+    Phase.BACKING_OFF: _BACKOFF,
+    Phase.WAITING: _UNSCHEDULABLE,
+    Phase.RESERVING: _UNSCHEDULABLE,
+    Phase.ASSEMBLING: _GATED,
 }
 
 
@@ -409,15 +413,15 @@ def _queues(units: Collection[Unit]) -> Iterator[Metric]:
         {(queue, kind): 0 for queue in _QUEUES if queue != _INCOMPLETE for kind in ("pod", "podgroup")}
     )
     held = Count(dict.fromkeys(_HELD, 0))
-    for where, count in Count(unit.where for unit in units if unit.gang is None).items():
-        pods[_QUEUE[where]] += count
-        entities[_QUEUE[where], "pod"] += count
+    for phase, count in Count(unit.phase for unit in units if unit.gang is None).items():
+        pods[_QUEUE[phase]] += count
+        entities[_QUEUE[phase], "pod"] += count
     for unit in units:
         gang = unit.gang
         if gang is None:
             continue
-        if unit.where is Where.HELD:
-            held[_why_held(gang)] += 1
+        if unit.phase is Phase.ASSEMBLING:
+            held[_why_gated(gang)] += 1
         left = len(gang.candidates)
         if not left:
             continue
@@ -425,7 +429,7 @@ def _queues(units: Collection[Unit]) -> Iterator[Metric]:
             # upstream has no entity for a group that it has not seen
             pods[_INCOMPLETE] += left
             continue
-        queue = _GATED if gang.gated == left else _QUEUE[unit.where]
+        queue = _GATED if gang.gated == left else _QUEUE[unit.phase]
         pods[_GATED] += gang.gated
         pods[queue] += left - gang.gated
         entities[queue, "podgroup"] += 1
@@ -460,7 +464,7 @@ def _keyed(counts: Count[str]) -> dict[tuple[str, ...], int]:
     return {(key,): value for key, value in counts.items()}
 
 
-def _why_held(gang: GangState) -> str:
+def _why_gated(gang: GangState) -> str:
     if gang.declared is None:
         return _UNDECLARED
     return _MISSING if gang.missing else _GATED

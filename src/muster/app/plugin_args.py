@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import msgspec
 
 from muster.app.document import Value, advice
-from muster.framework.profile import Fairness, Preemption, Unsupported
+from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import ABSENT, PLUGINS, FitArgs
 
@@ -34,7 +34,7 @@ class Args(msgspec.Struct, frozen=True):
 
     fit: FitArgs | None = None
     """None for the defaults."""
-    preemption: Preemption = Preemption()
+    preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
 
@@ -103,7 +103,7 @@ def _refuse(fields: dict[str, Value], names: tuple[str, ...], *, why: str) -> No
 # --- preemption and gangs ---
 
 
-def _preemption_args(args: Value, preemption: Preemption) -> Preemption:
+def _preemption_args(args: Value, preemption: PreemptionSettings) -> PreemptionSettings:
     percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
     fields = _args(args, "DefaultPreemption", (percentage, absolute))
     given: dict[str, int] = {}

@@ -12,7 +12,7 @@ import msgspec
 
 from muster.base.errors import ConfigError
 from muster.engine.engine import Engine
-from muster.framework.profile import Backoff, Fairness, Preemption, Profile, Unsupported
+from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Profile, Unsupported
 from muster.plugins import registry
 from muster.plugins.registry import Part, ProfileParts, default_parts
 
@@ -75,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_names: tuple[str, ...] = ("muster",)
     plugins: tuple[Part, ...] = msgspec.field(default_factory=default_parts)
     backoff: Backoff = Backoff()
-    preemption: Preemption = Preemption()
+    preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
 

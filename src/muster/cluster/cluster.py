@@ -29,8 +29,8 @@ class Cluster:
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
         self.on_node: dict[str, dict[str, PodState]] = {}
-        self.kept_on: dict[str, dict[str, PodState]] = {}
-        """Pods for which room is kept, by node name: it counts as taken."""
+        self.reserved_on: dict[str, dict[str, PodState]] = {}
+        """Pods for which room is reserved, by node name: it counts as taken."""
         self.leaving: dict[str, PodState] = {}
         """Pods that take room and are on their way out."""
         self.levels = Levels()
@@ -38,7 +38,7 @@ class Cluster:
         """Pods that take room and belong to their node."""
         self.lasting_version = 0
         self.stirred: dict[str, None] = {}
-        """Units (gang or pod UID) for which room is kept on nodes where something changed; to be emptied."""
+        """Units (gang or pod UID) for which room is reserved on nodes where something changed; to be emptied."""
         self.disturbed: set[int] = set()
         """Rows on which pods came, went or changed; to be emptied."""
         self.budgets = Budgets()
@@ -58,7 +58,7 @@ class Cluster:
             self.nodes.usage.add(row, pod.pod_class)
             if known is None:
                 self.levels.add(pod, row, 1)
-        for pod in self.kept_on.get(node.metadata.name, {}).values():
+        for pod in self.reserved_on.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)
         self._stir(node.metadata.name)
 
@@ -95,7 +95,7 @@ class Cluster:
         if pod.lasting:
             self.lasting[pod.uid] = pod
             self.lasting_version += 1
-        if self.kept_on:
+        if self.reserved_on:
             self._stir(node)
         there = self.on_node.get(node)
         if there is None:
@@ -109,7 +109,7 @@ class Cluster:
         if pod.lasting:
             self.lasting.pop(pod.uid, None)
             self.lasting_version += 1
-        if self.kept_on:
+        if self.reserved_on:
             self._stir(pod.node)
         there = self.on_node[pod.node]
         del there[pod.uid]
@@ -160,34 +160,34 @@ class Cluster:
         self._stir(pod.node)
         self.eased = True
 
-    # --- room that is kept ---
+    # --- room that is reserved ---
 
-    def keep(self, pod: PodState, node: str) -> None:
-        """Room on the node is kept for the pod: for all others it counts as taken, even if there is none yet."""
+    def reserve(self, pod: PodState, node: str) -> None:
+        """Room on the node is reserved for the pod: for all others it counts as taken, even if there is none yet."""
         self.version += 1
-        pod.kept = node
-        self.kept_on.setdefault(node, {})[pod.uid] = pod
+        pod.reserved = node
+        self.reserved_on.setdefault(node, {})[pod.uid] = pod
         row = self.nodes.rows.get(node)
         if row is not None:
             self.nodes.usage.add(row, pod.pod_class)
 
-    def give_up(self, pod: PodState) -> None:
-        """No room is kept for the pod any more."""
-        if not pod.kept:
+    def unreserve(self, pod: PodState) -> None:
+        """No room is reserved for the pod any more."""
+        if not pod.reserved:
             return
         self.version += 1
-        there = self.kept_on[pod.kept]
+        there = self.reserved_on[pod.reserved]
         del there[pod.uid]
         if not there:
-            del self.kept_on[pod.kept]
-        row = self.nodes.rows.get(pod.kept)
+            del self.reserved_on[pod.reserved]
+        row = self.nodes.rows.get(pod.reserved)
         if row is not None:
             self.nodes.usage.remove(row, pod.pod_class)
-        self._stir(pod.kept)
-        pod.kept = ""
+        self._stir(pod.reserved)
+        pod.reserved = ""
 
     def _stir(self, node: str) -> None:
-        for pod in self.kept_on.get(node, {}).values():
+        for pod in self.reserved_on.get(node, {}).values():
             self.stirred[pod.gang or pod.uid] = None
 
     def gang(self, key: str) -> GangState:

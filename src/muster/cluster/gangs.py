@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from muster.cluster.pods import BOUND, SUCCEEDED, PodState
+from enum import StrEnum
+
+from muster.cluster.efforts import Efforts
+from muster.cluster.pods import BINDING, BOUND, SUCCEEDED, PodState
 from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
 from muster.gangs.record import BoundFor
 
 UNREAD = "its pod group is being read again"
 """Why a member may not be decided that came after its gang's start."""
+
+
+class Strength(StrEnum):
+    """How much of a gang stands."""
+
+    NONE = "none"
+    """Nothing of it has a node, and it has not started: it starts whole."""
+    BINDING = "binding"
+    """Not started; its minimum is bound or being bound, and starts it when the last bind is acknowledged."""
+    PART = "part"
+    """Not started; some are bound or being bound for its present object, too few: completed, or undone in time."""
+    EARLIER = "earlier"
+    """Not started; what runs of it was bound for no object or an earlier one, and is never released for this one."""
+    WHOLE = "whole"
+    """It has started, and has all that it had then: members that come join it."""
+    BELOW = "below its minimum"
+    """It has started and lacks members: replacements go first among equals, or it is taken down."""
+    FALLEN = "fallen"
+    """It had started, and nothing of it is left but members that wait: it must start whole again."""
+    ENDED = "ended"
+    """It had started, and nothing of it runs or waits to: its members ended or were deleted."""
 
 
 class GangState(Roll):
@@ -20,22 +44,18 @@ class GangState(Roll):
         "below_said",
         "below_since",
         "denied",
+        "efforts",
         "evicted_said",
         "fallen",
-        "last_round",
         "lost_to",
         "passed",
         "reading",
         "reading_number",
-        "refusals",
-        "refused",
-        "refused_at",
-        "refused_attempt",
-        "rests_until",
-        "rounds",
+        "rejected_attempt",
         "said",
         "started_at",
         "starts",
+        "turned_away",
         "unread",
         "waited",
     )
@@ -56,24 +76,15 @@ class GangState(Roll):
         """When it last got its minimum, as far as is known."""
         self.denied = False
         """A member was denied for good, and the gang has not been undone for that."""
-        self.refused = False
-        """A kubelet refused a member, and nobody has looked into it."""
+        self.turned_away = False
+        """A kubelet turned a member away, and nobody has looked into it."""
         self.passed: int | None = None
         """How many units that came later went before it since it last had its minimum; None if nobody has counted."""
-        self.rounds = 0
-        """How often others were evicted for it since it last had its minimum, or got what it evicted them for."""
-        self.last_round = 0.0
-        """When they last were."""
-        self.rests_until = 0.0
-        """Nobody is evicted for it before that: another scheduler has just taken the room."""
+        self.efforts = Efforts()
         self.attempts = 0
         """How often members of it were bound, together."""
-        self.refused_attempt = 0
+        self.rejected_attempt = 0
         """The last of these times of which a bind was refused; those of one time may be refused one by one."""
-        self.refusals = 0
-        """How many attempts in a row to bind it were refused."""
-        self.refused_at = 0.0
-        """When the last was."""
         self.waited = 0.0
         """For how many seconds it has waited for others to leave since it last had its minimum, or was undone."""
         self.lost_to = ""
@@ -89,11 +100,6 @@ class GangState(Roll):
         self._started_under = ""
         """UID of the object under which the minimum was bound, as seen here."""
 
-    def gets_what_it_wanted(self) -> None:
-        """Whatever others were evicted for, it is in: what was in vain before counts no longer."""
-        self.rounds = self.refusals = 0
-        self.rests_until = 0.0
-
     def count(self, pod: PodState) -> None:
         super().count(pod)
         if pod.stage is BOUND or pod.stage is SUCCEEDED:
@@ -106,7 +112,7 @@ class GangState(Roll):
     def joins(self, pod: PodState) -> None:
         """A member came, or changed so that it may be placed otherwise than before."""
         declared = self.declared
-        # whom room is kept for was here when its victims were chosen; a basic group has no minimum that could be missed
+        # whom room is reserved for was here when its victims were chosen, and a basic group has no minimum to miss
         if pod.nominated or declared is None or declared.policy is Policy.BASIC or not self.has_started:
             return
         if pod.candidate:
@@ -131,7 +137,7 @@ class GangState(Roll):
         lost = {s.name: self.floor(s) - self.of(s.name).bound - self.of(s.name).binding for s in declared.subsets}
         replaces: dict[str, bool] = {}
         for pod in sorted((self.unread | (self.reading or {})).values(), key=lambda pod: (-pod.priority, pod.key)):
-            if pod.held is None or pod.held == UNREAD:
+            if pod.gated_by is None or pod.gated_by == UNREAD:
                 replaces[pod.uid] = lost.get(pod.subset, 0) > 0
                 lost[pod.subset] = lost.get(pod.subset, 0) - 1
         return replaces
@@ -191,6 +197,20 @@ class GangState(Roll):
         """Members were bound for the present object, but not enough to start: repair or undo it."""
         return self.running > 0 and self.has_part() and not self.started
 
+    @property
+    def strength(self) -> Strength:
+        if self.declared is None:
+            return Strength.EARLIER if self.lives else Strength.NONE
+        if self.started:
+            if not self.lives:
+                return Strength.ENDED
+            return Strength.BELOW if self.below_minimum else Strength.WHOLE
+        if self.has_part() or any(_is_on_its_way(pod) and self.was_bound_for(pod) for pod in self.members.values()):
+            return Strength.BINDING if self.on_its_way else Strength.PART
+        if self.lives:
+            return Strength.EARLIER
+        return Strength.FALLEN if self.fallen else Strength.NONE
+
     # --- as a victim ---
 
     @property
@@ -245,3 +265,7 @@ class GangState(Roll):
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )
         return records
+
+
+def _is_on_its_way(pod: PodState) -> bool:
+    return pod.stage is BINDING and not pod.leaving and not pod.stranded

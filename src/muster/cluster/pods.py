@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.asks import Ask
 from muster.cluster.classes import PodClass
+from muster.cluster.efforts import Efforts
 from muster.gangs.model import Membership
 from muster.gangs.record import BoundFor
 
@@ -66,7 +67,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     marked: str = ""
     """Key of the gang that has started, as the pod says for a gang that has no status; "" if it does not."""
     gates: tuple[str, ...]
-    held: str | None
+    gated_by: str | None
     """Why it may not be decided yet, as the profile and its gates say; or since its priority is not its gang's."""
     leaving: bool
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
@@ -75,7 +76,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Where it takes room; "" while pending or ended."""
     asks: tuple[Ask, ...] = ()
     """What the pod asks for beside room on a node that it admits."""
-    held_as: str = ""
+    gated_as: str = ""
     """The reason under which the pod itself says why it is held; "" where the API server says so."""
     level: int = 0
     """The priority at which it can be evicted, as of when its gang was last looked at; see `GangState.level`."""
@@ -91,8 +92,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """When its kubelet began with it."""
     nominated: str = ""
     """Its nominatedNodeName, as last written."""
-    kept: str = ""
-    """Where room is kept for it while it waits for others to leave; "" for nowhere."""
+    reserved: str = ""
+    """Where room is reserved for it while it waits for others to leave; "" for nowhere."""
     evicted: bool = False
     """It leaves to make room for others."""
     condemned: Condemned | None = None
@@ -101,17 +102,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """When its grace is over, if somebody deleted it."""
     lasting: bool = False
     """It belongs to its node (a daemon's, or a static pod): nobody can expect it to end."""
-    rounds: int = 0
-    """How often others were evicted for it; for a member, its gang counts."""
-    last_round: float = 0.0
-    """When others were last evicted for it."""
-    rests_until: float = 0.0
-    """Nobody is evicted for it before that: another scheduler has just taken the room."""
+    efforts: Efforts | None = None
+    """Of a lone pod that was to be placed."""
     attempt: int = 0
     """In which of its gang's attempts it was last bound."""
-    refusals: int = 0
-    """How many attempts to bind it were refused; for a member, its gang counts."""
-    refused_at: float = 0.0
     denied_at: float | None = None
     """When a policy first refused to let it be bound, of the times that it did in a row."""
     denied_on: frozenset[str] = frozenset()

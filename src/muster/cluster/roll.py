@@ -125,18 +125,18 @@ class Roll:
         if pod.candidate:
             self.candidates[pod.uid] = pod
             _add(self._controllers, pod.controller, 1)
-            if pod.held is not None:
+            if pod.gated_by is not None:
                 self.gated += 1
             else:
                 _add(self.classes, pod.pod_class, 1)
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, priority, record, mark, `held` or `leaving` change, `count` after."""
+        """Call before a member's stage, class, priority, record, mark, gates or `leaving` change, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
         _add(self._controllers, pod.controller, -1)
-        if pod.held is not None:
+        if pod.gated_by is not None:
             self.gated -= 1
         else:
             _add(self.classes, pod.pod_class, -1)
@@ -345,12 +345,12 @@ class Roll:
         """
         gang = self.declared
         if gang is None or all(
-            not count or gang.refuses(priority) is None for priority, count in self._priorities.items()
+            not count or gang.at_odds_with(priority) is None for priority, count in self._priorities.items()
         ):
             return None
         live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
-        odd = min((pod for pod in live if gang.refuses(pod.priority)), key=lambda pod: pod.key, default=None)
-        return None if odd is None else gang.refuses(odd.priority)
+        odd = min((pod for pod in live if gang.at_odds_with(pod.priority)), key=lambda pod: pod.key, default=None)
+        return None if odd is None else gang.at_odds_with(odd.priority)
 
     @property
     def uneven(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, Self
 
 import numpy as np
@@ -131,6 +131,12 @@ class Usage:
         """
         self.block[:, rows] -= takes.T
         self.log.mark_all(rows)
+
+    def open_up(self, rows: Iterable[int]) -> None:
+        """Rows that were closed to somebody are not any more: whoever waits has seen no room there."""
+        nothing = np.zeros(len(self.free), np.int64)
+        for row in rows:
+            self.freed[row] = nothing
 
     def reset(self, row: int, allocatable: Ints) -> None:
         """The row is an empty node with this much room, or no node at all (zeros)."""

@@ -1,4 +1,4 @@
-"""What is evicted as one: a pod, a gang that goes whole, or room that is kept for a unit."""
+"""What is evicted as one: a pod, a gang that goes whole, or room that is reserved for a unit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Victim(msgspec.Struct, gc=False, eq=False, kw_only=True):
     priority: int
     """At which it can be evicted."""
     gang: str = ""
-    """Key of the gang whose pods they are; "" for lone pods, and for room that is kept."""
+    """Key of the gang whose pods they are; "" for lone pods, and for room that is reserved."""
     started: float
     """When the first of the pods started."""
-    kept: str = ""
-    """For room that is kept: the unit that it is kept for; its pods do not run, and nobody is deleted."""
+    reservation: str = ""
+    """For room that is reserved: the unit that it is reserved for; its pods do not run, and nobody is deleted."""
 
     @property
     def whole(self) -> bool:

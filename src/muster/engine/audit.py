@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import msgspec
 
+from muster.engine.life import Cause
 from muster.engine.verdicts import Verdict
 
 
 class Attempt(msgspec.Struct, frozen=True, gc=False):
     at: float
     verdict: Verdict
+    cause: Cause
+    """Why the unit was tried at that time."""
 
 
 class Tally(msgspec.Struct, gc=False):

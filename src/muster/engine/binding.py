@@ -16,18 +16,11 @@ from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, MarkStarted, Placement, PodRef, Release
 from muster.engine.intake import MEMBERS_LOST, SCHEDULER_ERROR, Intake
-from muster.engine.queue import Timers
 from muster.engine.status import FELL, PREEMPTED, SCHEDULED, TIMEOUT, Status
+from muster.engine.timers import Purpose, Timers
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import BelowMinimum, Subset
 from muster.gangs.record import LONE
-
-RETRY = "retry bind"
-DENIAL = "denied long enough"
-DEADLINE = "gang deadline"
-BELOW = "below minimum"
-TAKE_DOWN = "below minimum for too long"
-
 
 REFUSED = "MembersRefused"
 """Kubelets did not let members in, so that the gang never ran whole."""
@@ -80,11 +73,11 @@ class Binding:
             delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._retry_in(delay, pod, now)
             if pod.retries > _QUIET_RETRIES:
-                self._status.binds_refused(self._gang_of(pod), [(pod, change.node)], waits=True)
+                self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
             if pod.denied_at is not None and now - pod.denied_at >= _QUIET_SECONDS:
-                self._status.binds_refused(self._gang_of(pod), [(pod, change.node)], waits=True)
+                self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         self._intake.move(pod, Stage.PENDING)
         return True
@@ -93,9 +86,9 @@ class Binding:
         """A denial may be over in a moment, or hold for this node only: there, elsewhere, and so on in turns."""
         if pod.denied_at is None:
             pod.denied_at = now
-            self._timers.set(now + DENIED_SECONDS, DENIAL, key=pod.uid)
+            self._timers.set(now + DENIED_SECONDS, Purpose.DENIAL, key=pod.uid)
         if now - pod.denied_at >= DENIED_SECONDS:
-            self._timers.set(now, DENIAL, key=pod.uid)
+            self._timers.set(now, Purpose.DENIAL, key=pod.uid)
             return False
         if node in pod.denied_on:
             # it was denied here before: elsewhere next
@@ -108,7 +101,7 @@ class Binding:
 
     def _retry_in(self, delay: float, pod: PodState, now: float) -> None:
         pod.retries_later = True
-        self._timers.set(now + delay, RETRY, key=pod.uid, ticket=pod.bind_failures)
+        self._timers.set(now + delay, Purpose.RETRY, key=pod.uid, ticket=pod.bind_failures)
 
     def _gang_of(self, pod: PodState) -> GangState | None:
         return self._cluster.gangs.get(pod.gang) if pod.gang else None
@@ -129,7 +122,7 @@ class Binding:
     def spared(self, pod: PodState, now: float) -> None:
         """The pod does not leave after all: a bind of it that failed meanwhile is tried again."""
         if pod.stage is Stage.BINDING and pod.retries_later:
-            self._timers.set(now, RETRY, key=pod.uid, ticket=pod.bind_failures)
+            self._timers.set(now, Purpose.RETRY, key=pod.uid, ticket=pod.bind_failures)
 
     def runs_on(self, gang: GangState) -> None:
         """Members were spared: a gang that said that nothing of it is left takes that back."""
@@ -151,10 +144,10 @@ class Binding:
         if gang.starts:
             gang.starts = False
             self._intake.started(gang, now)
-            gang.gets_what_it_wanted()
+            gang.efforts.succeed()
         if gang.has_minimum or (gang.has_started and not gang.lost):
             gang.passed, gang.waited = None, 0.0
-            gang.fallen, gang.below_since, gang.lost_to, gang.refused = False, None, "", False
+            gang.fallen, gang.below_since, gang.lost_to, gang.turned_away = False, None, "", False
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
             if gang.running:
@@ -174,7 +167,7 @@ class Binding:
                 self._deadlines.pop(gang.key, None)
             elif self._deadlines.get(gang.key) != at:
                 self._deadlines[gang.key] = at
-                self._timers.set(at, DEADLINE, key=gang.key)
+                self._timers.set(at, Purpose.DEADLINE, key=gang.key)
         else:
             self._deadlines.pop(gang.key, None)
             if gang.lost_to and not gang.binding:
@@ -193,15 +186,15 @@ class Binding:
         grace = declared.grace_seconds if declared.below_minimum is BelowMinimum.RESTART else None
         if self._falls.get(gang.key) != (since, grace):
             self._falls[gang.key] = since, grace
-            self._timers.set(max(now, since + _QUIET_SECONDS), BELOW, key=gang.key)
+            self._timers.set(max(now, since + _QUIET_SECONDS), Purpose.BELOW, key=gang.key)
             if grace is not None:
-                self._timers.set(max(now, since + grace), TAKE_DOWN, key=gang.key)
-        refused, gang.refused = gang.refused, False
+                self._timers.set(max(now, since + grace), Purpose.TAKE_DOWN, key=gang.key)
+        turned_away, gang.turned_away = gang.turned_away, False
         if gang.fallen:
             return
         if gang.below_said is not None and gang.below_said[0]:
             self.still_below(gang, now)
-        if refused and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
+        if turned_away and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
             # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
             _falls(gang)
             self._status.gang_is_below(gang, REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
@@ -229,7 +222,7 @@ class Binding:
             return False
         if gang.binding and (gang.on_its_way or not gang.running):
             # whole in a moment, or not
-            self._timers.set(now + _QUIET_SECONDS, TAKE_DOWN, key=gang.key)
+            self._timers.set(now + _QUIET_SECONDS, Purpose.TAKE_DOWN, key=gang.key)
             return False
         if not gang.has_part():
             # nothing of it may be released: what runs was bound for an earlier object, and goes on
@@ -336,13 +329,13 @@ def _bind_error(gang: GangState) -> str:
 
 
 def _still_fits(pod: PodState, cluster: Cluster) -> bool:
-    """Its node is there, and has not shrunk below what is on it; what is kept there comes on top of that."""
+    """Its node is there, and has not shrunk below what is on it; what is reserved there comes on top of that."""
     row = cluster.nodes.rows.get(pod.node)
     if row is None:
         return False
     free = {resource: int(cluster.nodes.usage.free[resource, row]) for resource, _ in pod.pod_class.room}
-    for kept in cluster.kept_on.get(pod.node, {}).values():
-        for resource, amount in kept.pod_class.room:
+    for reserved in cluster.reserved_on.get(pod.node, {}).values():
+        for resource, amount in reserved.pod_class.room:
             free[resource] = free.get(resource, 0) + amount
     return all(free[resource] >= 0 for resource, _ in pod.pod_class.room)
 

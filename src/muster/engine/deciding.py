@@ -16,21 +16,21 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState, Stage
 from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
-from muster.engine.bypass import Bypass
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Bind, Decision, Placement
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
-from muster.engine.fences import Fences
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
-from muster.engine.preemption import WORK_AT_ONCE, Preemption, Room
-from muster.engine.queue import Unit
+from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
 from muster.engine.requirement import Requirement, in_order_of_choice
+from muster.engine.reservations import Reservations
 from muster.engine.search import Search
+from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
+from muster.engine.unit import Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -88,12 +88,18 @@ class Decider:
         self._audit = audit
         self._decisions = decisions
         self._now = 0.0
-        self.fences = Fences(cluster)
-        self.bypass = Bypass(cluster, profile, views, search=self._search)
-        self.eviction = Eviction(cluster, profile, intake=intake, fences=self.fences, decisions=decisions)
-        planner = Planner(cluster, profile, views, search=self._search, fences=self.fences)
+        self.reservations = Reservations(cluster)
+        self.starvation = Starvation(cluster, profile, views, search=self._search)
+        self.eviction = Eviction(cluster, profile, intake=intake, reservations=self.reservations, decisions=decisions)
+        planner = Planner(cluster, profile, views, search=self._search, reservations=self.reservations)
         self.preemption = Preemption(
-            cluster, profile, views, planner=planner, fences=self.fences, eviction=self.eviction, tally=tally
+            cluster,
+            profile,
+            views,
+            planner=planner,
+            reservations=self.reservations,
+            eviction=self.eviction,
+            tally=tally,
         )
 
     def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
@@ -103,13 +109,13 @@ class Decider:
         what was tried, and the units that were taken from the queue in vain.
         """
         self._now = now
-        small = self._small(first) if self._stream.window > 1 and not self.bypass else None
+        small = self._small(first) if self._stream.window > 1 and not self.starvation else None
         if small is None:
             return [self._try(first)], []
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
         while run:
-            rows = self._place(run) if self._stream.window > 1 and not self.bypass else []
+            rows = self._place(run) if self._stream.window > 1 and not self.starvation else []
             tried.extend(self._placed(*found) for found in zip(run, rows, strict=False))
             del run[: len(rows)]
             if not rows:
@@ -129,7 +135,7 @@ class Decider:
     def _collect(self, first: Small, following: Callable[[], Unit | None]) -> tuple[list[Small], Unit | None]:
         """Small units for one window, and the unit that ended the run because it is none."""
         run, pods, classes = [first], len(first.pods), {first.pod_class}
-        most = self.bypass.slack
+        most = self.starvation.slack
         while pods < self._stream.window and len(classes) < CLASSES_AT_ONCE and len(run) < most:
             unit = following()
             if unit is None:
@@ -144,7 +150,7 @@ class Decider:
 
     def _small(self, unit: Unit) -> Small | None:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
-        if unit.key in self.fences.by_unit:
+        if unit.key in self.reservations.by_unit:
             return None
         if unit.pod is not None:
             return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
@@ -176,12 +182,12 @@ class Decider:
             return self._failed(unit, error)
 
     def held_for_others(self, unit: Unit) -> Bools | None:
-        """Rows that the unit may not use; where room is kept for it, it may."""
-        blocked, fence = self.bypass.blocked(unit), self.fences.of(unit.key)
-        if blocked is None or fence is None:
+        """Rows that the unit may not use; where room is reserved for it, it may."""
+        blocked, reservation = self.starvation.blocked(unit), self.reservations.of(unit.key)
+        if blocked is None or reservation is None:
             return blocked
         blocked = blocked.copy()
-        rows = (self._cluster.nodes.rows.get(pod.kept) for pod in fence.pods)
+        rows = (self._cluster.nodes.rows.get(pod.reserved) for pod in reservation.pods)
         blocked[[row for row in rows if row is not None]] = False
         return blocked
 
@@ -194,36 +200,36 @@ class Decider:
         self.preemption.forget()
         message = failure(error)
         verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
-        self._audit.record(Attempt(self._now, verdict))
+        self._audit.record(Attempt(self._now, verdict, unit.woken_by))
         self._status.failed(unit.gang, [unit.pod] if unit.pod else [], message)
-        # who is to leave by then leaves, now that the unit's pods say where room is kept for them
+        # who is to leave by then leaves, now that the unit's pods say where room is reserved for them
         self._decisions += self.eviction.take()
         return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
 
     def _ground(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Ground:
-        """The room there is for the unit: what is kept for it is its own."""
+        """The room there is for the unit: what is reserved for it is its own."""
         usage = self._cluster.nodes.usage
-        if self.fences.of(unit.key) is not None:
+        if self.reservations.of(unit.key) is not None:
             usage = usage.copy()
-            self.fences.lift(unit.key, usage)
+            self.reservations.give_back(unit.key, usage)
         return Ground(usage, excluded)
 
     def _try_unit(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
         requirement, gang = Requirement.of(unit, self._rule), unit.gang
         ground, budget = self._ground(unit, excluded), Budget()
-        answer = self._search.find(requirement, ground, budget, kept=self.fences.of(unit.key) is not None)
+        answer = self._search.find(requirement, ground, budget, reserved=self.reservations.of(unit.key) is not None)
         if isinstance(answer, Placed):
             return self._take(unit, answer.trial)
         # one pod's attempt is part of what any refusal takes
         searched = 0 if gang is None else budget.spent
         room = self.preemption.make_room(unit, excluded, self._now)
         if (tried := self._still_waits(unit, answer.trial, room)) is not None:
-            if room is Room.KEPT:
-                # it may have lost what it had when room was kept for more
-                self._stands_in_line(unit, requirement)
+            if room is MakingRoom.RESERVED:
+                # it may have lost what it had when room was reserved for more
+                self._counts_passes(unit, requirement)
             return tried
-        if room is Room.MADE:
+        if room is MakingRoom.MADE:
             ground = self._ground(unit, excluded)
             answer = self._search.find(requirement, ground, Budget())
             if isinstance(answer, Placed) and not self.eviction.pending:
@@ -231,9 +237,9 @@ class Decider:
             if isinstance(answer, Placed):
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
-        held = 0 if gang is None else gang.bound + gang.binding
-        verdict = self._explainer.verdict(unit.name, requirement, answer, ground=ground, held=held)
-        self._stands_in_line(unit, requirement)
+        standing = 0 if gang is None else gang.bound + gang.binding
+        verdict = self._explainer.verdict(unit.name, requirement, answer, ground=ground, standing=standing)
+        self._counts_passes(unit, requirement)
         verdict = self._as_it_is(unit, verdict)
         if gang is not None:
             self._status.gang_refused(gang, answer.trial, verdict)
@@ -241,22 +247,22 @@ class Decider:
             self._status.pod_refused(unit.pod, verdict)
         return self._refusal(unit, verdict, answer.trial, searched)
 
-    def _stands_in_line(self, unit: Unit, requirement: Requirement) -> None:
+    def _counts_passes(self, unit: Unit, requirement: Requirement) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""
         if lacking := sum(requirement.must.values()):
             # one that is impossible holds nothing, but nodes may come
-            self.bypass.waits(unit, requirement.wants, lacking)
+            self.starvation.waits(unit, requirement.wants, lacking)
         else:
-            self.bypass.leaves(unit.key)
+            self.starvation.leaves(unit.key)
 
-    def _still_waits(self, unit: Unit, trial: Trial, room: Room) -> Tried | None:
+    def _still_waits(self, unit: Unit, trial: Trial, room: MakingRoom) -> Tried | None:
         """Nothing is new: it is not known yet whom to evict, or who was evicted is still leaving."""
-        if room is Room.THINKING:
+        if room is MakingRoom.THINKING:
             return Tried(unit, Outcome.THINKING, WORK_AT_ONCE, _NOTHING, 0, 0)
-        if room is Room.KEPT and unit.told_kept:
+        if room is MakingRoom.RESERVED and unit.told_reserved:
             work = _WORK_PER_UNIT + _WORK_PER_POD * trial.placed
             return Tried(unit, Outcome.PREEMPTING, work, trial.wants(), unit.needed, trial.lacking)
-        unit.told_kept = room in (Room.KEPT, Room.MADE)
+        unit.told_reserved = room in (MakingRoom.RESERVED, MakingRoom.MADE)
         return None
 
     def _take(self, unit: Unit, trial: Trial) -> Tried:
@@ -272,10 +278,12 @@ class Decider:
 
     def _as_it_is(self, unit: Unit, verdict: Verdict) -> Verdict:
         """The verdict with what is being done for the unit."""
-        fence, entry = self.fences.of(unit.key), self.bypass.of(unit.key)
-        if fence is not None:
-            needed = len(fence.pods) if unit.gang is not None and unit.gang.has_started else verdict.needed
-            return replace(verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=fence.waits_for, suggestion=None)
+        reservation, entry = self.reservations.of(unit.key), self.starvation.of(unit.key)
+        if reservation is not None:
+            needed = len(reservation.pods) if unit.gang is not None and unit.gang.has_started else verdict.needed
+            return replace(
+                verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=reservation.waits_for, suggestion=None
+            )
         passed = entry.passed if entry is not None and entry.held else 0
         return replace(verdict, passed=passed, no_evictions=self.preemption.no_evictions(unit, self._now))
 
@@ -285,7 +293,7 @@ class Decider:
         """The pods are on their way; their room is taken already, and no plugin is asked before that is said."""
         gang, names = unit.gang, self._cluster.nodes.names
         # asked before its members count as being bound
-        mends = bool(self.bypass.waiting) and unit.mends
+        mends = bool(self.starvation.waiting) and unit.mends
         if gang is not None:
             gang.attempts += 1
         if gang is not None and gang.fallen:
@@ -302,20 +310,20 @@ class Decider:
                 gang.count(pod)
         placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
         self._decisions.append(Bind(name, tuple(placements)))
-        if self.bypass.waiting:
-            self.bypass.leaves(unit.key)
+        if self.starvation.waiting:
+            self.starvation.leaves(unit.key)
             if not mends:
                 demand = Counter(pod.pod_class for pod, _ in binds)
-                self.bypass.passes(unit.order, tuple(demand.items()), [row for _, row in binds])
+                self.starvation.passes(unit.order, tuple(demand.items()), [row for _, row in binds])
 
     def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:
         verdict = Verdict(unit=name, outcome=Outcome.PLACED, placed=placed, needed=needed)
-        self._audit.record(Attempt(self._now, verdict))
+        self._audit.record(Attempt(self._now, verdict, unit.woken_by))
         return Tried(unit, Outcome.PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
 
     def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, searched: int) -> Tried:
-        self._audit.record(Attempt(self._now, verdict))
-        # now that its pods say where room is kept for them
+        self._audit.record(Attempt(self._now, verdict, unit.woken_by))
+        # now that its pods say where room is reserved for them
         self._decisions += self.eviction.take()
         wants = trial.wants()
         work = searched + self.preemption.work + _WORK_PER_REFUSAL

@@ -111,7 +111,7 @@ class Lost(_Decision, frozen=True, tag="lost"):
 
 
 class PodCondition(_Decision, frozen=True, tag="pod-condition"):
-    """Write PodScheduled=False with this reason and message on each of the pods, and where room is kept for it."""
+    """Write PodScheduled=False with this reason and message on each of the pods, and where room is reserved for it."""
 
     pods: tuple[PodRef, ...]
     reason: str

@@ -10,22 +10,25 @@ No sockets, no clock, no chance: the same changes and the same times give the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, ValuesView
-from typing import TypeVar
+from typing import TypeVarTuple
 
 from muster.api.asks import Ask
 from muster.base.backoff import backoff_seconds
 from muster.cluster.cluster import Cluster
+from muster.cluster.efforts import Efforts
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt, Audit, Tally
-from muster.engine.binding import BELOW, DEADLINE, DENIAL, RETRY, TAKE_DOWN, Binding
+from muster.engine.binding import Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
 from muster.engine.decisions import Decision, Loss, Reread
 from muster.engine.intake import Intake, Noted
-from muster.engine.line import UNIT, Line
-from muster.engine.queue import Order, Timer, Timers, Unit, Where
+from muster.engine.life import Cause, Phase
+from muster.engine.queue import SchedulingQueue
 from muster.engine.status import Status
+from muster.engine.timers import Purpose, Timer, Timers
+from muster.engine.unit import Order, Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.engine.waiting import Parked
 from muster.framework.profile import Profile
@@ -42,11 +45,7 @@ _ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
 
-_TELL = "tell"
-_LOOK = "look again after a failure"
-_GATES = "ask the gates again"
-
-_What = TypeVar("_What")
+_What = TypeVarTuple("_What")
 
 
 class Engine:
@@ -62,7 +61,7 @@ class Engine:
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
-        self._line = Line(profile, self._views, self.cluster.nodes, self._timers)
+        self._queue = SchedulingQueue(profile, self._views, self.cluster.nodes, self._timers)
         self._decisions: list[Decision] = []
         self._status = Status(self._decisions)
         self._decider = Decider(
@@ -75,7 +74,7 @@ class Engine:
             tally=self.tally,
             decisions=self._decisions,
         )
-        self._line.ask_about_holds(self._decider.held_for_others, self._decider.bypass.is_held)
+        self._queue.ask_about_holds(self._decider.held_for_others, self._decider.starvation.is_held)
         self._binding = Binding(
             self.cluster, self._intake, timers=self._timers, status=self._status, decisions=self._decisions
         )
@@ -94,44 +93,44 @@ class Engine:
 
         `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
         """
-        self._now = self._line.now = now
+        self._now = self._queue.now = now
         if self._new:
-            self._decider.bypass.begin()
+            self._decider.starvation.begin()
         self._settled = self._settle()
         self._new = self._new and not self._settled
-        self._unbooked = self._line.notice()
-        self._line.wake()
+        self._unbooked = self._queue.notice()
+        self._queue.offer_room()
         if self.cluster.eased:
             self.cluster.eased = False
-            self._line.ask_again()
-        self._line.wake_preemptors(self._could_make_room)
+            self._queue.ask_again()
+        self._queue.wake_preemptors(self._could_make_room)
         # while some units are not where they belong, or may still wake, a worse one might be decided before them
         work = budget if self._settled and not self._unbooked else 0
         while work > 0:
-            unit = self._line.pop()
+            unit = self._queue.pop()
             if unit is None:
-                if not self._line.wake():
+                if not self._queue.offer_room():
                     break
                 continue
-            tried, untried = self._decider.decide(unit, self._line.pop, now)
+            tried, untried = self._decider.decide(unit, self._queue.pop, now)
             done = sum(one.work for one in tried)
             for one in tried:
                 self._guard(one.unit.key, self._file, one)
-            self._line.spend(done)
+            self._queue.spend(done)
             work -= done
             for left in untried:
-                self._line.push(left)
+                self._queue.push(left, Cause.PUT_BACK)
             if self.cluster.stirred:
                 self._stir()
             if self.cluster.nodes.usage.freed:
                 # deciding freed room, and it belongs to the best who waits for it
-                self._unbooked = self._line.notice()
+                self._unbooked = self._queue.notice()
                 work = 0 if self._unbooked else work
-                self._line.wake()
+                self._queue.offer_room()
             elif tried[-1].outcome is not Outcome.PLACED:
-                self._line.wake()
-            self._tell_overtaken()
-        self._line.end_turn()
+                self._queue.offer_room()
+            self._tell_starving()
+        self._queue.end_turn()
         self._decider.eviction.settle()
         decisions = self._decisions.copy()
         self._decisions.clear()
@@ -140,10 +139,10 @@ class Engine:
     @property
     def next_decide_at(self) -> float | None:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
-        if self._line.ready or self._line.asking or self._unbooked or not self._settled or self.cluster.stirred:
+        if self._queue.ready or self._queue.asking or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
-        if self._line.waiting and self.cluster.nodes.usage.freed:
-            # deciding freed room: a hold ended, or room was no longer kept
+        if self._queue.waiting and self.cluster.nodes.usage.freed:
+            # deciding freed room: a hold ended, or room was no longer reserved
             return self._now
         return self._timers.next
 
@@ -165,9 +164,9 @@ class Engine:
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
         for pod in noted.failing:
-            self._timers.set(self._now + self._profile.backoff.initial, _GATES, key=pod.uid)
+            self._timers.set(self._now + self._profile.backoff.initial, Purpose.GATES, key=pod.uid)
         noted.failing.clear()
-        self._decider.bypass.look_again()
+        self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             known = self.cluster.pods.get(timer.key)
             key = timer.key if known is None else known.gang or known.uid
@@ -178,12 +177,12 @@ class Engine:
             if noted.bound:
                 self._bound(*noted.bound.popleft())
             elif noted.pods:
-                pod = noted.pods.popleft()
-                self._guard(pod.uid, self._consider_pod, pod)
+                pod, cause = noted.pods.popleft()
+                self._guard(pod.uid, self._consider_pod, pod, cause)
             elif noted.gangs:
                 left -= _CHANGES_PER_GANG
-                key = noted.gangs.popitem(last=False)[0]
-                self._guard(key, self._consider_gang, key)
+                key, cause = noted.gangs.popitem(last=False)
+                self._guard(key, self._consider_gang, key, cause)
             elif self.cluster.stirred:
                 self._stir()
             else:
@@ -191,10 +190,10 @@ class Engine:
                 return True
         return False
 
-    def _guard(self, key: str, work: Callable[[_What], None], what: _What) -> None:
+    def _guard(self, key: str, work: Callable[[*_What], None], *what: *_What) -> None:
         """Does some work for one unit: a plugin that raises costs that unit a while, and nobody else anything."""
         try:
-            work(what)
+            work(*what)
         except Exception as error:
             self._troubled(key, error)
 
@@ -210,10 +209,10 @@ class Engine:
         if unit is not None:
             unit.failures = failures = unit.failures + 1
             unit.tried_at = self._now
-            self._line.move(unit, Where.HELD)
+            self._queue.rest(unit, Phase.ASSEMBLING, Cause.FAILED)
         wait = self._profile.backoff
         delay = backoff_seconds(failures, initial=wait.initial, maximum=wait.maximum)
-        self._timers.set(self._now + delay, _LOOK, key=key)
+        self._timers.set(self._now + delay, Purpose.LOOK, key=key)
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
@@ -221,22 +220,22 @@ class Engine:
             self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         unit = self._units.get(gang.key) if gang is not None else None
-        if gang is None or unit is None or not (unit.failures or gang.rounds or gang.refusals):
+        if gang is None or unit is None or not (unit.failures or gang.efforts.rounds or gang.efforts.rejections):
             return
         if gang.started:
             unit.failures = 0
-            gang.gets_what_it_wanted()
-            if unit.where in (Where.WAITING, Where.BACKOFF):
+            gang.efforts.succeed()
+            if unit.is_parked or unit.phase is Phase.BACKING_OFF:
                 # it need not wait any longer, and others may be evicted for the rest of it again
-                self._enqueue(unit)
+                self._wake(unit, Cause.BOUND)
 
     def _stir(self) -> None:
-        """Units for which room is kept look again when something changed there."""
+        """Units for which room is reserved look again when something changed there."""
         stirred, self.cluster.stirred = self.cluster.stirred, {}
         for key in stirred:
             unit = self._units.get(key)
-            if unit is not None and unit.where is Where.WAITING:
-                self._enqueue(unit)
+            if unit is not None and unit.is_parked:
+                self._wake(unit, Cause.RESERVED_CHANGED)
 
     def _handle_spared(self, noted: Noted) -> None:
         spared, noted.spared = noted.spared, []
@@ -257,63 +256,65 @@ class Engine:
             unit = self._units.get(key)
             # tried again at once for the first time, however many of a unit's binds were refused
             failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
-            self._status.binds_refused(unit.gang if unit else None, refused, waits=failures > 1)
+            self._status.binds_rejected(unit.gang if unit else None, refused, waits=failures > 1)
             # a node that is gone says nothing about the unit
             by_somebody = [pod for pod, node in refused if node in self.cluster.nodes.rows]
             if unit is None:
                 for pod in by_somebody:
-                    pod.refusals, pod.refused_at = pod.refusals + 1, self._now
+                    if pod.efforts is not None:
+                        pod.efforts.is_rejected(self._now)
                 continue
             unit.failures += 1
             unit.tried_at = self._now
             latest = max((pod.attempt for pod in by_somebody), default=0)
-            if unit.gang is not None and latest > unit.gang.refused_attempt:
-                unit.gang.refused_attempt = latest
-                unit.is_refused(self._now)
-            if unit.where is Where.READY:
-                self._enqueue(unit)
+            if unit.gang is not None and latest > unit.gang.rejected_attempt:
+                unit.gang.rejected_attempt = latest
+                unit.efforts.is_rejected(self._now)
+            if unit.phase is Phase.READY:
+                self._wake(unit, Cause.BIND_REJECTED)
 
-    def _consider_pod(self, pod: PodState) -> None:
+    def _consider_pod(self, pod: PodState, cause: Cause) -> None:
         unit = self._units.get(pod.uid)
         if not pod.candidate:
-            self._drop(pod.uid)
+            self._drop(pod.uid, cause)
             return
         if unit is None:
             order = self._profile.order.key(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
-            unit = Unit(pod.uid, None, pod, order, failures=failures, tried_at=self._now)
+            pod.efforts = pod.efforts or Efforts()
+            unit = Unit(pod.uid, None, pod, order, pod.efforts, failures=failures, tried_at=self._now)
             self._units[pod.uid] = unit
             if self._new:
-                self._keep_again(unit, [pod])
-        if pod.held is not None:
-            self._hold(unit)
-            self._status.pods_held([pod])
-        elif unit.where is Where.HELD or unit.where is Where.NOWHERE:
-            self._enqueue(unit)
-        elif unit.where is Where.WAITING:
-            parked = self._line.parked(unit)
+                self._reserve_again(unit, [pod])
+        if pod.gated_by is not None:
+            self._assemble(unit, cause)
+            self._status.pods_gated([pod])
+        elif unit.phase is Phase.ASSEMBLING or unit.phase is Phase.GONE:
+            self._wake(unit, cause)
+        elif unit.is_parked:
+            parked = self._queue.parked(unit)
             if parked is not None and pod.pod_class not in parked.wants:
-                self._enqueue(unit)
+                self._wake(unit, cause)
 
-    def _consider_gang(self, key: str) -> None:
+    def _consider_gang(self, key: str, cause: Cause) -> None:
         gang = self.cluster.gangs.get(key)
         if gang is not None and not gang.foreign:
             self._binding.look_at(gang, self._now)
         if gang is not None and gang.uneven:
             self.cluster.relevel(gang)
         if gang is None or gang.foreign:
-            self._drop(key)
+            self._drop(key, cause)
             self._binding.forget(key)
             return
         unit = self._units.get(key)
         if unit is None or unit.gang is not gang:
             # new, or deleted and made again under its name
-            self._drop(key)
-            unit = self._units[key] = Unit(key, gang, None, self._order(gang))
+            self._drop(key, cause)
+            unit = self._units[key] = Unit(key, gang, None, self._order(gang), gang.efforts)
             if self._new:
-                self._keep_again(unit, list(gang.candidates.values()))
+                self._reserve_again(unit, list(gang.candidates.values()))
         unit.changes += 1
-        if number := self._intake.hold_unread(gang):
+        if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
         if not gang.candidates and not gang.binding:
             unit.failures = 0
@@ -321,14 +322,14 @@ class Engine:
             self._look_at_denied(unit, gang)
         gated = gang.gated and not gang.started
         if self._profile.gang_rule.waits_for(gang) or gated or self._unhonoured(gang):
-            self._hold(unit)
+            self._assemble(unit, cause)
             self._tell_when_quiet(unit)
         elif not gang.classes:
-            self._decider.bypass.leaves(key)
+            self._decider.starvation.leaves(key)
             self._lose(unit, "nothing of it is left to place")
-            self._line.move(unit, Where.NOWHERE)
+            self._queue.rest(unit, Phase.SETTLED, cause)
         else:
-            self._reconsider(unit, gang)
+            self._reconsider(unit, gang, cause)
 
     def _unhonoured(self, gang: GangState) -> tuple[Ask, ...]:
         """What the gang's object asks for in vain; of no matter while the gang has nobody to place."""
@@ -341,53 +342,54 @@ class Engine:
         unit.changed_at = self._now
         if not unit.to_be_told:
             unit.to_be_told = True
-            self._timers.set(self._now + _QUIET_SECONDS, _TELL, key=unit.key)
+            self._timers.set(self._now + _QUIET_SECONDS, Purpose.TELL, key=unit.key)
 
-    def _reconsider(self, unit: Unit, gang: GangState) -> None:
+    def _reconsider(self, unit: Unit, gang: GangState, cause: Cause) -> None:
         """The gang may be decided: it is ready, unless it waits for something that has not changed."""
         order = self._order(gang)
-        if unit.where is Where.WAITING:
-            parked = self._line.parked(unit)
+        if unit.is_parked:
+            parked = self._queue.parked(unit)
             assert parked is not None
             needed = sum(self._profile.gang_rule.shortfall(gang, {}).values()) or 1
-            kept = self._decider.fences.of(unit.key) is not None
-            same = needed == unit.needed if kept else needed >= unit.needed
+            reserved = self._decider.reservations.of(unit.key) is not None
+            same = needed == unit.needed if reserved else needed >= unit.needed
             same = same and unit.order == order and unit.had_started == gang.has_started
             same = same and unit.was_on_its_way == gang.on_its_way
-            same = same and self._decider.bypass.is_up_to_date(unit, needed)
+            same = same and self._decider.starvation.is_up_to_date(unit, needed)
             same = same and unit.hopeful >= self._decider.preemption.may_evict(unit, self._now)
             if same and not _more_to_choose_from(gang, parked):
                 return
-        elif unit.where is Where.BACKOFF or (unit.where is Where.READY and unit.order == order):
+        elif unit.phase is Phase.BACKING_OFF or (unit.phase is Phase.READY and unit.order == order):
             self._reorder(unit, order)
             return
         self._reorder(unit, order)
-        self._enqueue(unit)
+        self._wake(unit, cause)
 
     def _reorder(self, unit: Unit, order: Order) -> None:
         unit.order = order
         # it may be long before it is tried: what is held for it is held from those behind it now
-        self._decider.bypass.moves(unit)
+        self._decider.starvation.moves(unit)
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
         members, noted.members = noted.members, []
-        self._status.pods_held(pod for pod in members if pod.candidate)
+        self._status.pods_gated(pod for pod in members if pod.candidate)
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
             unit = self._units.get(pod.gang or "")
-            if pod.held_as or pod.held == UNREAD:
+            if pod.gated_as or pod.gated_by == UNREAD:
                 continue
-            news = pod.said is None or (pod.nominated and not pod.kept)
-            if unit is not None and unit.where in (Where.WAITING, Where.BACKOFF) and pod.candidate and news:
+            news = pod.said is None or (pod.nominated and not pod.reserved)
+            waits = unit is not None and (unit.is_parked or unit.phase is Phase.BACKING_OFF)
+            if unit is not None and waits and pod.candidate and news:
                 by_gang.setdefault(unit.key, []).append(pod)
         for key, pods in by_gang.items():
             gang, unit = self.cluster.gangs[key], self._units[key]
-            if unit.where is Where.BACKOFF:
+            if unit.phase is Phase.BACKING_OFF:
                 self._status.joined_in_backoff(pods, unit.bind_error)
             elif gang.has_started or gang.said is None:
                 # what the group says, if anything, is no reason for them: they get one of their own
-                self._enqueue(unit)
+                self._wake(unit, Cause.MEMBER_CAME)
             else:
                 self._status.joined_waiting(gang, pods)
 
@@ -402,47 +404,47 @@ class Engine:
 
     # --- moving units ---
 
-    def _enqueue(self, unit: Unit) -> None:
+    def _wake(self, unit: Unit, cause: Cause) -> None:
         """The unit is ready, or will be when its backoff is over; members that say nothing then say why they wait."""
-        self._line.enqueue(unit)
-        if unit.where is Where.BACKOFF and unit.gang is not None:
+        self._queue.wake(unit, cause)
+        if unit.phase is Phase.BACKING_OFF and unit.gang is not None:
             self._intake.noted.members += [pod for pod in unit.gang.candidates.values() if pod.said is None]
 
-    def _hold(self, unit: Unit) -> None:
-        self._decider.bypass.leaves(unit.key)
+    def _assemble(self, unit: Unit, cause: Cause) -> None:
+        self._decider.starvation.leaves(unit.key)
         self._lose(unit, "it may not be decided any more")
-        self._line.move(unit, Where.HELD)
+        self._queue.rest(unit, Phase.ASSEMBLING, cause)
 
-    def _keep_again(self, unit: Unit, pods: list[PodState]) -> None:
-        """What a scheduler before us kept for the unit stands on its pods."""
+    def _reserve_again(self, unit: Unit, pods: list[PodState]) -> None:
+        """What a scheduler before us reserved for the unit stands on its pods."""
         rows = self.cluster.nodes.rows
         places = [(pod, pod.nominated) for pod in pods if pod.candidate and pod.nominated in rows]
         if places:
-            fences = self._decider.fences
-            evicted = fences.makes_way(places)
-            fences.put_up(unit.key, places, priority=unit.priority, evicted=evicted, now=self._now, restored=True)
+            reservations = self._decider.reservations
+            evicted = reservations.makes_way(places)
+            reservations.make(unit.key, places, priority=unit.priority, evicted=evicted, now=self._now, restored=True)
             if unit.gang is not None and unit.gang.first_bound is not None:
                 # nobody knows for how long it has waited: perhaps all the time
                 unit.gang.waited = max(0.0, self._now - unit.gang.first_bound)
 
     def _lose(self, unit: Unit, why: str) -> None:
-        """Nothing is kept for the unit any more."""
-        fence = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why, self._now)
-        if fence is not None:
-            self._status.unnominate(pod for pod in fence.pods if pod.candidate)
+        """Nothing is reserved for the unit any more."""
+        reservation = self._decider.eviction.lose(unit.key, Loss.PREEMPTOR, why, self._now)
+        if reservation is not None:
+            self._status.unnominate(pod for pod in reservation.pods if pod.candidate)
 
-    def _drop(self, key: str) -> None:
+    def _drop(self, key: str, cause: Cause) -> None:
         unit = self._units.pop(key, None)
         if unit is not None:
-            self._decider.bypass.leaves(key)
+            self._decider.starvation.leaves(key)
             self._lose(unit, "it is gone")
-            self._line.move(unit, Where.NOWHERE)
+            self._queue.rest(unit, Phase.GONE, cause)
 
-    def _tell_overtaken(self) -> None:
+    def _tell_starving(self) -> None:
         """Gangs for which nodes are held from now on say so."""
-        for unit in self._decider.bypass.reached():
-            if unit.where is Where.WAITING:
-                self._enqueue(unit)
+        for unit in self._decider.starvation.reached():
+            if unit.is_parked:
+                self._wake(unit, Cause.STARVES)
 
     def _could_make_room(self, unit: Unit) -> bool:
         try:
@@ -451,49 +453,42 @@ class Engine:
             return True
 
     def _ring(self, timer: Timer) -> None:
-        unit = self._units.get(timer.key)
-        valid = unit is not None and unit.ticket == timer.ticket
-        if timer.purpose == UNIT and unit is not None and valid:
-            if unit.forgets(self._now, after=self._profile.preemption.lapse_seconds):
-                self._decider.bypass.prove_again()
-            self._line.push(unit)
-        elif timer.purpose == _GATES:
-            pod = self.cluster.pods.get(timer.key)
-            if pod is not None and pod.candidate:
+        """A timer that was overtaken by events rings in vain."""
+        unit, pod = self._units.get(timer.key), self.cluster.pods.get(timer.key)
+        match timer.purpose:
+            case Purpose.TRY if unit is not None and unit.ticket == timer.ticket:
+                if unit.efforts.forget(self._now, after=self._profile.preemption.lapse_seconds):
+                    self._decider.starvation.prove_again()
+                self._queue.push(unit, Cause.TIME_PASSED)
+            case Purpose.TELL if unit is not None and unit.to_be_told:
+                self._tell(unit)
+            case Purpose.LOOK if timer.key in self.cluster.gangs:
+                self._intake.noted.gangs[timer.key] = Cause.TIME_PASSED
+            case Purpose.LOOK if pod is not None:
+                self._intake.noted.pods.append((pod, Cause.TIME_PASSED))
+            case Purpose.GATES if pod is not None and pod.candidate:
                 self._intake.look_at_gates(pod)
-        elif timer.purpose == _LOOK and timer.key in self.cluster.gangs:
-            self._intake.noted.gangs[timer.key] = None
-        elif timer.purpose == _LOOK and timer.key in self.cluster.pods:
-            self._intake.noted.pods.append(self.cluster.pods[timer.key])
-        elif timer.purpose == _TELL and unit is not None and unit.to_be_told:
-            self._tell(unit)
-        elif timer.purpose == RETRY:
-            pod = self.cluster.pods.get(timer.key)
-            if (
-                pod is not None
-                and pod.stage is Stage.BINDING
-                and pod.retries_later
-                and pod.bind_failures == timer.ticket
-            ):
-                self._binding.retry(pod)
-        elif timer.purpose == DEADLINE:
-            self._deadline(timer.key)
-        elif timer.purpose == DENIAL:
-            self._denied(timer.key)
-        elif timer.purpose in (BELOW, TAKE_DOWN):
-            self._below(timer)
+            case Purpose.RETRY if pod is not None and pod.retries_later and pod.bind_failures == timer.ticket:
+                if pod.stage is Stage.BINDING:
+                    self._binding.retry(pod)
+            case Purpose.DENIAL:
+                self._denied(timer.key)
+            case Purpose.DEADLINE:
+                self._deadline(timer.key)
+            case Purpose.BELOW | Purpose.TAKE_DOWN:
+                self._below(timer)
 
     def _tell(self, unit: Unit) -> None:
         """The gang is still held and has been quiet: people are told why."""
         unit.to_be_told = False
-        if unit.where is not Where.HELD or unit.gang is None:
+        if unit.phase is not Phase.ASSEMBLING or unit.gang is None:
             return
         if unit.changed_at + _QUIET_SECONDS > self._now:
             unit.to_be_told = True
-            self._timers.set(unit.changed_at + _QUIET_SECONDS, _TELL, key=unit.key)
+            self._timers.set(unit.changed_at + _QUIET_SECONDS, Purpose.TELL, key=unit.key)
         else:
             why = self._profile.gang_rule.waits_for(unit.gang)
-            self._status.gang_held(unit.gang, why, self._unhonoured(unit.gang))
+            self._status.gang_assembles(unit.gang, why, self._unhonoured(unit.gang))
 
     def _deadline(self, key: str) -> None:
         gang = self.cluster.gangs.get(key)
@@ -503,17 +498,17 @@ class Engine:
         if unit is None or gang is None or gang.declared is None or not gang.partial:
             return
         if self._binding.deadline(gang, self._now) > self._now:
-            self._intake.noted.gangs[key] = None
+            self._intake.noted.gangs[key] = Cause.TIME_PASSED
             return
         placed = gang.bound
         if self._decider.preemption.waits_for_victims(key, self._now):
             # that has a limit of its own
-            self._timers.set(self._now + _QUIET_SECONDS, DEADLINE, key=key)
+            self._timers.set(self._now + _QUIET_SECONDS, Purpose.DEADLINE, key=key)
             return
         if self._binding.time_out(gang, self._now):
-            self._back_off(unit, refused=any(pod.bind_error for pod in gang.candidates.values()))
+            self._back_off(unit, Cause.DEADLINE_OVER, refused=any(pod.bind_error for pod in gang.candidates.values()))
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
-        self.audit.record(Attempt(self._now, verdict))
+        self.audit.record(Attempt(self._now, verdict, Cause.DEADLINE_OVER))
 
     def _denied(self, uid: str) -> None:
         """Some time ago the pod was denied for the first time."""
@@ -527,26 +522,26 @@ class Engine:
     def _look_at_denied(self, unit: Unit, gang: GangState) -> None:
         """A gang is undone if it lacks members that are denied for good."""
         if self._binding.denied(gang, self._now):
-            self._back_off(unit, refused=True)
+            self._back_off(unit, Cause.DENIED, refused=True)
 
     def _below(self, timer: Timer) -> None:
         """Some time ago a gang that has started fell below its minimum."""
         gang, unit = self.cluster.gangs.get(timer.key), self._units.get(timer.key)
         if gang is None or gang.declared is None:
             return
-        if timer.purpose == BELOW:
+        if timer.purpose is Purpose.BELOW:
             self._binding.still_below(gang, self._now)
         elif self._binding.take_down(gang, self._now) and unit is not None:
-            self._back_off(unit)
+            self._back_off(unit, Cause.TAKEN_DOWN)
 
-    def _back_off(self, unit: Unit, *, refused: bool = False) -> None:
+    def _back_off(self, unit: Unit, cause: Cause, *, refused: bool = False) -> None:
         """The unit was undone: it waits before it is tried again, each time longer."""
         unit.failures += 2
         unit.tried_at = self._now
         if refused:
-            unit.is_refused(self._now, times=2)
-        if unit.where is Where.READY or unit.where is Where.WAITING:
-            self._enqueue(unit)
+            unit.efforts.is_rejected(self._now, times=2)
+        if unit.phase is Phase.READY or unit.phase is Phase.TRYING or unit.is_parked:
+            self._wake(unit, cause)
 
     # --- deciding ---
 
@@ -555,16 +550,15 @@ class Engine:
         unit = tried.unit
         if tried.outcome is Outcome.THINKING:
             # it is the first of those that are ready, and stays that
-            self._line.push(unit)
+            self._queue.push(unit, Cause.PUT_BACK)
             return
         unit.tried_at = self._now
         if unit.failures > 1 and tried.outcome is not Outcome.PLACED:
-            self._line.spend_in_vain(tried.work)
+            self._queue.spend_in_vain(tried.work)
         unit.needed = tried.needed
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
-            self._back_off(unit)
-            self._enqueue(unit)
+            self._back_off(unit, Cause.FAILED)
         elif tried.outcome is not Outcome.PLACED:
             unit.had_started = unit.gang is not None and unit.gang.has_started
             unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
@@ -577,16 +571,21 @@ class Engine:
             unit.hopeful = preemption.may_evict(unit, self._now)
             may_evict = not waits and unit.hopeful
             # nothing but time may let others be evicted for it again
-            lapses_at = unit.forgets_at(after=self._profile.preemption.lapse_seconds)
-            rests_until = unit.rests_until if unit.hopeful else lapses_at
-            self._line.park(unit, tried.wants, tried.room_for, may_evict=may_evict, rests_until=rests_until)
+            lapses_at = unit.efforts.forgotten_at(after=self._profile.preemption.lapse_seconds)
+            rests_until = unit.efforts.rests_until if unit.hopeful else lapses_at
+            self._queue.park(
+                unit, tried.wants, tried.room_for, reserved=waits, may_evict=may_evict, rests_until=rests_until
+            )
         elif unit.gang is None:
             del self._units[unit.key]
+            self._queue.rest(unit, Phase.GONE, Cause.PLACED)
         else:
             self.tally.gangs_placed += 1
             if unit.gang.classes:
                 # members that found no place are told why, in an attempt of their own
-                self._line.push(unit)
+                self._queue.push(unit, Cause.PLACED)
+            else:
+                self._queue.rest(unit, Phase.SETTLED, Cause.PLACED)
 
 
 def _more_to_choose_from(gang: GangState, parked: Parked) -> bool:

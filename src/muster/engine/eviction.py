@@ -11,10 +11,10 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import Condemned, PodState, Stage
 from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
-from muster.engine.fences import Fence, Fences
-from muster.engine.intake import PREEMPTED, Intake
+from muster.engine.intake import BY_SCHEDULER, Intake
 from muster.engine.planning import Plan
-from muster.engine.queue import Unit
+from muster.engine.reservations import Reservation, Reservations
+from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.gangs.model import Aspect
 
@@ -23,18 +23,24 @@ class Eviction:
     """The only one who asks for pods of other units to be deleted."""
 
     def __init__(
-        self, cluster: Cluster, profile: Profile, *, intake: Intake, fences: Fences, decisions: list[Decision]
+        self,
+        cluster: Cluster,
+        profile: Profile,
+        *,
+        intake: Intake,
+        reservations: Reservations,
+        decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
         self._scheduler = min(profile.scheduler_names)
         self._intake = intake
-        self._fences = fences
+        self._reservations = reservations
         self._decisions = decisions
         self._evictions: list[Decision] = []
         self._victims: dict[str, list[list[PodState]]] = {}
-        """By unit for which room is kept: whom it evicts, those together who stay or go together."""
-        self._ended: list[tuple[Fence, list[list[PodState]]]] = []
-        """What was kept for units that evict others, and is not any more, since this was last settled; and whom."""
+        """By unit for which room is reserved: whom it evicts, those together who stay or go together."""
+        self._ended: list[tuple[Reservation, list[list[PodState]]]] = []
+        """What was reserved for units that evict others, and is not any more, since this was last settled; and whom."""
         self._hit: dict[str, str] = {}
         """Gangs that lost members since this was last settled, and what their objects are to say if nothing is left."""
 
@@ -44,36 +50,38 @@ class Eviction:
         return bool(self._evictions)
 
     def take(self) -> list[Decision]:
-        """The evictions since this was last asked; to be told when the unit's pods say where room is kept for them."""
+        """The evictions since this was last asked; to be told when the unit's pods say where room is reserved."""
         taken, self._evictions = self._evictions, []
         return taken
 
     def carry_out(self, unit: Unit, plan: Plan, now: float) -> None:
-        """Evicts who must go, takes room from those for whom less precious room is kept, and keeps the unit's."""
+        """Evicts who must go, takes room from those for whom less precious room is reserved, and keeps the unit's."""
         name = unit.name
         for victim in plan.victims:
-            if victim.kept:
-                self.lose(victim.kept, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
+            if victim.reservation:
+                self.lose(victim.reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         for pod in sorted(plan.pods, key=lambda pod: pod.key):
             not_sent = pod.stage is Stage.BINDING and self._take_back(pod)
             if pod.stage is Stage.BINDING and (pod.answered or not_sent or (pod.stranded and pod.retries_later)):
                 # not bound, or to no node: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
-        together = [[pod for pod in victim.pods if pod.takes_room] for victim in plan.victims if not victim.kept]
+        together = [[pod for pod in victim.pods if pod.takes_room] for victim in plan.victims if not victim.reservation]
         together = [pods for pods in together if pods]
         if together:
-            unit.evicts(now)
+            unit.efforts.evicts(now)
             self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
-        if plan.victims or self._fences.makes_way(plan.places):
-            fence = self._fences.put_up(unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now)
+        if plan.victims or self._reservations.makes_way(plan.places):
+            reservation = self._reservations.make(
+                unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now
+            )
             if together:
                 self._victims[unit.key] = together
-                evict = self._evict(fence, [pod for pods in together for pod in pods])
+                evict = self._evict(reservation, [pod for pods in together for pod in pods])
                 self._evictions.append(evict)
                 self._hit |= {pod.gang: f"{evict.message} {name}" for pod in plan.pods if pod.gang is not None}
-            if not fence.waits_for:
+            if not reservation.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room
                 self._cluster.stirred[unit.key] = None
 
@@ -103,39 +111,39 @@ class Eviction:
                     # its other members must not start without those
                     gang.fallen = True
 
-    def _evict(self, fence: Fence, pods: list[PodState]) -> Evict:
+    def _evict(self, reservation: Reservation, pods: list[PodState]) -> Evict:
         """What the driver is asked to do: the pods go once it stands on the API for whom."""
-        first, gang = fence.pods[0], self._cluster.gangs.get(fence.unit)
+        first, gang = reservation.pods[0], self._cluster.gangs.get(reservation.unit)
         # upstream writes a UID here, and "node cluster" for a group; people look for a name
-        kind, where = ("pod", f" on node {first.kept}") if gang is None else ("podgroup", "")
+        kind, where = ("pod", f" on node {first.reserved}") if gang is None else ("podgroup", "")
         return Evict(
-            _name(fence),
+            _name(reservation),
             tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key)),
-            PREEMPTED,
+            BY_SCHEDULER,
             f"{self._scheduler}: preempting to accommodate a higher priority {kind}",
-            after=tuple(pod.uid for pod in fence.pods),
-            note=f"Preempted by {kind} {_name(fence)}{where}",
+            after=tuple(pod.uid for pod in reservation.pods),
+            note=f"Preempted by {kind} {_name(reservation)}{where}",
         )
 
     # --- what is called off ---
 
-    def ends(self, key: str, now: float) -> Fence | None:
-        """Nothing is kept for the unit any more: it lands, or loses what was kept."""
-        fence = self._fences.take_down(key, now)
-        if fence is not None and (together := self._victims.pop(key, None)) is not None:
-            self._ended.append((fence, together))
-        return fence
+    def ends(self, key: str, now: float) -> Reservation | None:
+        """Nothing is reserved for the unit any more: it lands, or loses what was reserved."""
+        reservation = self._reservations.end(key, now)
+        if reservation is not None and (together := self._victims.pop(key, None)) is not None:
+            self._ended.append((reservation, together))
+        return reservation
 
     def settle(self) -> None:
         """Who is to be evicted for nobody any more is called off; to be asked when all that can be decided is.
 
-        Where room is kept for another unit, or for the same one again, the pods go for that one.
+        Where room is reserved for another unit, or for the same one again, the pods go for that one.
         """
         ended, self._ended = self._ended, []
         hit, self._hit = self._hit, {}
-        for fence, together in ended:
+        for reservation, together in ended:
             for pods in together:
-                for pod in self._call_off(fence, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod]):
+                for pod in self._call_off(reservation, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod]):
                     # it may be spared, and then something of its gang is left
                     hit.pop(pod.gang or "", None)
         for key, message in hit.items():
@@ -143,7 +151,7 @@ class Eviction:
             if gang is not None and not gang.lives:
                 self._evicted_whole(gang, message)
 
-    def _call_off(self, fence: Fence, pods: list[PodState]) -> list[PodState]:
+    def _call_off(self, reservation: Reservation, pods: list[PodState]) -> list[PodState]:
         """Takes the eviction of pods back that stay or go together; returns those who may be spared.
 
         Who was seen to go may have been deleted by somebody else: the driver knows, and spares all or none.
@@ -155,18 +163,18 @@ class Eviction:
             return []
         if condemned:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
-            self._decisions.append(CallOff(_name(fence), refs))
+            self._decisions.append(CallOff(_name(reservation), refs))
         return condemned
 
-    def _heir(self, pods: list[PodState]) -> Fence | None:
+    def _heir(self, pods: list[PodState]) -> Reservation | None:
         """Whose room the pods are in the way of, and who may evict them: the most important of such units."""
-        kept = (kept for pod in pods for kept in self._cluster.kept_on.get(pod.node, {}).values())
-        fences = {fence.unit: fence for pod in kept if (fence := self._fences.of(pod.gang or pod.uid)) is not None}
+        there = (other for pod in pods for other in self._cluster.reserved_on.get(pod.node, {}).values())
+        units = dict.fromkeys(other.gang or other.uid for other in there)
         level = max(pod.level for pod in pods)
-        may = [fence for fence in fences.values() if fence.priority > level]
-        return min(may, key=lambda fence: (-fence.priority, fence.unit), default=None)
+        may = [made for made in map(self._reservations.of, units) if made is not None and made.priority > level]
+        return min(may, key=lambda reservation: (-reservation.priority, reservation.unit), default=None)
 
-    def _hand_over(self, pods: list[PodState], heir: Fence) -> None:
+    def _hand_over(self, pods: list[PodState], heir: Reservation) -> None:
         for pod in pods:
             assert pod.condemned is not None
             pod.condemned = replace(pod.condemned, unit=heir.unit)
@@ -196,30 +204,31 @@ class Eviction:
 
     def _evicted_whole(self, gang: GangState, message: str) -> None:
         """Nothing of the gang is left; its object says for whom, unless another scheduler speaks of it."""
-        said = (True, PREEMPTED, message)
+        said = (True, BY_SCHEDULER, message)
         if gang.declared is not None and not gang.foreign and gang.evicted_said != said:
             gang.evicted_said = said
             if gang.declared.has_status:
                 self._decisions.append(GangCondition(gang.key, *said, Aspect.EVICTED))
 
-    def lose(self, key: str, why: Loss | None, message: str, now: float) -> Fence | None:
-        """Nothing is kept for the unit any more, and people learn why if others were evicted for it in vain."""
-        fence = self.ends(key, now)
-        if fence is None:
+    def lose(self, key: str, why: Loss | None, message: str, now: float) -> Reservation | None:
+        """Nothing is reserved for the unit any more, and people learn why if others were evicted for it in vain."""
+        reservation = self.ends(key, now)
+        if reservation is None:
             return None
         self._cluster.stirred[key] = None
         preemptor = self._cluster.gangs.get(key) or self._cluster.pods.get(key)
-        if preemptor is not None and fence.evicted:
+        efforts = None if preemptor is None else preemptor.efforts
+        if efforts is not None and reservation.evicted:
             if why is Loss.PRIORITY:
                 # what is lost to a better one is no sign that it would be lost again
-                preemptor.rounds = max(0, preemptor.rounds - 1)
+                efforts.rounds = max(0, efforts.rounds - 1)
             elif why is Loss.FOREIGN:
-                preemptor.rests_until = now + 2.0 ** (preemptor.rounds - 1)
-        if fence.evicted and why is not None:
+                efforts.rests_until = now + 2.0 ** (efforts.rounds - 1)
+        if reservation.evicted and why is not None:
             message = f"room that others were evicted for is lost: {message}"
-            first = fence.pods[0]
+            first = reservation.pods[0]
             lone = first.gang is None
-            self._decisions.append(Lost(_name(fence), why, message))
+            self._decisions.append(Lost(_name(reservation), why, message))
             refs = (PodRef(first.uid, first.key),) if lone and key in self._cluster.pods else ()
             gang = "" if lone else key
             if refs or gang:
@@ -228,13 +237,13 @@ class Eviction:
                         reason="PreemptionLost", note=message, action="Preempting", warning=True, pods=refs, gang=gang
                     )
                 )
-        return fence
+        return reservation
 
     def _gang_of(self, pod: PodState) -> GangState | None:
         return self._cluster.gangs.get(pod.gang) if pod.gang else None
 
 
-def _name(fence: Fence) -> str:
-    """How people know the unit that room is kept for."""
-    first = fence.pods[0]
-    return first.key if first.gang is None else fence.unit
+def _name(reservation: Reservation) -> str:
+    """How people know the unit that room is reserved for."""
+    first = reservation.pods[0]
+    return first.key if first.gang is None else reservation.unit

@@ -48,9 +48,9 @@ class Explainer:
         answer: Answer,
         *,
         ground: Ground,
-        held: int = 0,
+        standing: int = 0,
     ) -> Verdict:
-        """`held` members count already."""
+        """`standing` members count already."""
         trial, needed = answer.trial, requirement.needed
         wants = trial.wants()
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
@@ -63,7 +63,7 @@ class Explainer:
             outcome=_outcome(requirement, answer, empty),
             placed=needed - trial.lacking,
             needed=needed,
-            held=held,
+            standing=standing,
             nodes=len(self._cluster.nodes),
             needs=needs,
             suggestion=self._suggestion(requirement, trial, empty),

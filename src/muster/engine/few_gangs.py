@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from muster.cluster.victims import Victim
-from muster.engine.sparing import Scale, sparing
+from muster.engine.reprieve import Scale, reprieve
 
 # so many gangs are looked at in full
 _MOST_GANGS = 8
@@ -56,9 +56,9 @@ def one_gang(
         yield scale.work * len(some)
         if not scale.enough:
             continue
-        for looked in sparing(scale):
+        for looked in reprieve(scale):
             yield looked * scale.work
-        left = [victim for victim, spared in zip(some, scale.spared, strict=True) if not spared]
+        left = [victim for victim, spared in zip(some, scale.reprieved, strict=True) if not spared]
         broken = broken_budgets(left)
         worse = any(now > before for now, before in zip(broken, budgets, strict=True))
         if not worse and _precious(left, chosen) <= _precious(chosen, chosen) and _fewer(left, best):

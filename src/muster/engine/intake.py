@@ -31,6 +31,7 @@ from muster.engine.changes import (
     PodSeen,
     Spared,
 )
+from muster.engine.life import Cause
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership
@@ -39,7 +40,7 @@ from muster.gangs.record import STARTED, BoundFor, bound_for
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
-PREEMPTED = "PreemptionByScheduler"
+BY_SCHEDULER = "PreemptionByScheduler"
 """Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
 UNSUPPORTED = "Unsupported"
 """Why a pod or a gang is held that asks for what no plugin honours; autoscalers look for Unschedulable alone."""
@@ -64,10 +65,10 @@ class Noted:
         self.failed: list[tuple[PodState, BindFailed]] = []
         self.failing: list[PodState] = []
         """Pods that a gate failed with; to be shown to it again after a while."""
-        self.pods: deque[PodState] = deque()
+        self.pods: deque[tuple[PodState, Cause]] = deque()
         """Lone pods of ours that came, changed or went."""
-        self.gangs: OrderedDict[str, None] = OrderedDict()
-        """Gangs of which anything changed."""
+        self.gangs: OrderedDict[str, Cause] = OrderedDict()
+        """Gangs of which anything changed, and what was the last that did."""
         self.members: list[PodState] = []
         """Members of gangs that came or changed."""
         self.overruled: list[PodState] = []
@@ -132,7 +133,7 @@ class Intake:
             gang, node = self._gang_of(state), state.node
             if gang is not None:
                 gang.uncount(state)
-            self._give_up(state)
+            self._unreserve(state)
             if state.takes_room:
                 self._cluster.vacate(state)
             state.pod_class = self._cluster.classes.learn(state.pod_class)
@@ -140,7 +141,7 @@ class Intake:
                 self._cluster.occupy(state, node)
             if gang is not None:
                 gang.count(state)
-            self._note(state, gang)
+            self._note(state, gang, Cause.MEMBER_CHANGED)
 
     def _node_gone(self, change: NodeGone) -> None:
         self._cluster.remove_node(change.name)
@@ -159,7 +160,7 @@ class Intake:
                 gangs[gang.key] = gang
         for gang in gangs.values():
             self._cluster.relevel(gang)
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = Cause.MEMBER_LOST if stranded else Cause.MEMBER_CAME
 
     def _group_seen(self, change: GroupSeen) -> None:
         declared = declare(change.group)
@@ -167,8 +168,8 @@ class Intake:
         new = gang.declared is None or gang.declared.uid != declared.uid
         if new:
             gang.said, gang.started_at = None, declared.started_at
-            gang.gets_what_it_wanted()
-            gang.refused, gang.lost_to, gang.passed = False, "", None
+            gang.efforts.succeed()
+            gang.turned_away, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign or not gang.members:
             # it is not, or perhaps not, for us to speak of
             gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False
@@ -190,8 +191,8 @@ class Intake:
             self._cluster.version += 1
             self._cluster.relevel(gang)
         if declared.priority != (None if told is None else told.priority):
-            self._hold_the_odd(gang)
-        self.noted.gangs[gang.key] = None
+            self._gate_the_odd(gang)
+        self.noted.gangs[gang.key] = Cause.OBJECT_REMADE if new and told is not None else Cause.OBJECT_CAME
         self._settle_names(gang.key)
 
     def _group_gone(self, change: GroupGone) -> None:
@@ -200,8 +201,8 @@ class Intake:
             gang.declare(None)
             self._cluster.version += 1
             self._cluster.relevel(gang)
-            self._hold_the_odd(gang)
-            self.noted.gangs[gang.key] = None
+            self._gate_the_odd(gang)
+            self.noted.gangs[gang.key] = Cause.OBJECT_WENT
             self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
 
@@ -210,24 +211,24 @@ class Intake:
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
-        pod.held, pod.held_as = self._held(pod)
+        self._ask_gates(pod)
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)
-        self._note(pod, gang)
+        self._note(pod, gang, Cause.MEMBER_CHANGED)
 
     def _group_read(self, change: GroupRead) -> None:
         gang = self._cluster.gangs.get(change.key)
         if gang is not None and gang.reading_number == change.number:
             # before anything that may turn out to be unreadable
             gang.reading = None
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = Cause.OBJECT_CAME
         if change.group is None:
             self._group_gone(GroupGone(change.key))
         else:
             self._group_seen(GroupSeen(change.group))
 
-    def hold_unread(self, gang: GangState) -> int:
+    def gate_unread(self, gang: GangState) -> int:
         """Members that joined a gang after its start wait until its object was read.
 
         Returns the number of the reading that is to be asked for, 0 for none.
@@ -238,14 +239,14 @@ class Intake:
         replaces = gang.await_reading()
         if not replaces and not gang.gated:
             return 0
-        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.held == UNREAD}
+        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.gated_by == UNREAD}
         for uid in dict.fromkeys((*waits, *replaces)):
             pod = gang.candidates[uid]
             holds = not replaces.get(uid, True)
-            if (pod.held == UNREAD) is holds or (holds and pod.held is not None):
+            if (pod.gated_by == UNREAD) is holds or (holds and pod.gated_by is not None):
                 continue
             gang.uncount(pod)
-            pod.held, pod.held_as = (UNREAD, "") if holds else self._held(pod)
+            pod.gated_by, pod.gated_as = (UNREAD, "") if holds else self._why_gated(pod)
             gang.count(pod)
             if not holds:
                 self.noted.members.append(pod)
@@ -270,14 +271,14 @@ class Intake:
         if before is None or before.key == key:
             return
         before.remove(pod)
-        self._give_up(pod)
+        self._unreserve(pod)
         pod.gang = key
-        pod.held, pod.held_as = self._held(pod)
+        self._ask_gates(pod)
         after = self._cluster.gang(key)
         after.add(pod)
         after.joins(pod)
-        for gang in (before, after):
-            self.noted.gangs[gang.key] = None
+        for gang, cause in ((before, Cause.MEMBER_LOST), (after, Cause.MEMBER_CAME)):
+            self.noted.gangs[gang.key] = cause
             if pod.takes_room:
                 self._cluster.relevel(gang)
         self.noted.members.append(pod)
@@ -296,16 +297,16 @@ class Intake:
             self.noted.overruled.append(pod)
         pod.overruled = overruled
 
-    def _hold_the_odd(self, gang: GangState) -> None:
+    def _gate_the_odd(self, gang: GangState) -> None:
         """The gang declares another priority than before: members wait that differ from it, and others need not."""
         for pod in list(gang.members.values()):
             # one that is being bound may come back
             waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
-            held = self._held(pod) if waits else (pod.held, pod.held_as)
-            if held != (pod.held, pod.held_as):
+            gated = self._why_gated(pod) if waits else (pod.gated_by, pod.gated_as)
+            if gated != (pod.gated_by, pod.gated_as):
                 gang.uncount(pod)
-                pod.held, pod.held_as = held
-                self._give_up(pod)
+                pod.gated_by, pod.gated_as = gated
+                self._unreserve(pod)
                 gang.count(pod)
                 self.noted.members.append(pod)
 
@@ -349,7 +350,7 @@ class Intake:
             record=record,
             marked=_marked(pod) if spec.node_name else "",
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
-            held=None,
+            gated_by=None,
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             leaving=meta.deletion_timestamp is not None,
@@ -365,7 +366,7 @@ class Intake:
             started_at=_started_at(pod) if status.start_time else None,
             nominated=status.nominated_node_name,
         )
-        state.held, state.held_as = self._held(state)
+        self._ask_gates(state)
         self._cluster.pods[state.uid] = state
         if stage is Stage.BOUND:
             self._cluster.occupy(state, spec.node_name)
@@ -373,13 +374,13 @@ class Intake:
             gang = self._cluster.gang(key)
             gang.add(state)
             gang.joins(state)
-            self.noted.gangs[key] = None
+            self.noted.gangs[key] = Cause.MEMBER_CAME
             self.noted.members.append(state)
             if state.names is not None:
                 self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
                 self._overrule(state, key)
         elif ours:
-            self.noted.pods.append(state)
+            self.noted.pods.append((state, Cause.MEMBER_CAME))
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
@@ -397,15 +398,16 @@ class Intake:
             self._cluster.vacate(state)
         deleted = pod.metadata.deletion_timestamp
         if stage is not Stage.PENDING or deleted is not None or pod_class is not state.pod_class:
-            self._give_up(state)
+            self._unreserve(state)
         if spec.node_name:
             state.record = self._belongs(pod)[1]
             # asked for, it may not stand there yet
             state.marked = _marked(pod) or state.marked
-        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _refused(pod):
-            gang.refused |= gang.was_bound_for(state)
+        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _turned_away(pod):
+            gang.turned_away |= gang.was_bound_for(state)
         gates = tuple(gate.name for gate in spec.scheduling_gates)
         joins = pod_class is not state.pod_class or gates != state.gates
+        cause = _what_became_of_it(state.stage, stage, deleted=deleted is not None)
         state.stage, state.pod_class = stage, pod_class
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
@@ -422,9 +424,9 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        state.held, state.held_as = self._held(state)
+        self._ask_gates(state)
         self._cluster.disturb(state)
-        self._note(state, gang)
+        self._note(state, gang, cause)
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
@@ -451,7 +453,10 @@ class Intake:
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
 
-    def _held(self, state: PodState) -> tuple[str | None, str]:
+    def _ask_gates(self, state: PodState) -> None:
+        state.gated_by, state.gated_as = self._why_gated(state)
+
+    def _why_gated(self, state: PodState) -> tuple[str | None, str]:
         """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
         for gate in self._gates:
             try:
@@ -464,7 +469,7 @@ class Intake:
         if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
             return unsupported(unhonoured), UNSUPPORTED
         gang = self._gang_of(state)
-        why = None if gang is None or gang.declared is None else gang.declared.refuses(state.priority)
+        why = None if gang is None or gang.declared is None else gang.declared.at_odds_with(state.priority)
         return why, "" if why is None else GROUP_ERROR
 
     def _pod_gone(self, change: PodGone) -> None:
@@ -477,11 +482,11 @@ class Intake:
             self._cluster.forget_if_empty(gang)
         if state.names is not None:
             self._forget_names(state, state.names.gang)
-        self._give_up(state)
+        self._unreserve(state)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
-        self._note(state, gang)
+        self._note(state, gang, Cause.MEMBER_LOST)
 
     def _forget_names(self, state: PodState, gang: str) -> None:
         named = self._named_twice[gang]
@@ -489,11 +494,11 @@ class Intake:
         if not named:
             del self._named_twice[gang]
 
-    def _give_up(self, state: PodState) -> None:
-        """Room that is kept for the pod is of no use any more; its unit must look again."""
-        if state.kept:
+    def _unreserve(self, state: PodState) -> None:
+        """Room that is reserved for the pod is of no use any more; its unit must look again."""
+        if state.reserved:
             self._cluster.stirred[state.gang or state.uid] = None
-            self._cluster.give_up(state)
+            self._cluster.unreserve(state)
 
     # --- results of binds ---
 
@@ -545,7 +550,7 @@ class Intake:
                 # decided before the gang's start perhaps, and not bound then
                 gang.joins(pod)
             self.noted.members.append(pod)
-        self._note(pod, gang)
+        self._note(pod, gang, _what_was_done(stage, leaving))
         if stage is Stage.PENDING:
             # the gangs that it names may have changed while it was being bound
             self._settle_name(pod)
@@ -568,11 +573,11 @@ class Intake:
     def _gang_of(self, pod: PodState) -> GangState | None:
         return None if pod.gang is None else self._cluster.gangs.get(pod.gang)
 
-    def _note(self, pod: PodState, gang: GangState | None) -> None:
+    def _note(self, pod: PodState, gang: GangState | None, cause: Cause) -> None:
         if gang is not None:
-            self.noted.gangs[gang.key] = None
+            self.noted.gangs[gang.key] = cause
         elif pod.ours:
-            self.noted.pods.append(pod)
+            self.noted.pods.append((pod, cause))
 
 
 def _stage(pod: Pod, now: Stage) -> Stage:
@@ -587,6 +592,20 @@ def _stage(pod: Pod, now: Stage) -> Stage:
     return now
 
 
+def _what_became_of_it(before: Stage, after: Stage, *, deleted: bool) -> Cause:
+    if deleted or after is Stage.FAILED:
+        return Cause.MEMBER_LOST
+    if after is Stage.SUCCEEDED:
+        return Cause.MEMBER_ENDED
+    return Cause.BOUND if after is Stage.BOUND and before is not Stage.BOUND else Cause.MEMBER_CHANGED
+
+
+def _what_was_done(stage: Stage, leaving: bool | None) -> Cause:
+    if leaving is not None:
+        return Cause.MEMBER_LOST if leaving else Cause.SPARED
+    return Cause.BIND_REJECTED if stage is Stage.PENDING else Cause.BOUND
+
+
 def _bound_at(pod: Pod) -> float | None:
     scheduled = condition(pod.status.conditions, POD_SCHEDULED)
     if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
@@ -594,7 +613,7 @@ def _bound_at(pod: Pod) -> float | None:
     return seconds(scheduled.last_transition_time)
 
 
-def _refused(pod: Pod) -> bool:
+def _turned_away(pod: Pod) -> bool:
     """Whether its kubelet did not let it in: the room was taken before it came."""
     reason = pod.status.reason
     return reason.startswith("OutOf") or reason in ("NodePorts", "NodeAffinity", "UnexpectedAdmissionError")
@@ -614,7 +633,7 @@ def _lasting(pod: Pod) -> bool:
 
 def _evicted(pod: Pod) -> bool:
     target = condition(pod.status.conditions, DISRUPTION_TARGET)
-    return target is not None and target.status == "True" and target.reason == PREEMPTED
+    return target is not None and target.status == "True" and target.reason == BY_SCHEDULER
 
 
 def _started_at(pod: Pod) -> float | None:

@@ -1,101 +1,89 @@
 """The life of a unit: its phases, how much of it stands, and one table of how both change.
 
-    gone → assembling → ready → (placed: settled | refused: waiting | reserving | backing off) → ready …
+    gone → assembling → ready → trying → settled | waiting | reserving | backing off → ready …
     none → binding → whole → below its minimum → whole | fallen → binding …
 
 A unit has two things to tell: what the queue does next with its members that have no node (`Phase`), and what stands
 of it (`Strength`).  A gang that runs may have more members that wait, so neither follows from the other.
 
-In shadow: `phase_of` and `strength_of` derive both from the fields that the engine decides by, and in simulated worlds
-every change of them must be a way through the table (sim/transitions.py).  Nothing decides by the table yet.
-docs/architecture.md prints it (`make docs`).
+The scheduling queue moves units along `TRANSITIONS` of phases and along no other way, each time for a cause.  The
+strength of a gang follows from what was bound and what is left (`GangState.strength`); that it changes along the table
+only, and for a cause of its own, is asserted in simulated worlds (sim/transitions.py).  docs/architecture.md prints
+the table (`make docs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Set
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
-from muster.cluster.gangs import GangState
-from muster.cluster.pods import PodState, Stage
-from muster.engine.queue import Unit, Where
+from muster.cluster.gangs import Strength
 
 
-class Phase(Enum):
+class Phase(StrEnum):
     """What the queue does next with those members of a unit that have no node."""
 
     GONE = "gone"
-    """Nothing: there is no such unit, or it is not for this scheduler to decide."""
+    """Nothing: there is no such unit, it is not for this scheduler to decide, or it is a lone pod with a node."""
     ASSEMBLING = "assembling"
     """Nothing before its object, enough members and the end of their gates have come; people learn what is missing."""
     READY = "ready"
     """Tries the unit in its turn: by priority, then half bound, then lost members, then age."""
+    TRYING = "trying"
+    """It is the unit's turn."""
     WAITING = "waiting"
     """Tries it again when room has grown that can help, when others may be evicted for it, or after a long time."""
     RESERVING = "reserving"
-    """Tries it again when something changed where room is reserved for it: victims left, or the room is lost."""
+    """The same, and when something changed where room is reserved for it: victims left, or the room is lost."""
     BACKING_OFF = "backing off"
     """Tries it again when its time is over, whatever changes: it was undone, or binds of it or attempts failed."""
     SETTLED = "settled"
     """Nothing: every member has a node or is getting one."""
 
 
-class Strength(Enum):
-    """How much of a unit stands."""
-
-    NONE = "none"
-    """Nothing of it has a node, and it has not started: it starts whole."""
-    BINDING = "binding"
-    """Not started; its minimum is bound or being bound, and starts it when the last bind is acknowledged."""
-    PART = "part"
-    """Not started; some are bound or being bound for its present object, too few: completed, or undone in time."""
-    EARLIER = "earlier"
-    """Not started; what runs of it was bound for no object or an earlier one, and is never released for this one."""
-    WHOLE = "whole"
-    """It has started, and has all that it had then: members that come join it."""
-    BELOW = "below its minimum"
-    """It has started and lacks members: replacements go first among equals, or it is taken down."""
-    FALLEN = "fallen"
-    """It had started, and nothing of it is left but members that wait: it must start whole again."""
-    ENDED = "ended"
-    """It had started, and nothing of it runs or waits to: its members ended or were deleted."""
-
-
-class Cause(Enum):
+class Cause(StrEnum):
     """What can change a unit's life."""
 
     MEMBER_CAME = "member came"
     """A pod was made, or joined, or its node came back."""
     MEMBER_CHANGED = "member changed"
-    """Gates were lifted; its size or priority changed."""
+    """Gates were lifted or asked again; its size, priority or gang's word on it changed."""
     MEMBER_ENDED = "member ended"
     """It succeeded."""
     MEMBER_LOST = "member lost"
     """It failed, is being deleted, went, left for another gang, or lost its node."""
-    MEMBER_REFUSED = "member refused"
+    MEMBER_TURNED_AWAY = "member turned away"
     """Its kubelet did not let it in."""
     OBJECT_CAME = "object came"
     """Or changed: its minimum, its priority, what it says."""
     OBJECT_REMADE = "object made anew"
     """Under the same name with another UID."""
     OBJECT_WENT = "object went"
+    TURN = "its turn"
+    """It is the best of those that are ready."""
+    PUT_BACK = "put back"
+    """Its turn ended before it was tried, or before it was known whom to evict for it."""
     PLACED = "tried and placed"
     REFUSED = "tried and refused"
     RESERVED = "tried, and others leave for it"
     """Room is reserved for it; after a restart, as its pods say."""
     FAILED = "tried in vain"
-    """The attempt failed, or proved nothing."""
+    """The attempt failed, or proved nothing; or looking at it failed."""
     ROOM_GREW = "room grew"
-    """Or something else that it lacked; or others may be evicted for it now."""
-    RESERVATION_LOST = "reservation lost"
-    """The room does not serve it, went to a better one, or is needed no longer."""
+    """So that it may help."""
+    MAY_EVICT = "others may go"
+    """It might have a place if others were evicted for it."""
+    STARVES = "passed too often"
+    """Nodes are held for it from now on."""
+    RESERVED_CHANGED = "change where room is reserved"
+    """Others left, came or went there; or the room was lost."""
     BOUND = "bind acknowledged"
     """By the answer or the watch; another scheduler's bind too."""
-    BIND_REFUSED = "bind refused"
+    BIND_REJECTED = "bind rejected"
     """And not repeated there."""
     TIME_PASSED = "time passed"
-    """A backoff is over; a unit that waited is tried once more."""
+    """A backoff is over; a unit that waited is tried once more; something is to be looked at again."""
     DEADLINE_OVER = "deadline over"
     """It was bound in part for too long."""
     DENIED = "denied for good"
@@ -122,118 +110,109 @@ class Transition(NamedTuple):
     sets_in_motion: str = ""
 
 
-class Life(NamedTuple):
-    """Where a unit is in its life."""
-
-    phase: Phase
-    strength: Strength
-
-
-UNBORN = Life(Phase.GONE, Strength.NONE)
-
 _OBJECT = (Cause.OBJECT_CAME, Cause.OBJECT_REMADE)
 _FEWER = (Cause.MEMBER_LOST, Cause.EVICTED)
 _UNDONE = (Cause.DEADLINE_OVER, Cause.DENIED, Cause.TAKEN_DOWN)
+_CHANGED = (
+    Cause.MEMBER_CAME,
+    Cause.MEMBER_CHANGED,
+    Cause.MEMBER_ENDED,
+    *_FEWER,
+    *_OBJECT,
+    Cause.OBJECT_WENT,
+    Cause.BOUND,
+    Cause.BIND_REJECTED,
+    Cause.SPARED,
+    *_UNDONE,
+    Cause.TIME_PASSED,
+)
+"""Something of the unit is different: it is looked at as if it were new."""
 
 _QUEUE = (
     Transition(
-        (Phase.GONE,),
-        (Cause.MEMBER_CAME, *_OBJECT),
+        (Phase.GONE, Phase.READY, Phase.WAITING, Phase.RESERVING, Phase.BACKING_OFF, Phase.SETTLED),
+        _CHANGED,
         Phase.ASSEMBLING,
         says="after two quiet seconds: what is missing (object, members, gates, what nobody honours)",
+        sets_in_motion="what is reserved for it is lost",
     ),
-    Transition((Phase.GONE,), (Cause.MEMBER_CAME, Cause.SPARED), Phase.READY, says="nothing: a lone pod"),
-    Transition((Phase.GONE,), (Cause.OBJECT_CAME, Cause.BOUND, Cause.SPARED), Phase.SETTLED),
     Transition(
-        (Phase.ASSEMBLING,),
-        (
-            Cause.MEMBER_CAME,
-            Cause.MEMBER_CHANGED,
-            Cause.MEMBER_LOST,
-            *_OBJECT,
-            Cause.BOUND,
-            Cause.BIND_REFUSED,
-            Cause.SPARED,
-        ),
+        (Phase.GONE, Phase.ASSEMBLING, Phase.WAITING, Phase.RESERVING, Phase.SETTLED),
+        _CHANGED,
         Phase.READY,
         sets_in_motion="its attempt, in its turn",
     ),
     Transition(
-        (Phase.ASSEMBLING,),
-        (Cause.MEMBER_CAME, Cause.MEMBER_CHANGED, *_OBJECT, Cause.BIND_REFUSED, Cause.SPARED),
+        (Phase.GONE, Phase.ASSEMBLING, Phase.WAITING, Phase.RESERVING, Phase.SETTLED),
+        _CHANGED,
         Phase.BACKING_OFF,
-        sets_in_motion="a timer, if it failed before",
+        says="what failed",
+        sets_in_motion="a timer: it was undone or failed, and is tried later each time",
     ),
-    Transition((Phase.ASSEMBLING,), (Cause.MEMBER_CAME, *_OBJECT, Cause.BOUND, Cause.SPARED, *_UNDONE), Phase.SETTLED),
     Transition(
-        (Phase.READY, Phase.RESERVING),
+        (Phase.READY,),
+        (Cause.BIND_REJECTED, *_UNDONE),
+        Phase.BACKING_OFF,
+        says="what failed",
+        sets_in_motion="the same",
+    ),
+    Transition(
+        (Phase.GONE, Phase.ASSEMBLING, Phase.READY, Phase.WAITING, Phase.RESERVING, Phase.BACKING_OFF),
+        _CHANGED,
+        Phase.SETTLED,
+        sets_in_motion="what is reserved for it is lost: nothing of it is left to place",
+    ),
+    Transition((Phase.READY,), (Cause.TURN,), Phase.TRYING),
+    Transition((Phase.TRYING,), (Cause.PUT_BACK,), Phase.READY),
+    Transition(
+        (Phase.TRYING,),
         (Cause.PLACED,),
         Phase.SETTLED,
         says="nothing before a bind is acknowledged",
         sets_in_motion="all its binds, together; evictions for it that are not needed any more are called off",
     ),
+    Transition((Phase.TRYING,), (Cause.PLACED,), Phase.READY, sets_in_motion="the same, and a try of those left over"),
     Transition(
-        (Phase.RESERVING,), (Cause.PLACED,), Phase.READY, sets_in_motion="an attempt for members that found no place"
-    ),
-    Transition(
-        (Phase.READY,),
+        (Phase.TRYING,),
         (Cause.REFUSED,),
         Phase.WAITING,
         says="on group and pods: what is needed, what there is, what would do",
         sets_in_motion="who passes it is counted; a late timer",
     ),
     Transition(
-        (Phase.READY,),
+        (Phase.TRYING,),
         (Cause.RESERVED,),
         Phase.RESERVING,
         says="for how many it waits, and where (nominatedNodeName)",
         sets_in_motion="evictions, once its nominations stand on the API",
     ),
+    Transition((Phase.TRYING,), (Cause.FAILED,), Phase.BACKING_OFF, says="what failed", sets_in_motion="a timer"),
     Transition(
-        (Phase.READY, Phase.WAITING, Phase.SETTLED),
-        (Cause.FAILED, Cause.BIND_REFUSED, *_UNDONE),
-        Phase.BACKING_OFF,
-        says="what failed",
-        sets_in_motion="a timer, later each time",
-    ),
-    Transition((Phase.WAITING,), (Cause.ROOM_GREW, Cause.TIME_PASSED), Phase.READY),
-    Transition((Phase.WAITING,), (Cause.ROOM_GREW,), Phase.BACKING_OFF, sets_in_motion="a timer, if it failed before"),
-    Transition((Phase.BACKING_OFF,), (Cause.TIME_PASSED,), Phase.READY),
-    Transition(
-        (Phase.RESERVING,),
-        (Cause.RESERVATION_LOST,),
+        (Phase.WAITING, Phase.RESERVING),
+        (Cause.ROOM_GREW, Cause.MAY_EVICT, Cause.STARVES, Cause.RESERVED_CHANGED),
         Phase.READY,
-        says="that others were evicted in vain, and why (PreemptionLost)",
-        sets_in_motion="evictions that have not gone out are called off",
     ),
     Transition(
-        (Phase.RESERVING,),
-        (Cause.RESERVATION_LOST,),
+        (Phase.WAITING, Phase.RESERVING),
+        (Cause.ROOM_GREW, Cause.MAY_EVICT, Cause.STARVES, Cause.RESERVED_CHANGED),
         Phase.BACKING_OFF,
-        says="the same",
-        sets_in_motion="the same, and a timer, if it failed before",
+        sets_in_motion="a timer, if it failed before",
     ),
-    Transition((Phase.SETTLED,), (Cause.MEMBER_CAME, Cause.BIND_REFUSED), Phase.READY),
+    Transition((Phase.BACKING_OFF,), (Cause.TIME_PASSED, Cause.BOUND), Phase.READY),
     Transition(
-        (Phase.READY, Phase.WAITING, Phase.BACKING_OFF, Phase.SETTLED),
-        (
-            *_FEWER,
-            Cause.MEMBER_CAME,
-            Cause.MEMBER_CHANGED,
-            Cause.BIND_REFUSED,
-            *_OBJECT,
-            Cause.OBJECT_WENT,
-            *_UNDONE,
-        ),
+        tuple(phase for phase in Phase if phase is not Phase.ASSEMBLING),
+        (Cause.FAILED,),
         Phase.ASSEMBLING,
-        says="after two quiet seconds: what is missing, or that it was undone",
+        says="what failed",
+        sets_in_motion="a timer: then it is looked at as if it were new",
     ),
-    Transition((Phase.READY, Phase.WAITING, Phase.BACKING_OFF, Phase.ASSEMBLING), _FEWER, Phase.SETTLED),
     Transition(
-        tuple(phase for phase in Phase if phase not in (Phase.GONE, Phase.RESERVING)),
-        (*_FEWER, Cause.MEMBER_ENDED, Cause.OBJECT_WENT),
+        tuple(phase for phase in Phase if phase not in (Phase.GONE, Phase.TRYING)),
+        (*_CHANGED, Cause.FAILED),
         Phase.GONE,
+        sets_in_motion="what is reserved for it is lost",
     ),
+    Transition((Phase.TRYING,), (Cause.PLACED,), Phase.GONE, says="nothing: a lone pod", sets_in_motion="its bind"),
 )
 
 _STANDS = (
@@ -250,13 +229,13 @@ _STANDS = (
     ),
     Transition(
         (Strength.BINDING,),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.OBJECT_CAME),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.OBJECT_CAME),
         Strength.PART,
         sets_in_motion="its deadline, counted from the first bound member",
     ),
     Transition(
         (Strength.BINDING, Strength.PART),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.MEMBER_ENDED),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.MEMBER_ENDED),
         Strength.NONE,
     ),
     Transition(
@@ -268,7 +247,7 @@ _STANDS = (
     ),
     Transition(
         (Strength.BINDING, Strength.PART),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
         Strength.FALLEN,
         says="the same as of one that is left with nothing; it had started once",
     ),
@@ -280,11 +259,11 @@ _STANDS = (
     ),
     Transition(
         (Strength.BINDING, Strength.PART),
-        (Cause.BIND_REFUSED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
+        (Cause.BIND_REJECTED, *_FEWER, Cause.MEMBER_ENDED, Cause.DEADLINE_OVER, Cause.DENIED),
         Strength.EARLIER,
         says="the same; what ran before runs on",
     ),
-    Transition((Strength.EARLIER,), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REFUSED), Strength.NONE),
+    Transition((Strength.EARLIER,), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REJECTED), Strength.NONE),
     Transition((Strength.FALLEN, Strength.ENDED), (Cause.OBJECT_WENT, Cause.OBJECT_REMADE), Strength.NONE),
     Transition((Strength.EARLIER, Strength.PART), _OBJECT, Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition((Strength.PART,), (Cause.MEMBER_CAME,), Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
@@ -321,12 +300,12 @@ _STANDS = (
     ),
     Transition(
         (Strength.BELOW,),
-        (Cause.MEMBER_REFUSED,),
+        (Cause.MEMBER_TURNED_AWAY,),
         Strength.PART,
         says="PodGroupBelowMinimum=True (MembersRefused)",
         sets_in_motion="its deadline: it never ran whole, and others may wait for what it has",
     ),
-    Transition((Strength.BELOW,), (Cause.MEMBER_REFUSED,), Strength.BINDING, says="the same"),
+    Transition((Strength.BELOW,), (Cause.MEMBER_TURNED_AWAY,), Strength.BINDING, says="the same"),
     Transition(
         (Strength.BELOW,),
         (Cause.TAKEN_DOWN,),
@@ -335,71 +314,22 @@ _STANDS = (
         sets_in_motion="what runs of it is released",
     ),
     Transition((Strength.BELOW,), (Cause.TAKEN_DOWN,), Strength.EARLIER, says="the same; what ran before runs on"),
-    Transition((Strength.WHOLE, Strength.BELOW), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REFUSED), Strength.ENDED),
+    Transition((Strength.WHOLE, Strength.BELOW), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REJECTED), Strength.ENDED),
     Transition((Strength.FALLEN,), (Cause.SPARED,), Strength.BELOW, says="PodGroupBelowMinimum=True (MembersLost)"),
     Transition(
         (Strength.ENDED,),
-        (Cause.MEMBER_CAME, Cause.MEMBER_ENDED, Cause.BIND_REFUSED, *_OBJECT, *_FEWER),
+        (Cause.MEMBER_CAME, Cause.MEMBER_ENDED, Cause.BIND_REJECTED, *_OBJECT, *_FEWER),
         Strength.FALLEN,
         says="for whom it was evicted, if it was (DisruptionTarget)",
         sets_in_motion="it waits to start whole again",
-    ),
-    Transition(
-        (Strength.NONE, Strength.BINDING), (*_FEWER, Cause.MEMBER_ENDED), Strength.ENDED, says="nothing: a lone pod"
     ),
 )
 
 TRANSITIONS: tuple[Transition, ...] = _QUEUE + _STANDS
 
-
-def phase_of(unit: Unit | None, *, known: bool, reserved: bool) -> Phase:
-    """What the queue does next with a unit; `known`: there is such a gang or pod of ours, `reserved`: room is."""
-    if unit is None:
-        return Phase.SETTLED if known else Phase.GONE
-    if reserved and unit.where in (Where.READY, Where.WAITING, Where.BACKOFF):
-        return Phase.RESERVING
-    return _PHASES[unit.where]
-
-
-_PHASES = {
-    Where.NOWHERE: Phase.SETTLED,
-    Where.HELD: Phase.ASSEMBLING,
-    Where.READY: Phase.READY,
-    Where.BACKOFF: Phase.BACKING_OFF,
-    Where.WAITING: Phase.WAITING,
-}
-
-
-def strength_of(who: GangState | PodState | None) -> Strength:
-    """How much of a gang or a lone pod stands."""
-    if who is None:
-        return Strength.NONE
-    if isinstance(who, PodState):
-        return Strength.ENDED if who.leaving else _STRENGTHS[who.stage]
-    if who.declared is None:
-        return Strength.EARLIER if who.lives else Strength.NONE
-    if who.started:
-        if not who.lives:
-            return Strength.ENDED
-        return Strength.BELOW if who.below_minimum else Strength.WHOLE
-    if who.has_part() or any(_is_on_its_way(pod) and who.was_bound_for(pod) for pod in who.members.values()):
-        return Strength.BINDING if who.on_its_way else Strength.PART
-    if who.lives:
-        return Strength.EARLIER
-    return Strength.FALLEN if who.fallen else Strength.NONE
-
-
-def _is_on_its_way(pod: PodState) -> bool:
-    return pod.stage is Stage.BINDING and not pod.leaving and not pod.stranded
-
-
-_STRENGTHS = {
-    Stage.PENDING: Strength.NONE,
-    Stage.BINDING: Strength.BINDING,
-    Stage.BOUND: Strength.WHOLE,
-    Stage.SUCCEEDED: Strength.ENDED,
-    Stage.FAILED: Strength.ENDED,
-}
+WAYS: frozenset[tuple[State, Cause, State]] = frozenset(
+    (source, cause, step.target) for step in TRANSITIONS for source in step.source for cause in step.cause
+)
 
 
 def reachable(before: State, causes: Set[Cause]) -> set[State]:

@@ -22,14 +22,10 @@ from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
 from muster.engine.answers import Budget, Placed, count_bound
 from muster.engine.cycle import Trial
-from muster.engine.fences import Fences, overdue
 from muster.engine.few_gangs import one_gang
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.offers import Offer, Offers
-from muster.engine.queue import Unit
-from muster.engine.requirement import Requirement
-from muster.engine.search import Search
-from muster.engine.sparing import (
+from muster.engine.reprieve import (
     Counting,
     Occupied,
     OneNode,
@@ -38,8 +34,12 @@ from muster.engine.sparing import (
     Trying,
     copies_without_each,
     count_copies,
-    sparing,
+    reprieve,
 )
+from muster.engine.requirement import Requirement
+from muster.engine.reservations import Reservations, overdue
+from muster.engine.search import Search
+from muster.engine.unit import Unit
 from muster.engine.victims import Candidates
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
     @property
     def pods(self) -> list[PodState]:
         """Pods to evict."""
-        return [pod for victim in self.victims if not victim.kept for pod in victim.pods]
+        return [pod for victim in self.victims if not victim.reservation for pod in victim.pods]
 
 
 _Found = TypeVar("_Found")
@@ -86,14 +86,14 @@ class Planner:
         views: Views,
         *,
         search: Search,
-        fences: Fences,
+        reservations: Reservations,
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
         self._settings = profile.preemption
         self._views = views
         self._search = search
-        self._fences = fences
+        self._reservations = reservations
         self._budget = Budget()
         """What searching took for the plan that is being made."""
         self._candidates = Candidates(cluster, profile.victims, whole_gangs=profile.preemption.delayed)
@@ -125,25 +125,25 @@ class Planner:
             return Plan(self._required(requirement, answer.trial), [])
         if not self.could_help(requirement.wants, requirement.needed, gang.priority, ground):
             return None
-        victims = self._fences.lower_than(gang.priority)
+        victims = self._reservations.lower_than(gang.priority)
         if self.may_evict(gang):
             looking = self._candidates.everywhere(unit=gang.key, priority=gang.priority)
             victims += yield from _as_work(looking)
         work = _WORK_PER_VICTIM * len(victims)
-        ordered, _ = yield from _as_work(self._candidates.spared_first(victims))
+        ordered, _ = yield from _as_work(self._candidates.precious_first(victims))
         scale = self._scale(requirement, ground, ordered)
         yield work + self._budget.news()
         if not scale.enough:
             return None
-        for looked in sparing(scale):
+        for looked in reprieve(scale):
             yield looked * scale.work
-        chosen = [victim for victim, spared in zip(ordered, scale.spared, strict=True) if not spared]
+        chosen = [victim for victim, spared in zip(ordered, scale.reprieved, strict=True) if not spared]
         if isinstance(scale, Packing) and len(chosen) <= _FEW:
             # what packing cannot spare a search may
             scale = self._trying(requirement, ground, chosen)
-            for looked in sparing(scale):
+            for looked in reprieve(scale):
                 yield looked * scale.work
-            chosen = [victim for victim, spared in zip(chosen, scale.spared, strict=True) if not spared]
+            chosen = [victim for victim, spared in zip(chosen, scale.reprieved, strict=True) if not spared]
         found = self._search.find(requirement, self._without(ground, chosen), self._budget)
         # nobody goes before there is a place, whatever a scale has said
         if not isinstance(found, Placed):
@@ -190,7 +190,9 @@ class Planner:
         if not gang.has_started and not self._rule.shortfall(gang, {}):
             # its minimum is on its way: for more than that nobody goes before it has started
             return False
-        return self._candidates.any_rule and all(pod.preempts for pod in gang.candidates.values() if pod.held is None)
+        return self._candidates.any_rule and all(
+            pod.preempts for pod in gang.candidates.values() if pod.gated_by is None
+        )
 
     def _required(self, requirement: Requirement, trial: Trial) -> list[tuple[PodState, str]]:
         """Members that must be placed; all that were if none is needed in particular."""
@@ -250,7 +252,7 @@ class Planner:
         if not self._anybody_below(pod.priority):
             return None
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
-        kept = self._kept_by_row(pod.priority)
+        reserved = self._reserved_by_row(pod.priority)
         shelf = None
         if self._views.needs_resources_only(pod.pod_class):
             shelf = self._offers.for_pod(pod, ground.usage.free)
@@ -258,13 +260,13 @@ class Planner:
         work = len(self._cluster.nodes) // _NODES_PER_WORK + len(self._cluster.leaving) // _LEAVING_PER_WORK
         looked = 0
         for row in self._in_turn(pod, ground):
-            known = shelf.get(row) if shelf is not None and row not in kept else None
+            known = shelf.get(row) if shelf is not None and row not in reserved else None
             if known is not None:
                 offer = known.offer
                 work += _WORK_PER_OFFER * (1 + len(known.gangs))
             else:
-                offer, others = self._on_node(pod, row, ground, kept.get(row, []))
-                if shelf is not None and row not in kept:
+                offer, others = self._on_node(pod, row, ground, reserved.get(row, []))
+                if shelf is not None and row not in reserved:
                     shelf.put(row, self._cluster.nodes.names[row], offer)
                 yield work + _WORK_PER_NODE + _WORK_PER_VICTIM * others
                 work = 0
@@ -281,16 +283,16 @@ class Planner:
         if best is None:
             return None
         _, row, offer = best
-        fewer = yield from self._fewer_on_node(pod, row, ground, kept.get(row, []), offer.victims)
+        fewer = yield from self._fewer_on_node(pod, row, ground, reserved.get(row, []), offer.victims)
         return Plan([(pod, self._cluster.nodes.names[row])], fewer or offer.victims)
 
-    def _kept_by_row(self, priority: int) -> dict[int, list[Victim]]:
-        """Room that is kept for units of lower priority, by row."""
-        kept: dict[int, list[Victim]] = {}
-        for victim in self._fences.lower_than(priority):
+    def _reserved_by_row(self, priority: int) -> dict[int, list[Victim]]:
+        """Room that is reserved for units of lower priority, by row."""
+        reserved: dict[int, list[Victim]] = {}
+        for victim in self._reservations.lower_than(priority):
             for row in dict.fromkeys(row for row, _ in self._occupied(victim)):
-                kept.setdefault(row, []).append(victim)
-        return kept
+                reserved.setdefault(row, []).append(victim)
+        return reserved
 
     def _in_turn(self, pod: PodState, ground: Ground) -> Iterator[int]:
         """Rows of nodes that may do, from one that depends on the pod: upstream starts somewhere by chance."""
@@ -299,29 +301,29 @@ class Planner:
         start = crc32(pod.key.encode()) % max(1, len(rows))
         return chain(rows[start:].tolist(), rows[:start].tolist())
 
-    def _on_node(self, pod: PodState, row: int, ground: Ground, kept: list[Victim]) -> tuple[Offer | None, int]:
+    def _on_node(self, pod: PodState, row: int, ground: Ground, reserved: list[Victim]) -> tuple[Offer | None, int]:
         """Who must go from this node, None if that would not help; and how many pods gangs would take with them.
 
-        Room there that is `kept` for less important units may be taken, too.
+        Room there that is `reserved` for less important units may be taken, too.
         """
-        ordered, forbidden = self._in_order_on(row, pod, kept)
+        ordered, forbidden = self._in_order_on(row, pod, reserved)
         others = sum(len(victim.pods) for victim in ordered) - len(ordered)
         scale = self._scale_on(row, pod, ground, ordered)
         if not scale.enough:
             return None, others
-        for _ in sparing(scale):
+        for _ in reprieve(scale):
             pass
-        chosen = [number for number, spared in enumerate(scale.spared) if not spared]
+        chosen = [number for number, spared in enumerate(scale.reprieved) if not spared]
         violations = sum(number < forbidden for number in chosen)
         return Offer.of([ordered[number] for number in chosen], violations=violations), others
 
-    def _in_order_on(self, row: int, pod: PodState, kept: list[Victim]) -> tuple[list[Victim], int]:
+    def _in_order_on(self, row: int, pod: PodState, reserved: list[Victim]) -> tuple[list[Victim], int]:
         """Who could go from the node, most precious first, and how many of them a budget protects."""
-        victims = kept
+        victims = reserved
         if pod.preempts:
             node = self._cluster.nodes.names[row]
-            victims = kept + self._candidates.on(node, unit=pod.uid, priority=pod.priority)
-        return _at_once(self._candidates.spared_first(victims, as_upstream=True))
+            victims = reserved + self._candidates.on(node, unit=pod.uid, priority=pod.priority)
+        return _at_once(self._candidates.precious_first(victims, as_upstream=True))
 
     def _scale_on(self, row: int, pod: PodState, ground: Ground, victims: list[Victim]) -> Scale:
         occupied = [self._occupied(victim) for victim in victims]
@@ -338,12 +340,12 @@ class Planner:
         return Trying(fits, self._without(ground, victims).usage, occupied, work=self._budget.news)
 
     def _fewer_on_node(
-        self, pod: PodState, row: int, ground: Ground, kept: list[Victim], chosen: list[Victim]
+        self, pod: PodState, row: int, ground: Ground, reserved: list[Victim], chosen: list[Victim]
     ) -> Generator[int, None, list[Victim] | None]:
         """Victims of one gang instead of the chosen, on the node that was chosen; None if there are none."""
         if len(chosen) < 2:
             return None
-        ordered, _ = self._in_order_on(row, pod, kept)
+        ordered, _ = self._in_order_on(row, pod, reserved)
         return (
             yield from one_gang(
                 ordered,
@@ -364,14 +366,14 @@ class Planner:
         return count_bound(wants, fits, needed) is None
 
     def _anybody_below(self, priority: int) -> bool:
-        return self._cluster.levels.any_below(priority) or bool(self._fences.lower_than(priority))
+        return self._cluster.levels.any_below(priority) or bool(self._reservations.lower_than(priority))
 
     def _hoped_for(self, pod_class: PodClass, priority: int, ground: Ground) -> Ints:
         """At most so many copies each node takes if all below this priority leave; resources are counted, no more."""
         free = self._cluster.levels.below(priority, ground.usage.free)
-        for victim in self._fences.lower_than(priority):
-            for row, kept in self._occupied(victim):
-                for resource, amount in kept.room:
+        for victim in self._reservations.lower_than(priority):
+            for row, reserved in self._occupied(victim):
+                for resource, amount in reserved.room:
                     free[resource, row] += amount
         return count_copies(pod_class, free, self._usable(pod_class, ground))
 
@@ -382,9 +384,9 @@ class Planner:
     # --- the ground ---
 
     def _when_the_leaving_have_left(self, unit: str, now: float) -> Usage:
-        """The room there will be without evicting anybody, with what is kept for the unit given back to it."""
+        """The room there will be without evicting anybody, with what is reserved for the unit given back to it."""
         usage = self._cluster.nodes.usage.copy()
-        self._fences.lift(unit, usage)
+        self._reservations.give_back(unit, usage)
         rows, patience = self._cluster.nodes.rows, self._settings.patience_seconds
         gone: dict[PodClass, list[int]] = {}
         for pod in self._cluster.leaving.values():
@@ -404,10 +406,10 @@ class Planner:
         return ground.with_usage(usage)
 
     def _occupied(self, victim: Victim) -> Occupied:
-        """The rows that a victim's pods take room on, or that room is kept on."""
+        """The rows that a victim's pods take room on, or that room is reserved on."""
         rows, occupied = self._cluster.nodes.rows, []
         for pod in victim.pods:
-            row = rows.get(pod.kept if victim.kept else pod.node)
+            row = rows.get(pod.reserved if victim.reservation else pod.node)
             if row is not None:
                 occupied.append((row, pod.pod_class))
         return occupied

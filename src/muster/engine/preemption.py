@@ -1,6 +1,6 @@
 """Makes room for units that have no place: plans whom to evict, keeps what is freed, and notices when it is lost.
 
-    no place → plan (planning.py) → evict (eviction.py) and keep the room (fences.py) → place, or lost → plan again
+    no place → plan (planning.py) → evict (eviction.py), reserve (reservations.py) → place, or lost → plan again
 
 A plan with thousands of candidates takes several turns; it is begun anew if anything changes meanwhile.
 """
@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from enum import Enum
 
-from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.engine.audit import Tally
 from muster.engine.decisions import Loss
 from muster.engine.eviction import Eviction
-from muster.engine.fences import Fence, Fences, Why
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.planning import Plan, Planner, Thinking
-from muster.engine.queue import Unit
+from muster.engine.reservations import Reservation, Reservations, Why
+from muster.engine.unit import Unit
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -27,12 +26,12 @@ WORK_AT_ONCE = 20_000
 _MOST_STARTS = 3
 
 
-class Room(Enum):
+class MakingRoom(Enum):
     """What came of looking for room."""
 
     AS_BEFORE = 0
-    KEPT = 1
-    """What is kept for the unit will serve it when others have left."""
+    RESERVED = 1
+    """What is reserved for the unit will serve it when others have left."""
     MADE = 2
     """Something changed that may help the unit, at once or later."""
     THINKING = 3
@@ -67,7 +66,7 @@ class Preemption:
         views: Views,
         *,
         planner: Planner,
-        fences: Fences,
+        reservations: Reservations,
         eviction: Eviction,
         tally: Tally,
     ) -> None:
@@ -76,7 +75,7 @@ class Preemption:
         self._rule = profile.gang_rule
         self._settings = profile.preemption
         self._planner = planner
-        self._fences = fences
+        self._reservations = reservations
         self._eviction = eviction
         self._tally = tally
         self._thought = _NO_THOUGHT
@@ -95,51 +94,51 @@ class Preemption:
 
     def no_evictions(self, unit: Unit, now: float) -> str:
         """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
-        unit.forgets(now, after=self._settings.lapse_seconds)
-        if unit.rounds >= self._settings.rounds:
-            times = "once" if unit.rounds == 1 else f"{unit.rounds} times"
-            return f"others were evicted for it {times} in vain" if unit.rounds else "that is switched off"
-        if unit.unbindable:
+        efforts = unit.efforts
+        efforts.forget(now, after=self._settings.lapse_seconds)
+        if efforts.rounds >= self._settings.rounds:
+            times = "once" if efforts.rounds == 1 else f"{efforts.rounds} times"
+            return f"others were evicted for it {times} in vain" if efforts.rounds else "that is switched off"
+        if efforts.unbindable:
             return f"it could not be bound: {unit.bind_error or 'its time was over'}"
         return ""
 
     def could_help(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> bool:
         """Whether the unit might find a place if others left: no more than a guess, but a quick one."""
-        wants: dict[PodClass, int] = dict(unit.gang.classes) if unit.gang is not None else {}
-        if unit.pod is not None:
-            wants[unit.pod.pod_class] = 1
+        if not self.may_evict(unit, now):
+            return False
         ground = Ground(self._cluster.nodes.usage, excluded)
-        return self.may_evict(unit, now) and self._planner.could_help(wants, unit.needed, unit.priority, ground)
+        return self._planner.could_help(unit.classes, unit.needed, unit.priority, ground)
 
     def waits_for_victims(self, key: str, now: float) -> bool:
-        """Whether room is kept for the unit that others are still leaving."""
-        fence = self._fences.of(key)
+        """Whether room is reserved for the unit that others are still leaving."""
+        reservation = self._reservations.of(key)
         patience = self._settings.patience_seconds
-        return fence is not None and self._fences.loss(fence, now, patience=patience) is None
+        return reservation is not None and self._reservations.loss(reservation, now, patience=patience) is None
 
     # --- making room ---
 
-    def make_room(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> Room:
+    def make_room(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> MakingRoom:
         """Sees to it that a unit that has no place gets one if others leave."""
         self.work = 0
-        fence = self._fences.of(unit.key)
-        if fence is not None:
-            loss = self._loss(unit, fence, now)
+        reservation = self._reservations.of(unit.key)
+        if reservation is not None:
+            loss = self._loss(unit, reservation, now)
             if loss is None:
-                fence.restored = False
-                return Room.KEPT
+                reservation.restored = False
+                return MakingRoom.RESERVED
             self._eviction.lose(unit.key, *loss, now)
         thought = self._think(unit, excluded, now)
         if not thought.ready:
-            return Room.THINKING
+            return MakingRoom.THINKING
         self._thought = _NO_THOUGHT
         self._tally.gangs_sought_victims += unit.gang is not None
         self._tally.pods_sought_victims += unit.gang is None
         plan = thought.plan
-        if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.rests_until)):
-            return Room.AS_BEFORE
+        if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.efforts.rests_until)):
+            return MakingRoom.AS_BEFORE
         self._eviction.carry_out(unit, plan, now)
-        return Room.MADE
+        return MakingRoom.MADE
 
     def forget(self) -> None:
         """Whatever was being thought of is begun anew: it failed half-way."""
@@ -159,24 +158,24 @@ class Preemption:
                 thought.ready, thought.plan = True, done.value
         return thought
 
-    # --- what is kept ---
+    # --- what is reserved ---
 
-    def _loss(self, unit: Unit, fence: Fence, now: float) -> Why | None:
-        """Why what is kept for the unit, which has no place now, will not serve it; None if it will."""
+    def _loss(self, unit: Unit, reservation: Reservation, now: float) -> Why | None:
+        """Why what is reserved for the unit, which has no place now, will not serve it; None if it will."""
         patience = self._settings.patience_seconds
         return (
-            self._fences.loss(fence, now, patience=patience)
-            or self._outgrown(unit, fence)
-            or self._fences.waited_in_vain(fence, now, patience=patience)
+            self._reservations.loss(reservation, now, patience=patience)
+            or self._outgrown(unit, reservation)
+            or self._reservations.waited_in_vain(reservation, now, patience=patience)
         )
 
-    def _outgrown(self, unit: Unit, fence: Fence) -> Why | None:
+    def _outgrown(self, unit: Unit, reservation: Reservation) -> Why | None:
         """The unit needs more than before, or the nodes no longer admit it."""
-        kept: dict[str, int] = {}
-        for pod in fence.pods:
-            kept[pod.subset] = kept.get(pod.subset, 0) + 1
-            if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.kept]]:
-                return Loss.NODE, f"node {pod.kept} no longer admits {pod.key}"
-        if unit.gang is not None and self._rule.shortfall(unit.gang, kept):
+        reserved: dict[str, int] = {}
+        for pod in reservation.pods:
+            reserved[pod.subset] = reserved.get(pod.subset, 0) + 1
+            if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.reserved]]:
+                return Loss.NODE, f"node {pod.reserved} no longer admits {pod.key}"
+        if unit.gang is not None and self._rule.shortfall(unit.gang, reserved):
             return Loss.PREEMPTOR, "it needs more members than before"
         return None

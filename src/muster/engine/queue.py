@@ -1,166 +1,222 @@
-"""Units waiting to be decided, best first; and the timers that bring some of them back."""
+"""The scheduling queue: which phase every unit is in, and how it gets into another (life.py).
+
+Whoever moves a unit does it here, for a cause, so that a unit is in one place only and in nobody's books when it has
+left.
+"""
 
 from __future__ import annotations
 
 import heapq
-from enum import IntEnum
-from typing import NamedTuple
+from bisect import bisect_right, insort
+from collections import Counter
+from collections.abc import Callable
+from zlib import crc32
 
-import msgspec
+from muster.base.backoff import backoff_seconds
+from muster.cluster.classes import PodClass
+from muster.cluster.nodes import NodeTable
+from muster.engine.life import WAYS, Cause, Phase, State
+from muster.engine.timers import Purpose, Timers
+from muster.engine.unit import Order, Unit
+from muster.engine.waiting import Parked, WaitingRoom
+from muster.framework.contract import Bools
+from muster.framework.profile import Profile
+from muster.framework.views import Views
 
-from muster.cluster.gangs import GangState
-from muster.cluster.pods import PodState
+_BOOKINGS_PER_DECIDE = 300_000
+# looking at one takes about 50 µs with 5,000 nodes
+_HOPEFUL_AT_ONCE = 8
+_HOPEFUL_IN_A_ROW = 56
+# some seconds of deciding
+_REMEMBERED_WORK = 5_000_000
 
-Order = tuple[int, float, str]
-"""What the profile's QueueOrder says."""
-
-
-class Where(IntEnum):
-    """Where a unit is.  It is in one place only.
-
-    HELD → READY → (decided) → NOWHERE | WAITING | BACKOFF;  WAITING → READY when a change can help;
-    BACKOFF → READY when its time is over.
-    """
-
-    NOWHERE = 0
-    """Nothing to decide: all members are bound or on their way."""
-    HELD = 1
-    """Incomplete or gated."""
-    READY = 2
-    BACKOFF = 3
-    """Not before its time, whatever changes."""
-    WAITING = 4
-    """Until something changes that can help."""
+_Entry = tuple[Order, int, Unit]
+"""A unit with the order and the ticket that it had when it came: void if it has another ticket now."""
 
 
-class Unit(msgspec.Struct, gc=False, eq=False):
-    """A gang or a lone pod, as the queue sees it."""
+class SchedulingQueue:
+    """All units.  `now` is set by whoever decides."""
 
-    key: str
-    gang: GangState | None
-    pod: PodState | None
-    order: Order
-    where: Where = Where.NOWHERE
-    failures: int = 0
-    """Attempts in a row that failed for another reason than room, or whose binds were rejected."""
-    needed: int = 1
-    """How many members it needed when it was last tried."""
-    changes: int = 0
-    """How often something of its gang changed."""
-    told_kept: bool = False
-    """It has said that it waits for others to leave."""
-    had_started: bool = False
-    """It had started when it was last tried."""
-    was_on_its_way: bool = False
-    """Its minimum was bound or being bound when it was last tried."""
-    hopeful: bool = False
-    """Others might have been evicted for it when it was last tried."""
-    tried_at: float = 0.0
-    changed_at: float = 0.0
-    """When something of a held gang changed last."""
-    to_be_told: bool = False
-    """A timer is set to tell why it is held."""
-    ticket: int = 0
-    """New whenever the unit moves, and never the same twice: older heap entries and timers are void."""
-
-    @property
-    def name(self) -> str:
-        """How people know it; the queue knows a lone pod by its UID."""
-        return self.pod.key if self.pod else self.key
-
-    @property
-    def mends(self) -> bool:
-        """It is part of a gang the rest of which runs."""
-        gang = self.gang
-        return gang is not None and (gang.partial or gang.below_minimum)
-
-    @property
-    def rounds(self) -> int:
-        """How often others were evicted for it since it last started."""
-        return (self.gang or self._the_pod).rounds
-
-    @property
-    def rests_until(self) -> float:
-        return (self.gang or self._the_pod).rests_until
-
-    @property
-    def unbindable(self) -> bool:
-        """Attempts to bind it were refused, and not by chance: nobody makes room for it."""
-        return (self.gang or self._the_pod).refusals > 1
-
-    def evicts(self, now: float) -> None:
-        state = self.gang or self._the_pod
-        state.rounds, state.last_round = state.rounds + 1, now
-
-    def is_refused(self, now: float, *, times: int = 1) -> None:
-        state = self.gang or self._the_pod
-        state.refusals, state.refused_at = state.refusals + times, now
-
-    def forgets(self, now: float, *, after: float) -> bool:
-        """What was in vain long ago does not count; whether there was anything to forget."""
-        state = self.gang or self._the_pod
-        rounds = state.rounds > 0 and now >= state.last_round + after
-        refusals = state.refusals > 0 and now >= state.refused_at + after
-        if rounds:
-            state.rounds = 0
-        if refusals:
-            state.refusals = 0
-        return rounds or refusals
-
-    def forgets_at(self, *, after: float) -> float:
-        """When the first of what was in vain will not count any more; 0 if nothing was."""
-        state = self.gang or self._the_pod
-        counted = ((state.rounds, state.last_round), (state.refusals, state.refused_at))
-        return min((at + after for times, at in counted if times), default=0.0)
-
-    @property
-    def bind_error(self) -> str:
-        """What a refused bind of its pods was answered; "" if none was."""
-        pods = self.gang.candidates.values() if self.gang is not None else [self._the_pod]
-        return min((pod.bind_error for pod in pods if pod.bind_error), default="")
-
-    @property
-    def _the_pod(self) -> PodState:
-        assert self.pod is not None
-        return self.pod
-
-    @property
-    def priority(self) -> int:
-        if self.pod is not None:
-            return self.pod.priority
-        assert self.gang is not None
-        return self.gang.priority
-
-
-class Queue:
-    """The ready units, in order.  Entries of units that moved away are skipped when they surface."""
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[Order, int, Unit]] = []
-        self._ready = 0
+    def __init__(self, profile: Profile, views: Views, nodes: NodeTable, timers: Timers) -> None:
+        self._backoff = profile.backoff
+        self._timers = timers
+        self._heap: list[_Entry] = []
+        """The ready units, best first."""
+        self._waiting = WaitingRoom(views, nodes)
+        self._share = Share(profile.fairness.failing_share)
+        self._hopeful: list[_Entry] = []
+        """Units that wait and may have others evicted, in order."""
+        self._asking: list[_Entry] = []
+        """Those of them who are asked in the next turns whether freed room would do if others left."""
+        self._asked_last: tuple[Order, int] | None = None
+        self._aside: list[Unit] = []
+        """Units that keep failing and let others go first, this turn."""
         self._moves = 0
+        self.now = 0.0
+        self.ready = 0
+        """How many units are to be decided."""
+        self.unforeseen: Counter[tuple[State, Cause, State]] = Counter()
+        """Ways that units went although the table of transitions does not have them."""
 
-    def __len__(self) -> int:
-        return self._ready
+    def ask_about_holds(self, held_from: Callable[[Unit], Bools | None], is_held: Callable[[int], bool]) -> None:
+        """Sets who says which rows a unit may not use, since they are held for others, and whether one is held."""
+        self._waiting.held_from, self._waiting.is_held = held_from, is_held
 
-    def push(self, unit: Unit) -> None:
-        self.move(unit, Where.READY)
-        heapq.heappush(self._heap, (unit.order, unit.ticket, unit))
+    @property
+    def asking(self) -> bool:
+        """Whether somebody is still to be asked if freed room would do."""
+        return bool(self._asking)
 
-    def pop(self) -> Unit | None:
-        """The best ready unit; it is nowhere until it is put somewhere."""
-        while self._heap:
-            _, ticket, unit = heapq.heappop(self._heap)
-            if unit.ticket == ticket and unit.where is Where.READY:
-                self.move(unit, Where.NOWHERE)
-                return unit
-        return None
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
-    def move(self, unit: Unit, where: Where) -> None:
-        self._ready += (where is Where.READY) - (unit.where is Where.READY)
-        unit.where = where
+    def parked(self, unit: Unit) -> Parked | None:
+        return self._waiting.parked(unit.key)
+
+    # --- one unit ---
+
+    def _move(self, unit: Unit, phase: Phase, cause: Cause) -> None:
+        before = unit.phase
+        if before is not phase:
+            if (before, cause, phase) not in WAYS:
+                # a gap in the table is no reason to let anybody wait; simulated worlds do not pass it over
+                self.unforeseen[before, cause, phase] += 1
+            self.ready += (phase is Phase.READY) - (before is Phase.READY)
+            unit.phase = phase
+        if before is Phase.WAITING or before is Phase.RESERVING:
+            self._waiting.leave(unit.key)
         self._moves += 1
         unit.ticket = self._moves
+
+    def push(self, unit: Unit, cause: Cause) -> None:
+        """Ready now."""
+        self._move(unit, Phase.READY, cause)
+        if cause is not Cause.PUT_BACK:
+            unit.woken_by = cause
+        heapq.heappush(self._heap, (unit.order, unit.ticket, unit))
+
+    def wake(self, unit: Unit, cause: Cause) -> None:
+        """Ready now, or when its backoff is over."""
+        if unit.failures > 1:
+            wait = self._backoff
+            ready_at = unit.tried_at + backoff_seconds(
+                unit.failures - 1, size=len(unit.candidates), initial=wait.initial, maximum=wait.maximum
+            )
+            if ready_at > self.now:
+                self._move(unit, Phase.BACKING_OFF, cause)
+                self._timers.set(ready_at, Purpose.TRY, key=unit.key, ticket=unit.ticket)
+                return
+        self.push(unit, cause)
+
+    def rest(self, unit: Unit, phase: Phase, cause: Cause) -> None:
+        """The queue does nothing with the unit: it is assembling, settled, or gone."""
+        self._move(unit, phase, cause)
+
+    def park(
+        self,
+        unit: Unit,
+        wants: dict[PodClass, int],
+        room_for: int,
+        *,
+        reserved: bool,
+        may_evict: bool,
+        rests_until: float,
+    ) -> None:
+        """The unit waits until there is room for so many of its members; or, if it may evict, until that would help."""
+        if reserved:
+            self._move(unit, Phase.RESERVING, Cause.RESERVED)
+        else:
+            self._move(unit, Phase.WAITING, Cause.REFUSED)
+        self._waiting.park(unit, wants, room_for)
+        # spread by name, so that units refused together do not come back together
+        spread = crc32(unit.name.encode()) / 2**32
+        again_at = self.now + self._backoff.flush * (1 + spread)
+        if rests_until > self.now:
+            again_at = min(again_at, rests_until)
+        self._timers.set(again_at, Purpose.TRY, key=unit.key, ticket=unit.ticket)
+        if may_evict:
+            if len(self._hopeful) > 2 * len(self._waiting) + _HOPEFUL_AT_ONCE:
+                self._hopeful = list(filter(_still_there, self._hopeful))
+            insort(self._hopeful, (unit.order, unit.ticket, unit), key=_place)
+
+    # --- whose turn it is ---
+
+    def pop(self) -> Unit | None:
+        """The best ready unit; those that keep failing stand aside while others are ready and they had their share."""
+        while (unit := self._pop()) is not None:
+            if unit.failures <= 1 or self._share.left or not self.ready:
+                return unit
+            self._aside.append(unit)
+            # the room that it was woken for is offered to the next
+            self.offer_room()
+        return self._aside.pop(0) if self._aside else None
+
+    def _pop(self) -> Unit | None:
+        while self._heap:
+            entry = heapq.heappop(self._heap)
+            if _still_there(entry):
+                self._move(entry[2], Phase.TRYING, Cause.TURN)
+                return entry[2]
+        return None
+
+    def end_turn(self) -> None:
+        """Nobody is decided any more, for now: who stood aside is ready again."""
+        for unit in self._aside:
+            self.push(unit, Cause.PUT_BACK)
+        self._aside.clear()
+
+    def spend(self, work: int) -> None:
+        """So much work went into units."""
+        self._share.spend(work)
+
+    def spend_in_vain(self, work: int) -> None:
+        """So much of it went into one that keeps failing."""
+        self._share.spend_in_vain(work)
+
+    # --- those who wait ---
+
+    def notice(self) -> int:
+        """Books nodes whose room or facts changed; returns how many are left to book."""
+        return self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))
+
+    def offer_room(self) -> bool:
+        """Wakes the units that freed room can help; whether there were any."""
+        found = False
+        while woken := self._waiting.offer():
+            found = True
+            for unit in woken:
+                self.wake(unit, Cause.ROOM_GREW)
+            if all(unit.phase is Phase.READY for unit in woken):
+                break
+            # a unit that must still back off leaves the room to the next
+        return found
+
+    def ask_again(self) -> None:
+        """Somebody has become less important: others may be evicted for more units than before."""
+        self._waiting.grew = True
+
+    def wake_preemptors(self, could_help: Callable[[Unit], bool]) -> None:
+        """Wakes the first units that would have a place if, beside the room that was freed, others left.
+
+        What pods below a unit take does not count: whether they come or go, they are in nobody's way.
+        """
+        if self._waiting.grew:
+            self._waiting.grew = False
+            self._asking = self._whom_to_ask()
+        for entry in self._asking[:_HOPEFUL_AT_ONCE]:
+            if _still_there(entry) and could_help(entry[2]):
+                self.wake(entry[2], Cause.MAY_EVICT)
+        del self._asking[:_HOPEFUL_AT_ONCE]
+
+    def _whom_to_ask(self) -> list[_Entry]:
+        """The best of them, and some others: with thousands of them, other ones each time."""
+        hopeful = self._hopeful = list(filter(_still_there, self._hopeful))
+        best, others = hopeful[:_HOPEFUL_AT_ONCE], hopeful[_HOPEFUL_AT_ONCE:]
+        first = bisect_right(others, self._asked_last, key=_place) if self._asked_last else 0
+        chosen = (others[first:] + others[:first])[:_HOPEFUL_IN_A_ROW]
+        self._asked_last = _place(chosen[-1]) if chosen else None
+        return best + chosen
 
 
 class Share:
@@ -186,37 +242,10 @@ class Share:
         return self._failing <= self._most * self._all
 
 
-# some seconds of deciding
-_REMEMBERED_WORK = 5_000_000
+def _place(entry: _Entry) -> tuple[Order, int]:
+    return entry[:2]
 
 
-class Timer(NamedTuple):
-    at: float
-    number: int
-    """Orders timers of the same instant as they were set."""
-    purpose: str
-    key: str
-    ticket: int
-
-
-class Timers:
-    """What is to be looked at again later, soonest first."""
-
-    def __init__(self) -> None:
-        self._heap: list[Timer] = []
-        self._count = 0
-
-    def set(self, at: float, purpose: str, *, key: str, ticket: int = 0) -> None:
-        self._count += 1
-        heapq.heappush(self._heap, Timer(at, self._count, purpose, key, ticket))
-
-    def due(self, now: float, *, most: int) -> list[Timer]:
-        """Timers whose time has come, up to `most` of them."""
-        found: list[Timer] = []
-        while len(found) < most and self._heap and self._heap[0].at <= now:
-            found.append(heapq.heappop(self._heap))
-        return found
-
-    @property
-    def next(self) -> float | None:
-        return self._heap[0].at if self._heap else None
+def _still_there(entry: _Entry) -> bool:
+    _, ticket, unit = entry
+    return unit.ticket == ticket

@@ -14,7 +14,7 @@ from muster.cluster.classes import PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import Rows
 from muster.cluster.pods import PodState
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.contract import GangRule
 
 Counts = dict[str, int]
@@ -91,7 +91,7 @@ class Requirement:
 
     @classmethod
     def of_gang(cls, gang: GangState, rule: GangRule) -> Requirement:
-        free = (pod for pod in gang.candidates.values() if pod.held is None)
+        free = (pod for pod in gang.candidates.values() if pod.gated_by is None)
         return cls(_batches(free), lacking=partial(rule.shortfall, gang), usable=partial(rule.usable, gang))
 
     @classmethod

@@ -42,13 +42,13 @@ class Search:
         self._views = views
         self._cycle = GangCycle(nodes, views)
 
-    def find(self, requirement: Requirement, ground: Ground, budget: Budget, *, kept: bool = False) -> Answer:
+    def find(self, requirement: Requirement, ground: Ground, budget: Budget, *, reserved: bool = False) -> Answer:
         """A place for all that must have one, if there is one to be found.
 
-        The first attempt that succeeds is the answer.  Where room is `kept` for members, those places count, too.
+        The first attempt that succeeds is the answer.  Where room is `reserved` for members, those places count, too.
         """
         best, tried = None, 0
-        for trial in self._attempts(requirement, ground, budget, kept=kept):
+        for trial in self._attempts(requirement, ground, budget, reserved=reserved):
             if not trial.lacking:
                 return Placed(trial)
             tried += 1
@@ -60,7 +60,7 @@ class Search:
         proof = count_bound(requirement.wants, self._fits(requirement, ground), requirement.needed)
         return NotFound(best, tried) if proof is None else Impossible(best, proof)
 
-    def _attempts(self, requirement: Requirement, ground: Ground, budget: Budget, *, kept: bool) -> Iterator[Trial]:
+    def _attempts(self, requirement: Requirement, ground: Ground, budget: Budget, *, reserved: bool) -> Iterator[Trial]:
         """Ways to place the members, each tried when the one before has failed."""
         yield self._try(requirement, ground, budget)
         if len(requirement.wants) > 1:
@@ -71,8 +71,8 @@ class Search:
                 yield self._try(requirement, ground, budget, _ordered(requirement.batches, rank, by_priority))
             if not many:
                 yield from self._packed(requirement, ground, budget)
-        if kept:
-            yield from self._as_kept(requirement, ground)
+        if reserved:
+            yield from self._as_reserved(requirement, ground)
 
     def _try(
         self, requirement: Requirement, ground: Ground, budget: Budget, batches: list[Batch] | None = None
@@ -81,8 +81,8 @@ class Search:
         budget.spent += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
         return trial
 
-    def _as_kept(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
-        """The trial in which members go where room is kept for them, unless they cannot all.
+    def _as_reserved(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
+        """The trial in which members go where room is reserved for them, unless they cannot all.
 
         A search may miss the very places that it found when the plan was made, since other room is free now.
         """
@@ -90,8 +90,8 @@ class Search:
         batches = [batch.anew() for batch in requirement.batches]
         trial = Trial(batches, needed=requirement.needed, usage=ground.usage)
         for batch in batches:
-            batch.pods = sorted(batch.pods, key=lambda pod: pod.kept not in rows)
-            places: Rows = np.array([rows[pod.kept] for pod in batch.pods if pod.kept in rows], np.intp)
+            batch.pods = sorted(batch.pods, key=lambda pod: pod.reserved not in rows)
+            places: Rows = np.array([rows[pod.reserved] for pod in batch.pods if pod.reserved in rows], np.intp)
             distinct, times = np.unique(places, return_counts=True)
             if (self._cycle.view(batch.pod_class, trial.usage, ground.blocked).copies[distinct] < times).any():
                 return

@@ -12,7 +12,7 @@ from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
 from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.verdicts import (
-    MEMBERS_HELD,
+    MEMBERS_GATED,
     MEMBERS_MISSING,
     UNPROVEN,
     Outcome,
@@ -20,7 +20,7 @@ from muster.engine.verdicts import (
     fit_error,
     left_bound,
     left_of,
-    members_held,
+    members_gated,
     members_missing,
     passed_over,
     summary,
@@ -57,16 +57,16 @@ class Status:
         refs = (PodRef(pod.uid, pod.key),)
         self._decisions.append(Event(reason=UNSUPPORTED, note=passed_over(asks), action="Binding", pods=refs))
 
-    def pods_held(self, pods: Iterable[PodState]) -> None:
+    def pods_gated(self, pods: Iterable[PodState]) -> None:
         """Pods that are held say why, unless the API server has said it."""
         alike: dict[tuple[str, str], dict[str, PodState]] = {}
         for pod in pods:
-            if pod.held_as and pod.held is not None:
-                alike.setdefault((pod.held_as, pod.held), {})[pod.uid] = pod
+            if pod.gated_as and pod.gated_by is not None:
+                alike.setdefault((pod.gated_as, pod.gated_by), {})[pod.uid] = pod
         for (reason, message), held in alike.items():
             self.pods_wait(held.values(), message, reason=reason)
 
-    def binds_refused(self, gang: GangState | None, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
+    def binds_rejected(self, gang: GangState | None, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
         """Pods that may not be where they were to go; a unit that `waits` before it tries again says so.
 
         A group says it of one member, whichever was the first.
@@ -103,7 +103,7 @@ class Status:
             self._decisions.append(Event(reason=GROUP_ERROR, note=note, action="Scheduling", warning=True, pods=refs))
 
     def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
-        """The pods say why they wait, and where room is kept for them; those that name two gangs, which counts."""
+        """The pods say why they wait, and where room is reserved for them; those that name two gangs, which counts."""
         alike: dict[str, list[PodState]] = {}
         for pod in pods:
             alike.setdefault(_overruled(pod), []).append(pod)
@@ -112,23 +112,23 @@ class Status:
 
     def _pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str) -> None:
         said = (reason, message)
-        news = [pod for pod in pods if pod.said != said or pod.nominated != pod.kept]
+        news = [pod for pod in pods if pod.said != said or pod.nominated != pod.reserved]
         if not news:
             return
         for transition in (True, False):
             chosen = [pod for pod in news if (pod.said is None) is transition]
             if chosen:
                 refs = tuple(PodRef(pod.uid, pod.key) for pod in chosen)
-                nominated = tuple(pod.kept for pod in chosen) if any(pod.kept for pod in chosen) else ()
+                nominated = tuple(pod.reserved for pod in chosen) if any(pod.reserved for pod in chosen) else ()
                 self._decisions.append(PodCondition(refs, reason, message, transition, nominated))
         refs = tuple(PodRef(pod.uid, pod.key) for pod in news if pod.said != said)
         if refs:
             self._decisions.append(_warning(message, pods=refs))
         for pod in news:
-            pod.said, pod.nominated = said, pod.kept
+            pod.said, pod.nominated = said, pod.reserved
 
     def unnominate(self, pods: Iterable[PodState]) -> None:
-        """Nothing is kept for the pods any more; else they say what they said."""
+        """Nothing is reserved for the pods any more; else they say what they said."""
         for pod in pods:
             if pod.nominated and pod.said is not None:
                 pod.nominated = ""
@@ -200,9 +200,9 @@ class Status:
         unproven = UNPROVEN if verdict.outcome is Outcome.NOT_FOUND else ""
         reason = gang.declared.fitting_reason if gang.declared else UNSCHEDULABLE
         for batch in trial.batches:
-            # room is kept for those that must have it: beside them others may fit that need not
-            fitting = batch.placed + [pod for pod in batch.unplaced if pod.kept]
-            others = [pod for pod in batch.unplaced if not pod.kept]
+            # room is reserved for those that must have it: beside them others may fit that need not
+            fitting = batch.placed + [pod for pod in batch.unplaced if pod.reserved]
+            others = [pod for pod in batch.unplaced if not pod.reserved]
             self.pods_wait(fitting, f"pod group is unschedulable, {message}", reason=reason)
             self.pods_wait(others, refusals[batch.pod_class] + unproven)
 
@@ -211,7 +211,7 @@ class Status:
         if gang is not None:
             self.gang_says(gang, SCHEDULER_ERROR, message)
             # those that are held were not tried, and say why
-            tried = (pod for pod in gang.candidates.values() if pod.held is None)
+            tried = (pod for pod in gang.candidates.values() if pod.gated_by is None)
             pods = sorted(tried, key=lambda pod: pod.key)
         self.pods_wait(pods, message, reason=SCHEDULER_ERROR)
 
@@ -224,10 +224,10 @@ class Status:
     def joined_in_backoff(self, pods: list[PodState], error: str) -> None:
         """Pods that joined a gang that is tried again only when its backoff is over."""
         why = f"a bind was refused ({error}) and " if error else ""
-        pods = [pod for pod in pods if pod.held is None]
+        pods = [pod for pod in pods if pod.gated_by is None]
         self.pods_wait(pods, f"waiting for its pod group: {why}it is tried again later", reason=NOT_READY)
 
-    def gang_held(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
+    def gang_assembles(self, gang: GangState, why: str | None, unhonoured: tuple[Ask, ...] = ()) -> None:
         """Why a gang is not even tried; `why` is what its rule says, `unhonoured` what its object asks for in vain."""
         if gang.declared is None:
             self._undeclared(gang)
@@ -247,10 +247,10 @@ class Status:
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
             self._not_ready(gang, MEMBERS_MISSING)
         elif gang.gated:
-            first = min((pod for pod in gang.candidates.values() if pod.held), key=lambda pod: pod.key)
-            why = _why_held(first)
-            self.gang_says(gang, first.held_as or GATED, members_held(gang.gated, gang.present, why))
-            self._not_ready(gang, f"{MEMBERS_HELD} ({why})")
+            first = min((pod for pod in gang.candidates.values() if pod.gated_by), key=lambda pod: pod.key)
+            why = _why_gated(first)
+            self.gang_says(gang, first.gated_as or GATED, members_gated(gang.gated, gang.present, why))
+            self._not_ready(gang, f"{MEMBERS_GATED} ({why})")
         elif why is not None:
             self.gang_says(gang, UNSCHEDULABLE, why)
             self._not_ready(gang, why)
@@ -258,7 +258,7 @@ class Status:
     def _not_ready(self, gang: GangState, why: str) -> None:
         """No node would help, and the pods say so; `why` has no counts, which every arrival would change."""
         # those that are held themselves say why
-        pods = sorted((pod for pod in gang.candidates.values() if pod.held is None), key=lambda pod: pod.key)
+        pods = sorted((pod for pod in gang.candidates.values() if pod.gated_by is None), key=lambda pod: pod.key)
         self.pods_wait(pods, f"waiting for its pod group: {why}", reason=NOT_READY)
 
     def _undeclared(self, gang: GangState) -> None:
@@ -272,9 +272,9 @@ class Status:
                 self._warn(left_bound(why, len(left)), action="Binding", pods=left)
 
 
-def _why_held(pod: PodState) -> str:
+def _why_gated(pod: PodState) -> str:
     """Gates are all alike; what a pod asks for is its own."""
-    return f"{_name(pod.key)}: {pod.held}" if pod.held_as else pod.held or ""
+    return f"{_name(pod.key)}: {pod.gated_by}" if pod.gated_as else pod.gated_by or ""
 
 
 def _overruled(pod: PodState) -> str:

@@ -21,7 +21,7 @@ from muster.cluster.pods import PodState
 from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints
-from muster.engine.queue import Unit
+from muster.engine.unit import Unit
 from muster.framework.views import ClassView, Views
 
 LARGEST_GANG = 16

@@ -22,7 +22,7 @@ class Outcome(StrEnum):
     NOT_FOUND = "not found"
     """No placement found, which is no proof: members of different shapes compete for the same nodes."""
     PREEMPTING = "preempting"
-    """Has a place once those have left who make room for it; it is kept until then."""
+    """Has a place once those have left who make room for it; it is reserved until then."""
     THINKING = "thinking"
     """Not decided yet: whom to evict takes longer than one turn."""
     ERROR = "error"
@@ -91,7 +91,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Members placed by this attempt; where it was refused, members that would have fitted."""
     needed: int
     """Members it had to place, at least."""
-    held: int = 0
+    standing: int = 0
     """Members that count for the minimum already: bound, being bound, or succeeded."""
     nodes: int = 0
     needs: tuple[Need, ...] = ()
@@ -154,7 +154,7 @@ def failure(error: Exception) -> str:
 
 
 MEMBERS_MISSING = "not all of its members exist"
-MEMBERS_HELD = "members may not be placed yet"
+MEMBERS_GATED = "members may not be placed yet"
 UNPROVEN = " No place was found for it beside the other members, which is no proof that there is none."
 
 
@@ -164,7 +164,7 @@ def left_bound(why: str, bound: int) -> str:
     return f"pod group {why}: {bound} {they} bound below the minimum, and will be neither completed nor released"
 
 
-def members_held(held: int, there: int, why: str) -> str:
+def members_gated(held: int, there: int, why: str) -> str:
     """Why a gang is not even tried: some of its pods may not be decided yet."""
     return f"{held} of {there} members may not be placed yet ({why})"
 
@@ -215,7 +215,7 @@ def _needs(verdict: Verdict) -> str:
     else:
         listed = _and([need.times(need.members) for need in verdict.needs])
         needs = f"needs {verdict.needed} of {total} ({listed}) together"
-    return f"has {_count(verdict.held, 'member')} and {needs} more" if verdict.held else needs
+    return f"has {_count(verdict.standing, 'member')} and {needs} more" if verdict.standing else needs
 
 
 def _room(verdict: Verdict) -> str:

@@ -67,7 +67,7 @@ class Candidates:
         """Changes whenever the gang's pods become other victims than they were; their own facts aside."""
         return gang.level, gang.version if gang.goes_whole else -1
 
-    def spared_first(
+    def precious_first(
         self, victims: list[Victim], *, as_upstream: bool = False
     ) -> Generator[int, None, tuple[list[Victim], int]]:
         """Most precious first: whose eviction a budget forbids, then by importance; and how many those are.
@@ -85,7 +85,7 @@ class Candidates:
         rulings: dict[int, int] = {}
         for first in range(0, len(spend), _PODS_AT_ONCE):
             some = spend[first : first + _PODS_AT_ONCE]
-            rulings.update((id(v), account.disrupts(v.pods)) for v in some if not v.kept)
+            rulings.update((id(v), account.disrupts(v.pods)) for v in some if not v.reservation)
             yield len(some)
         forbidden = {key: bool(ruling) if as_upstream else ruling for key, ruling in rulings.items() if ruling}
         ordered.sort(key=lambda victim: -forbidden.get(id(victim), 0))
@@ -96,7 +96,7 @@ class Candidates:
         if not self._cluster.budgets:
             return 0, 0
         account = self._cluster.budgets.account()
-        rulings = [account.disrupts(victim.pods) for victim in victims if not victim.kept]
+        rulings = [account.disrupts(victim.pods) for victim in victims if not victim.reservation]
         return rulings.count(Ruling.FORBIDDEN), len(rulings) - rulings.count(Ruling.ALLOWED)
 
     def _importance(self, victim: Victim) -> tuple[int, int, int, float]:

@@ -17,7 +17,7 @@ import numpy as np
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.engine.ledger import Ledger, WantColumns
-from muster.engine.queue import Order, Unit
+from muster.engine.unit import Order, Unit
 from muster.framework.contract import Bools
 from muster.framework.views import Views
 
@@ -42,8 +42,7 @@ class Parked:
     @property
     def has_changed(self) -> bool:
         """It has other members now than it waits with, or waits with several classes."""
-        gang = self.unit.gang
-        return len(self.wants) != 1 or (gang is not None and dict(gang.classes) != self.wants)
+        return len(self.wants) != 1 or self.unit.classes != self.wants
 
 
 class _Want:

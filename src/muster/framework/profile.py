@@ -51,7 +51,7 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     safety net, and what it says of the room there is gets no older than this.  10,000 of them cost 5 % of the time."""
 
 
-class Preemption(msgspec.Struct, frozen=True, kw_only=True):
+class PreemptionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How units make room for themselves."""
 
     gangs: bool = True
@@ -96,14 +96,14 @@ class Profile:
         *,
         scheduler_names: Sequence[str] = ("muster",),
         backoff: Backoff | None = None,
-        preemption: Preemption | None = None,
+        preemption: PreemptionSettings | None = None,
         fairness: Fairness | None = None,
         unsupported: Unsupported = Unsupported.REFUSE,
     ) -> None:
         listed = [plugin for plugin, _ in plugins]
         self.scheduler_names = frozenset(scheduler_names)
         self.backoff = backoff or Backoff()
-        self.preemption = preemption or Preemption()
+        self.preemption = preemption or PreemptionSettings()
         self.fairness = fairness or Fairness()
         self.unsupported = unsupported
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]

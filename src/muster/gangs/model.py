@@ -110,7 +110,7 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Whether pods that name another gang besides this one belong to that: nobody asked for this one."""
         return self.policy is Policy.BASIC and self.made_by_controller
 
-    def refuses(self, priority: int) -> str | None:
+    def at_odds_with(self, priority: int) -> str | None:
         """Why a member of this priority may not be placed, in upstream's words; None if it may."""
         if self.priority is None or priority == self.priority:
             return None

@@ -14,4 +14,4 @@ class DefaultPreemption(VictimRule):
 
     def importance(self, victim: Victim) -> tuple[int, int, int, float]:
         """Priority; gangs before lone pods; many pods before few; what has run longest."""
-        return victim.priority, 2 if victim.gang or victim.kept else 1, len(victim.pods), -victim.started
+        return victim.priority, 2 if victim.gang or victim.reservation else 1, len(victim.pods), -victim.started

@@ -15,7 +15,7 @@ from muster.cluster.classes import NodeRules
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints
 from muster.framework.contract import RuleScore
-from muster.framework.profile import Backoff, Fairness, Plugin, Preemption, Profile, Unsupported
+from muster.framework.profile import Backoff, Fairness, Plugin, PreemptionSettings, Profile, Unsupported
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_affinity import NodeAffinity
@@ -129,7 +129,7 @@ class ProfileParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     scheduler_names: tuple[str, ...] = ("muster",)
     plugins: tuple[Part, ...] = msgspec.field(default_factory=default_parts)
     backoff: Backoff = Backoff()
-    preemption: Preemption = Preemption()
+    preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
 

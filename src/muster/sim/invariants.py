@@ -27,7 +27,7 @@ from muster.engine.decisions import (
     Release,
     Reread,
 )
-from muster.framework.profile import Fairness, Preemption
+from muster.framework.profile import Fairness, PreemptionSettings
 from muster.gangs.model import Aspect
 from muster.gangs.record import bound_for
 from muster.sim.open_binds import OpenBinds
@@ -47,9 +47,9 @@ from muster.sim.plain import (
 from muster.sim.reading import OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.evictions import Condemned, Evictions
-from muster.sim.rules.fences import Fences, evicted_by
 from muster.sim.rules.life import Life
 from muster.sim.rules.passes import Passes
+from muster.sim.rules.reservations import Reservations, evicted_by
 from muster.sim.rules.scene import Places, Scene
 from muster.sim.rules.starts import Starts
 from muster.sim.rules.words import ERROR, Words
@@ -101,7 +101,7 @@ class Invariants:
         *,
         scheduler: str = OURS,
         alone: bool = True,
-        preemption: Preemption | None = None,
+        preemption: PreemptionSettings | None = None,
         fairness: Fairness | None = None,
         sound: bool = True,
     ) -> None:
@@ -109,7 +109,7 @@ class Invariants:
 
         Not `sound`: plugins raise, and any unit may wait a while for that, passed by others.
         """
-        preemption, fairness = preemption or Preemption(), fairness or Fairness()
+        preemption, fairness = preemption or PreemptionSettings(), fairness or Fairness()
         self._world = world
         self._scheduler = scheduler
         self._alone = alone
@@ -130,7 +130,7 @@ class Invariants:
             condemned=self._condemned,
         )
         self._words = Words(world, self._reading)
-        self._fences = Fences(world, self._reading)
+        self._reservations = Reservations(world, self._reading)
         self._evictions = Evictions(world, self._reading, preemption, condemned=self._condemned)
         self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))
         self._seen: Counter[str] = Counter()
@@ -171,7 +171,7 @@ class Invariants:
         self._life.restarted()
         self._starts.restarted()
         self._words.restarted()
-        self._fences.restarted()
+        self._reservations.restarted()
         self._evictions.restarted()
         self._passes.restarted(self._reading.gangs())
         self._passes.untidy = True
@@ -218,7 +218,7 @@ class Invariants:
                         "lost", f"what is kept for {decision.unit} still serves it: {decision.message}"
                     )
                 self._evictions.lost(decision.unit, decision.why)
-            stood -= self._fences.play(decision, scene, evicted=evicted)
+            stood -= self._reservations.play(decision, scene, evicted=evicted)
         called_off = {ref.uid for decision in decisions if isinstance(decision, CallOff) for ref in decision.pods}
         self._life.check_evicted(evicted, scene, called_off=called_off)
         for uid in self._evictions.end_batch():
@@ -230,7 +230,7 @@ class Invariants:
 
     def after(self) -> None:
         """Looks at the world when the engine has nothing more to say."""
-        self._fences.review(aside=self._mixed | self._binds.refused)
+        self._reservations.review(aside=self._mixed | self._binds.refused)
         scene = self._scene()
         self._life.review(scene.gangs)
         self._passes.review(scene)
@@ -280,7 +280,7 @@ class Invariants:
             self._world,
             self._reading,
             gangs,
-            broken=self._fences.broken,
+            broken=self._reservations.broken,
             condemned={uid: known.since for uid, known in self._condemned.items()},
             patience=self._patience,
         )
@@ -344,13 +344,13 @@ class Invariants:
             self._check_place(placement, pod, room)
         whole = scene.unit_or_rest(decision.unit)
         if whole is not None:
-            self._fences.check(decision, whole, scene, again=again)
+            self._reservations.check(decision, whole, scene, again=again)
         if pods[0].spec.scheduling_group is not None:
             self._check_gang_bind(decision, scene)
         # what was kept for the unit before others were passed too often is its own
-        keeps = (*scene.kept.values(), *scene.perhaps.values())
+        keeps = (*scene.reserved.values(), *scene.perhaps.values())
         own = {keep.node for keep in keeps if keep.unit == decision.unit}
-        self._fences.bound(decision, scene)
+        self._reservations.bound(decision, scene)
         scene.bind(decision)
         if unit is not None:
             nodes = {placement.node for placement in decision.pods}
@@ -488,13 +488,13 @@ class Invariants:
         """Whether nothing that was kept for the unit is lost."""
         unit = scene.unit(key)
         nominated = [pod for pod in unit.pods if pod.status.nominated_node_name] if unit is not None else []
-        return all(pod.metadata.uid in scene.kept for pod in nominated) and self._stands(key, scene)
+        return all(pod.metadata.uid in scene.reserved for pod in nominated) and self._stands(key, scene)
 
     def _check_evict(self, decision: Evict, scene: Scene, *, evicted: set[str], stood: bool) -> None:
         unit = scene.unit_or_rest(decision.unit)
         if unit is None:
             raise BrokenRuleError("eviction", f"pods are evicted for {decision.unit}, which does not wait")
-        self._fences.renew(unit, scene)
+        self._reservations.renew(unit, scene)
         held = self._passes.held_from(unit, scene)
         self._evictions.check(decision, unit, scene, evicted=evicted, stood=stood, blocked=held)
         scene.leave(decision.pods)

@@ -47,9 +47,9 @@ def _compare_pod(state: PodState, pod: Pod, nodes: Container[str]) -> None:
     if stage is Stage.BOUND:
         _compare("node of", state.key, state.node, pod.spec.node_name)
     _compare("gates of", state.key, len(state.gates), len(pod.spec.scheduling_gates))
-    if state.kept:
+    if state.reserved:
         # or a scheduler that comes after this one would not keep it
-        _compare("room kept for", state.key, state.kept, pod.status.nominated_node_name)
+        _compare("room kept for", state.key, state.reserved, pod.status.nominated_node_name)
 
 
 def _compare_rows(cluster: Cluster) -> None:
@@ -60,9 +60,9 @@ def _compare_rows(cluster: Cluster) -> None:
     _compare("pods by node", "", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()})
     kept: dict[str, dict[str, PodState]] = {}
     for pod in cluster.pods.values():
-        if pod.kept:
-            kept.setdefault(pod.kept, {})[pod.uid] = pod
-    _compare("room kept", "", {n: set(p) for n, p in cluster.kept_on.items()}, {n: set(p) for n, p in kept.items()})
+        if pod.reserved:
+            kept.setdefault(pod.reserved, {})[pod.uid] = pod
+    _compare("room kept", "", {n: set(p) for n, p in cluster.reserved_on.items()}, {n: set(p) for n, p in kept.items()})
     leaving = {pod.uid for pod in cluster.pods.values() if pod.takes_room and pod.leaving}
     _compare("pods that leave", "", set(cluster.leaving), leaving)
     usage = cluster.nodes.usage

@@ -1,7 +1,9 @@
 """Whether every unit of an engine lives by the table of transitions (engine/life.py).
 
-What happened to a unit is taken from what the engine was told, decided and recorded.  From one look at the unit to the
-next its phase and its strength must have changed along transitions for these causes, or not at all.
+The scheduling queue knows its part of the table, and counts what it does not find there.  Strength is followed here:
+what happened to a gang is taken from what the engine was told, decided and recorded, and from one look at the gang to
+the next its strength must have changed along transitions for these causes, or not at all.  What is reserved for a unit
+is used, or said to be lost.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from muster.api.wire import Pod
-from muster.cluster.gangs import GangState
+from muster.cluster.gangs import GangState, Strength
 from muster.cluster.pods import PodState, Stage
 from muster.engine.audit import Attempt
 from muster.engine.changes import (
@@ -30,7 +32,7 @@ from muster.engine.changes import (
 from muster.engine.decisions import Decision, Evict, Lost, Release
 from muster.engine.engine import Engine
 from muster.engine.intake import SCHEDULER_ERROR
-from muster.engine.life import UNBORN, Cause, Life, Phase, State, Strength, phase_of, reachable, strength_of
+from muster.engine.life import Cause, Phase, reachable
 from muster.engine.status import FELL, TIMEOUT
 from muster.engine.verdicts import Outcome
 from muster.sim.kubelets import is_refusal
@@ -38,15 +40,6 @@ from muster.sim.rules.broken import BrokenRuleError
 
 _RULE = "life"
 
-_OUTCOMES = {
-    Outcome.PLACED: (Cause.PLACED,),
-    Outcome.WAITING: (Cause.REFUSED,),
-    Outcome.IMPOSSIBLE: (Cause.REFUSED,),
-    Outcome.NOT_FOUND: (Cause.REFUSED, Cause.FAILED),
-    Outcome.PREEMPTING: (Cause.RESERVED,),
-    Outcome.ERROR: (Cause.FAILED,),
-    Outcome.TIMED_OUT: (),
-}
 _RELEASES = {TIMEOUT: Cause.DEADLINE_OVER, SCHEDULER_ERROR: Cause.DENIED, FELL: Cause.TAKEN_DOWN}
 
 
@@ -55,16 +48,19 @@ class Transitions:
 
     def __init__(self, engine: Engine, seen: Counter[str]) -> None:
         self._engine = engine
-        self._lives: dict[str, tuple[GangState | PodState, Life]] = {}
-        """By unit: who it was when it was last looked at, and its life then; who is not in it is unborn."""
+        self._strengths: dict[str, tuple[GangState, Strength]] = {}
+        """By gang: which it was when it was last looked at, and its strength then."""
         self._causes: dict[str, set[Cause]] = {}
         """What happened to units since they were last looked at."""
         self._binding: dict[str, tuple[str, str]] = {}
         """By UID: pods that were being bound when they were last looked at, of which unit and where."""
-        self._silent: set[str] = set()
-        """Units that may lose what is reserved for them without a word: nobody was surely evicted for it."""
+        self._reserving: set[str] = set()
+        """Units for which somebody was surely evicted: they must not lose what is reserved for them without a word."""
+        self._told: set[str] = set()
+        """Units that were just said to have lost what was reserved for them."""
+        self._names: dict[str, str] = {}
+        """UIDs of lone pods by name, as of when they were last looked at."""
         self._last_attempt: Attempt | None = None
-        self._now = 0.0
         self._seen = seen
 
     # --- what happens ---
@@ -89,7 +85,7 @@ class Transitions:
         elif isinstance(change, Bound):
             self._note(unit_after, Cause.BOUND)
         elif isinstance(change, BindFailed) and change.failure is not Failure.TRANSIENT:
-            self._note(unit_after, Cause.BIND_REFUSED)
+            self._note(unit_after, Cause.BIND_REJECTED)
 
     def _note_objects(self, change: Change) -> None:
         cluster = self._engine.cluster
@@ -116,31 +112,31 @@ class Transitions:
 
     # --- what came of it ---
 
-    def decided(self, decisions: list[Decision], now: float) -> None:
+    def decided(self, decisions: list[Decision]) -> None:
         """Looks at all units when the engine has decided."""
         cluster = self._engine.cluster
-        attempts = self._new_attempts()
-        # whom room can help is looked into bit by bit, over several turns
-        for_all = {Cause.ROOM_GREW, Cause.TIME_PASSED} if now > self._now else {Cause.ROOM_GREW}
-        self._now = now
-        units: dict[str, GangState | PodState] = {k: g for k, g in cluster.gangs.items() if not g.foreign}
-        lone = {pod.uid: pod for pod in cluster.pods.values() if pod.gang is None and pod.ours}
-        units.update(lone)
-        self._note_decided(decisions, attempts, names={pod.key: pod.uid for pod in lone.values()})
+        if unforeseen := self._engine._queue.unforeseen:
+            way = " → ".join(next(iter(unforeseen)))
+            raise BrokenRuleError(_RULE, f"the queue moved a unit along a way that the table does not have: {way}")
+        self._note_decided(decisions)
         for uid, (unit, node) in self._binding.items():
             if uid in cluster.pods and cluster.pods[uid].node != node:
                 # given up without another answer; perhaps it has another place already
-                self._note(unit, Cause.BIND_REFUSED)
+                self._note(unit, Cause.BIND_REJECTED)
         binding = (pod for pod in cluster.pods.values() if pod.stage is Stage.BINDING)
         self._binding = {pod.uid: (_unit(pod), pod.node) for pod in binding}
-        noted = self._engine._intake.noted
-        later = {*noted.gangs, *(pod.uid for pod in noted.pods)}
-        for key in [key for key in {**self._lives, **units} if key not in later]:
-            self._look_at(key, units.get(key), for_all)
-        self._causes = {key: self._causes.get(key, set()) | for_all for key in later}
+        later = self._engine._intake.noted.gangs
+        gangs = {key: gang for key, gang in cluster.gangs.items() if not gang.foreign and key not in later}
+        for key, gang in gangs.items():
+            self._look_at(key, gang)
+        self._strengths = {k: known for k, known in self._strengths.items() if k in gangs or k in later}
+        self._look_at_reservations()
+        self._causes = {key: self._causes.get(key, set()) for key in later}
 
-    def _note_decided(self, decisions: list[Decision], attempts: list[Attempt], *, names: dict[str, str]) -> None:
-        """`names`: UIDs of lone pods, whom people know by name; a gang may have the same one."""
+    def _note_decided(self, decisions: list[Decision]) -> None:
+        lone = {pod.key: pod.uid for pod in self._engine.cluster.pods.values() if pod.gang is None and pod.ours}
+        # people know a lone pod by name: a gang may have the same one, and so may a pod that was there until now
+        known, self._names = (self._names, lone), lone
         for decision in decisions:
             if isinstance(decision, Evict):
                 for ref in decision.pods:
@@ -149,11 +145,12 @@ class Transitions:
             elif isinstance(decision, Release):
                 self._note(decision.unit, _RELEASES[decision.reason])
             elif isinstance(decision, Lost):
-                for key in (decision.unit, names.get(decision.unit, "")):
-                    self._note(key, Cause.RESERVATION_LOST)
-        for attempt in attempts:
-            for key in (attempt.verdict.unit, names.get(attempt.verdict.unit, "")):
-                self._note(key, *_OUTCOMES[attempt.verdict.outcome])
+                for key in (decision.unit, *(names.get(decision.unit, "") for names in known)):
+                    self._told.add(key)
+        for attempt in self._new_attempts():
+            if attempt.verdict.outcome is Outcome.PLACED:
+                for key in (attempt.verdict.unit, *(names.get(attempt.verdict.unit, "") for names in known)):
+                    self._note(key, Cause.PLACED)
 
     def _new_attempts(self) -> list[Attempt]:
         """Those since this was last asked."""
@@ -165,42 +162,29 @@ class Transitions:
         self._last_attempt = attempts[0] if attempts else self._last_attempt
         return attempts
 
-    def _look_at(self, key: str, who: GangState | PodState | None, for_all: set[Cause]) -> None:
-        known, before = self._lives.get(key, (None, UNBORN))
-        if known is not who:
-            before = UNBORN
-        causes = self._causes.get(key, set()) | for_all
-        fence = self._engine._decider.fences.of(key)
-        if before.phase is Phase.RESERVING and fence is None and key in self._silent:
-            causes.add(Cause.RESERVATION_LOST)
-        if fence is not None and fence.restored:
-            causes.add(Cause.RESERVED)
-        after = Life(
-            phase_of(self._engine._units.get(key), known=_is_known(who), reserved=fence is not None),
-            strength_of(who),
-        )
-        self._check(key, who, before, after, causes)
-        if fence is not None and (fence.restored or not fence.evicted):
-            self._silent.add(key)
-        else:
-            self._silent.discard(key)
-        if who is None:
-            self._lives.pop(key, None)
-        else:
-            self._lives[key] = who, after
-
-    def _check(self, key: str, who: GangState | PodState | None, before: Life, after: Life, causes: set[Cause]) -> None:
-        if after.phase is Phase.SETTLED and who is not None and _waits(who):
+    def _look_at(self, key: str, gang: GangState) -> None:
+        unit, after = self._engine._units.get(key), gang.strength
+        if gang.classes and (unit is None or unit.phase is Phase.SETTLED):
             raise BrokenRuleError(_RULE, f"{key} has members to place, and the queue does not know")
-        steps: list[tuple[State, State]] = [(before.phase, after.phase), (before.strength, after.strength)]
-        for old, new in steps:
-            # whatever stands of a unit when it is first seen was there before
-            if old is new or (before.phase is Phase.GONE and isinstance(new, Strength)):
-                continue
-            self._seen["transitions of phase" if isinstance(new, Phase) else "transitions of strength"] += 1
-            if new not in reachable(old, causes):
-                why = ", ".join(sorted(cause.value for cause in causes))
-                raise BrokenRuleError(_RULE, f"{key} went from {old.value} to {new.value} by: {why or 'nothing'}")
+        known, before = self._strengths.get(key, (gang, after))
+        # whatever stands of a gang when it is first seen was there before
+        if known is gang and before is not after:
+            self._seen["transitions of strength"] += 1
+            causes = self._causes.get(key, set())
+            if after not in reachable(before, causes):
+                why = ", ".join(sorted(causes)) or "nothing"
+                raise BrokenRuleError(_RULE, f"{key} went from {before} to {after} by: {why}")
+        self._strengths[key] = gang, after
+
+    def _look_at_reservations(self) -> None:
+        reservations = self._engine._decider.reservations.by_unit
+        for key in self._reserving - reservations.keys():
+            if key not in self._told and Cause.PLACED not in self._causes.get(key, set()):
+                raise BrokenRuleError(_RULE, f"{key} lost what was reserved for it, and nobody was told")
+        self._told.clear()
+        self._reserving = {
+            key for key, reservation in reservations.items() if reservation.evicted and not reservation.restored
+        }
 
 
 def _uid(change: Change) -> str:
@@ -214,21 +198,12 @@ def _unit(pod: PodState) -> str:
     return pod.gang or pod.uid
 
 
-def _is_known(who: GangState | PodState | None) -> bool:
-    """Whether the queue has a unit, or had one until all of it was placed."""
-    return isinstance(who, GangState) or (who is not None and who.takes_room and not who.leaving)
-
-
-def _waits(who: GangState | PodState) -> bool:
-    return bool(who.classes) if isinstance(who, GangState) else who.candidate
-
-
 def _meaning(pod: Pod, before: Stage | None) -> Iterable[Cause]:
     """What is new with a pod as it is now, which was at that stage before."""
     if pod.status.phase == "Failed":
         yield Cause.MEMBER_LOST
         if is_refusal(pod.status.reason):
-            yield Cause.MEMBER_REFUSED
+            yield Cause.MEMBER_TURNED_AWAY
     elif pod.status.phase == "Succeeded":
         yield Cause.MEMBER_ENDED
     if pod.metadata.deletion_timestamp is not None:

@@ -37,8 +37,6 @@ class Variation(NamedTuple):
     """The scheduler dies at this point, counted over the whole run."""
     as_first: bool = False
     """Without the troubles that worlds were given later."""
-    strict: bool = False
-    """A unit that goes a way that the table of its life does not have breaks a rule."""
     recount: bool = True
     """Looks into the engine too: counters against a recount, lives against the table; else at objects alone."""
 
@@ -79,7 +77,7 @@ def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
     """Runs the world of `seed`; whatever goes wrong in it is in the outcome."""
     planned = recipe(seed, as_first=variation.as_first)
     faults = ChaosFaults(seed, planned.mood, shuffle=variation.shuffle)
-    world = ChaosWorld(faults, planned.mood, recount=variation.recount, strict=variation.strict)
+    world = ChaosWorld(faults, planned.mood, recount=variation.recount)
     world.crash_in = variation.crash_at
     life = _Life(planned, world, variation)
     rule = violation = ""

@@ -13,7 +13,7 @@ from muster.api.wire import Pod
 from muster.engine.changes import Change, Failure, GroupRead, Spared
 from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement, Reread
 from muster.engine.engine import WORK, Engine
-from muster.framework.profile import Backoff, Preemption, Profile
+from muster.framework.profile import Backoff, PreemptionSettings, Profile
 from muster.plugins.registry import ProfileParts, make_profile
 from muster.sim.chaos.faulty import Bugs, faulty_profile
 from muster.sim.chaos.recipe import Mood
@@ -29,7 +29,7 @@ OTHER = "other"
 STUCK_SECONDS = "sim/stuck-seconds"
 """Annotation: for so long after it has stopped the pod does not go, since somebody's finalizer is on it."""
 _STUBBORN_SECONDS = 150.0
-_IMPATIENT = Preemption(patience_seconds=4.0)
+_IMPATIENT = PreemptionSettings(patience_seconds=4.0)
 # what was miscounted once mostly stays so
 _RECOUNT_EVERY = 3
 # calls of decide at one instant; more than a few dozen are never needed
@@ -178,13 +178,12 @@ class ChaosWorld(World):
     done so many seconds after the next eviction, and then forgotten.
     """
 
-    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True, strict: bool = False) -> None:
+    def __init__(self, faults: ChaosFaults, mood: Mood, *, recount: bool = True) -> None:
         self._chaos = faults
-        self._strict = strict
         self._recount = recount
         self._bugs = Bugs(faults.seed) if "bugs" in mood else None
         self._budget = 1 if "hurry" in mood else WORK
-        self._preemption = _IMPATIENT if "impatient" in mood else Preemption()
+        self._preemption = _IMPATIENT if "impatient" in mood else PreemptionSettings()
         self.seen: Counter[str] = Counter()
         self.crash_in: int | None = None
         self.crash_at_eviction: int | None = None
@@ -209,17 +208,6 @@ class ChaosWorld(World):
             )
         self.invariants = self._watches[OURS]
         self._engines = {name: self.beside(lambda: self._engine(OTHER)) for name in names if name != OURS}
-
-    def _look_at_lives(self, engine: ChaosEngine, decisions: list[Decision], now: float) -> None:
-        """Whether units went ways that the table has.  It is in shadow: what it does not know is counted, no more."""
-        if self._bugs is not None:
-            return
-        try:
-            engine.transitions.decided(decisions, now)
-        except BrokenRuleError:
-            if self._strict:
-                raise
-            self.seen["ways of a unit that the table does not have"] += 1
 
     def _engine(self, name: str) -> ChaosEngine:
         # without the safety net, which would hide a wake-up that was forgotten
@@ -303,7 +291,8 @@ class ChaosWorld(World):
         if (errors := engine.tally.errors) and self._bugs is None:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
-            self._look_at_lives(engine, decisions, now)
+            if self._bugs is None:
+                engine.transitions.decided(decisions)
             self._watches[name].before(decisions)
         except BrokenRuleError:
             # nobody carries them out, but the story tells them

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from muster.api.wire import Pod
 from muster.engine.changes import Change, PodGone, PodSeen, Spared
 from muster.engine.decisions import CallOff, Evict, Loss, PodRef
-from muster.framework.profile import Preemption
+from muster.framework.profile import PreemptionSettings
 from muster.sim.plain import fits, key_of, take, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
@@ -31,7 +31,7 @@ class Evictions:
     """Watches who is evicted, and keeps what is owed: a start, or a word why not."""
 
     def __init__(
-        self, world: World, reading: Reading, preemption: Preemption, *, condemned: dict[str, Condemned]
+        self, world: World, reading: Reading, preemption: PreemptionSettings, *, condemned: dict[str, Condemned]
     ) -> None:
         self._world = world
         self._condemned = condemned

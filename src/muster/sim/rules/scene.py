@@ -71,7 +71,7 @@ class Scene:
         """Pods that perhaps take room, since their bind failed and the engine may still keep to it."""
         self.leaving: set[str] = set()
         """Those whose room will be free soon."""
-        self.kept: dict[str, Keep] = {}
+        self.reserved: dict[str, Keep] = {}
         """By UID."""
         self.perhaps: dict[str, Keep] = {}
         """By UID: room that pods are nominated to, and that is perhaps not kept any more, or is again."""
@@ -129,7 +129,7 @@ class Scene:
         return self.gangs.get(unit_of(pod)) if pod.spec.scheduling_group is not None else None
 
     def kept_for(self, unit: str) -> dict[str, Keep]:
-        return {uid: keep for uid, keep in self.kept.items() if keep.unit == unit}
+        return {uid: keep for uid, keep in self.reserved.items() if keep.unit == unit}
 
     # --- room ---
 
@@ -147,7 +147,7 @@ class Scene:
                 take(taker.needs, places[taker.node])
         for taker in self.doubtful.values() if perhaps else ():
             take(taker.needs, places[taker.node])
-        for keep in (*self.kept.values(), *self.perhaps.values()) if perhaps else self.kept.values():
+        for keep in (*self.reserved.values(), *self.perhaps.values()) if perhaps else self.reserved.values():
             if kept(keep):
                 take(keep.needs, places[keep.node])
         return places
@@ -163,7 +163,7 @@ class Scene:
         for placement in decision.pods:
             pod = self._world.pods[placement.uid]
             self.bound.setdefault(decision.unit, set()).add(placement.uid)
-            for known in (self.doubtful, self.kept, self.perhaps):
+            for known in (self.doubtful, self.reserved, self.perhaps):
                 known.pop(placement.uid, None)
             if placement.node in self._world.nodes:
                 self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))
@@ -180,7 +180,7 @@ class Scene:
         nodes = decision.nominated or ("",) * len(decision.pods)
         for ref, node in zip(decision.pods, nodes, strict=True):
             self.said[ref.uid] = decision.reason, decision.message, node
-            self.kept.pop(ref.uid, None)
+            self.reserved.pop(ref.uid, None)
             self.perhaps.pop(ref.uid, None)
             pod = self._world.pods.get(ref.uid)
             if pod is not None and node in self._world.nodes:
@@ -189,13 +189,13 @@ class Scene:
     def keep(self, pod: Pod, node: str, *, sure: bool = True) -> None:
         keep = Keep(unit_of(pod), self.priority_of(pod), node, self._reading.needs_of(pod))
         self.perhaps.pop(pod.metadata.uid, None)
-        (self.kept if sure else self.perhaps)[pod.metadata.uid] = keep
+        (self.reserved if sure else self.perhaps)[pod.metadata.uid] = keep
 
     def drop(self, unit: str) -> list[str]:
         """Nothing is kept for the unit any more, unless it gets the same again; for which pods it was."""
         dropped = self.kept_for(unit)
         for uid in dropped:
-            self.perhaps[uid] = self.kept.pop(uid)
+            self.perhaps[uid] = self.reserved.pop(uid)
         return list(dropped)
 
     def leave(self, pods: Iterable[PodRef]) -> None:

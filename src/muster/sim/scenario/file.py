@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.base.errors import ScenarioError
-from muster.framework.profile import Fairness, Preemption, Unsupported
+from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import ProfileParts, default_parts
 from muster.sim.scenario import manifests
@@ -170,14 +170,14 @@ def _parts(fields: dict[str, Place]) -> ProfileParts:
     return ProfileParts(
         plugins=default_parts(strategy),
         unsupported=unsupported,
-        preemption=_preemption(fields["preemption"]) if "preemption" in fields else Preemption(),
+        preemption=_preemption(fields["preemption"]) if "preemption" in fields else PreemptionSettings(),
         fairness=_fairness(fields["fairness"]) if "fairness" in fields else Fairness(),
     )
 
 
-def _preemption(place: Place) -> Preemption:
+def _preemption(place: Place) -> PreemptionSettings:
     fields = place.fields(("gangs", "delayed", "rounds", "patience"))
-    wanted = Preemption()
+    wanted = PreemptionSettings()
     if "gangs" in fields:
         wanted = replace(wanted, gangs=fields["gangs"].flag())
     if "delayed" in fields:

@@ -1,0 +1,182 @@
+"""Room that is reserved for units whose victims are still leaving.
+
+A member's place counts as taken from the moment its unit has one, even while the victims are still there: whoever
+comes later, of equal or lower priority, does not see it.  What is reserved for whom stands on the pods themselves
+(nominatedNodeName), so that a new scheduler keeps it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from muster.cluster.cluster import Cluster
+from muster.cluster.pods import PodState
+from muster.cluster.usage import Usage
+from muster.cluster.victims import Victim
+from muster.engine.decisions import Loss
+
+Why = tuple[Loss | None, str]
+"""What became of the room that was reserved; no loss if the work was not done yet."""
+
+
+class Reservation(msgspec.Struct, gc=False, eq=False):
+    """What is reserved for one unit.  Its members know where (`PodState.reserved`)."""
+
+    unit: str
+    priority: int
+    pods: list[PodState]
+    evicted: bool
+    """Somebody was evicted for it, as far as is known."""
+    restored: bool
+    """It was found on the pods, and nobody knows yet whether all who were to go have been told to."""
+    since: float
+    waits_for: int
+    """How many were on their way out of its nodes when it was put up: told once, not counted down."""
+    neighbours: frozenset[str]
+    """Pods on its nodes when it was put up: whoever else comes is a stranger."""
+
+
+class Reservations:
+    """All that is reserved, by unit."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.by_unit: dict[str, Reservation] = {}
+
+    def __len__(self) -> int:
+        return len(self.by_unit)
+
+    def of(self, unit: str) -> Reservation | None:
+        return self.by_unit.get(unit)
+
+    def make(
+        self,
+        unit: str,
+        places: Iterable[tuple[PodState, str]],
+        *,
+        priority: int,
+        evicted: bool,
+        now: float,
+        restored: bool = False,
+    ) -> Reservation:
+        """Keeps these places for the unit, in place of what was reserved before."""
+        before = self.end(unit, now)
+        reserved: list[PodState] = []
+        for pod, node in places:
+            self._cluster.reserve(pod, node)
+            reserved.append(pod)
+        nodes = dict.fromkeys(pod.reserved for pod in reserved)
+        there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
+        reservation = Reservation(
+            unit=unit,
+            priority=priority,
+            pods=reserved,
+            evicted=evicted or (before is not None and before.evicted),
+            restored=restored,
+            since=now,
+            waits_for=sum(pod.leaving for pod in there),
+            neighbours=frozenset(pod.uid for pod in there),
+        )
+        self.by_unit[unit] = reservation
+        return reservation
+
+    def end(self, unit: str, now: float) -> Reservation | None:
+        """Nothing is reserved for the unit any more."""
+        reservation = self.by_unit.pop(unit, None)
+        if reservation is not None:
+            for pod in reservation.pods:
+                self._cluster.unreserve(pod)
+            gang = self._cluster.gangs.get(unit)
+            if gang is not None and gang.first_bound is not None:
+                gang.waited += now - max(reservation.since, gang.first_bound)
+        return reservation
+
+    def makes_way(self, places: Iterable[tuple[PodState, str]]) -> bool:
+        """Whether somebody was evicted who still leaves these nodes; else nobody went for these places."""
+        nodes = dict.fromkeys(node for _, node in places)
+        return any(pod.evicted for node in nodes for pod in self._cluster.on_node.get(node, {}).values())
+
+    def give_back(self, unit: str, usage: Usage) -> None:
+        """Gives a trial the room that is reserved for the unit."""
+        reservation = self.by_unit.get(unit)
+        for pod in reservation.pods if reservation else ():
+            row = self._cluster.nodes.rows.get(pod.reserved)
+            if row is not None:
+                usage.remove(row, pod.pod_class)
+
+    def lower_than(self, priority: int) -> list[Victim]:
+        """Room that a unit of this priority may take although it is reserved for others."""
+        return [
+            Victim(
+                key=reservation.unit,
+                pods=[pod for pod in reservation.pods if pod.reserved],
+                priority=reservation.priority,
+                started=float("-inf"),
+                reservation=reservation.unit,
+            )
+            for reservation in self.by_unit.values()
+            if reservation.priority < priority
+        ]
+
+    # --- whether it still holds what it promises ---
+
+    def loss(self, reservation: Reservation, now: float, *, patience: float) -> Why | None:
+        """Why the reserved places will not serve the unit; None if they will."""
+        if any(not pod.reserved or not pod.candidate for pod in reservation.pods):
+            return Loss.PREEMPTOR, "its members have changed"
+        for pod in reservation.pods:
+            if pod.reserved not in self._cluster.nodes.rows:
+                return Loss.NODE, f"node {pod.reserved} is gone"
+        nodes = list(dict.fromkeys(pod.reserved for pod in reservation.pods))
+        for node in nodes:
+            if not self._has_room(reservation, node, now, patience):
+                return self._who_took(reservation, [node], now, patience)
+        return None
+
+    def waited_in_vain(self, reservation: Reservation, now: float, *, patience: float) -> Why | None:
+        """Why a unit has no place although nobody is in its way any more: others took ports, say."""
+        nodes = list(dict.fromkeys(pod.reserved for pod in reservation.pods))
+        if any(self._leaving(node, now, patience) for node in nodes):
+            return None
+        return self._who_took(reservation, nodes, now, patience)
+
+    def _has_room(self, reservation: Reservation, node: str, now: float, patience: float) -> bool:
+        """Whether the node holds all that is on it, or reserved on it against the unit, once the leaving have left."""
+        row = self._cluster.nodes.rows[node]
+        free = self._cluster.nodes.usage.free[:, row].copy()
+        for pod in self._leaving(node, now, patience):
+            for resource, amount in pod.pod_class.room:
+                free[resource] += amount
+        for pod in self._cluster.reserved_on[node].values():
+            other = self.by_unit.get(pod.gang or pod.uid)
+            if other is not None and other.priority < reservation.priority:
+                for resource, amount in pod.pod_class.room:
+                    free[resource] += amount
+        asked = {resource for pod in self._cluster.reserved_on[node].values() for resource, _ in pod.pod_class.room}
+        return all(free[resource] >= 0 for resource in asked)
+
+    def _leaving(self, node: str, now: float, patience: float) -> list[PodState]:
+        """Pods on the node that can still be expected to leave."""
+        there = self._cluster.on_node.get(node, {}).values()
+        return [pod for pod in there if pod.leaving and not overdue(pod, now, patience=patience)]
+
+    def _who_took(self, reservation: Reservation, nodes: list[str], now: float, patience: float) -> Why:
+        there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
+        for pod in there:
+            if pod.uid not in reservation.neighbours and not pod.leaving:
+                if pod.ours:
+                    return Loss.PRIORITY, f"{pod.key} took room on node {pod.node}"
+                return Loss.FOREIGN, f"another scheduler put {pod.key} on node {pod.node}"
+        for pod in there:
+            if pod.leaving and overdue(pod, now, patience=patience):
+                return Loss.VICTIMS, f"{pod.key} was to leave node {pod.node} and is still there"
+        if reservation.restored:
+            return None, "not all who were to go have been told to"
+        return Loss.NODE, f"node {nodes[0]} has less room than before"
+
+
+def overdue(pod: PodState, now: float, *, patience: float) -> bool:
+    """Whether nobody should count any longer on the pod's leaving."""
+    return pod.leaving_until is not None and now > pod.leaving_until + patience

@@ -1,0 +1,33 @@
+"""The script: every chapter in its order.  Each works in namespaces of its own."""
+
+from __future__ import annotations
+
+from tests.control_plane.comparison import (
+    applying,
+    bad_input,
+    creating,
+    custom_kinds,
+    deleting,
+    documents,
+    every_kind,
+    everyday,
+    listing,
+    patching,
+    scheduling,
+    watching,
+)
+
+SCRIPT = (
+    *documents.STEPS,
+    *every_kind.STEPS,
+    *bad_input.STEPS,
+    *creating.STEPS,
+    *listing.STEPS,
+    *patching.STEPS,
+    *applying.STEPS,
+    *watching.STEPS,
+    *scheduling.STEPS,
+    *deleting.STEPS,
+    *everyday.STEPS,
+    *custom_kinds.STEPS,
+)

@@ -1,0 +1,27 @@
+"""Plays a scenario on a real cluster, and tells what happened so that it can be compared with a simulated run."""
+
+from muster.sim.scenario.run import play
+from tests.control_plane.scenarios.stage import KubeStage
+
+
+def played(scenario, cluster):
+    kubeconfig, groups = cluster
+    with KubeStage(kubeconfig, groups=groups, parts=scenario.parts) as stage:
+        return play(scenario, stage, perform=stage.perform)
+
+
+def only_simulated(scenario):
+    """Why the scenario cannot be played here; "" if it can."""
+    if scenario.beside:
+        return "which of two schedulers is the first in an instant is chance on a real server"
+    return ""
+
+
+def missed(result):
+    return [str(check) for check in result.expectations if not check.held]
+
+
+def story(result):
+    """Everything that happened and what became of everybody; in which order within an instant is chance."""
+    told = sorted((line.at, line.kind, line.text) for line in result.timeline)
+    return told, sorted(result.units, key=lambda unit: unit.name)

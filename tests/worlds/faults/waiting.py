@@ -1,0 +1,133 @@
+"""Faults in who may pass whom, and in a gang's life after its start."""
+
+from msgspec.structs import replace
+
+from muster.cluster.pods import Stage
+from muster.engine import engine, intake, starvation
+from muster.engine.binding import Binding
+from muster.engine.eviction import Eviction
+from muster.engine.intake import Intake
+from muster.engine.starvation import Starvation
+from muster.engine.status import Status
+from tests.worlds.faults.registry import fault
+
+# --- passing ---
+
+
+def with_limit(patch, changed):
+    """Gangs may be passed so often; `changed` gets the right number."""
+    made = starvation.Starving
+
+    def overtaken(*given, **more):
+        entry = made(*given, **more)
+        entry.limit = changed(entry.limit)
+        return entry
+
+    patch(starvation, "Starving", overtaken)
+
+
+@fault("passed too often")
+def one_more_may_pass(patch):
+    with_limit(patch, lambda limit: limit + 1)
+
+
+@fault("nobody waits who fits")
+def nodes_are_held_for_whoever_was_passed_once(patch):
+    with_limit(patch, lambda limit: 1)
+
+
+@fault("nobody waits who fits", "stops", "stubborn")
+def gangs_that_can_never_fit_hold_nodes(patch):
+    patch(Starvation, "_fits", lambda self, entry: True)
+
+
+# --- after the start ---
+
+
+@fault("after the start")
+def nobody_says_that_a_gang_is_below_its_minimum(patch):
+    patch(Binding, "still_below", lambda self, gang, now: None)
+
+
+@fault("after the start")
+def that_a_gang_is_below_its_minimum_is_not_taken_back(patch):
+    patch(Status, "gang_is_whole", lambda self, gang: None)
+
+
+@fault("after the start", "node loss")
+def members_on_a_lost_node_count(patch):
+    patch(Intake, "_strand", lambda self, node, *, stranded: None)
+
+
+@fault("nobody waits who fits", "beside", "slow")
+def pods_that_kubelets_refuse_count_as_bound(patch):
+    stage = intake._stage
+    patch(intake, "_stage", lambda pod, now: Stage.BOUND if intake._refused(pod) else stage(pod, now))
+
+
+@fault("after the start", "beside")
+def nobody_notices_that_kubelets_refuse_members(patch):
+    patch(intake, "_refused", lambda pod: False)
+
+
+@fault("order")
+def replacements_have_no_right_of_return(patch):
+    patch(engine, "_ALWAYS", 0.0)
+
+
+@fault("gang whole", "modes")
+def a_gang_of_which_nothing_is_left_starts_piece_by_piece(patch):
+    look = Binding._look_at_fallen
+
+    def blind(self, gang, now):
+        look(self, gang, now)
+        gang.fallen = False
+
+    patch(Binding, "_look_at_fallen", blind)
+
+
+@fault("after the start", "taken down")
+def nobody_takes_a_gang_down(patch):
+    patch(Binding, "take_down", lambda self, gang, now: False)
+
+
+@fault("release", "taken down")
+def the_grace_of_a_gang_runs_from_its_start(patch):
+    look = Binding._look_at_fallen
+
+    def early(self, gang, now):
+        gang.below_since = gang.started_at
+        look(self, gang, now)
+
+    patch(Binding, "_look_at_fallen", early)
+
+
+# --- evicted whole ---
+
+
+@fault("disruption target", "modes", "priorities")
+def a_gang_that_is_evicted_whole_does_not_say_so(patch):
+    patch(Eviction, "_evicted_whole", lambda self, gang, message: None)
+
+
+@fault("disruption target", "crowded", "priorities")
+def a_gang_that_loses_a_member_says_that_it_was_evicted_whole(patch):
+    settle = Eviction.settle
+
+    def loud(self):
+        for key, message in self._hit.items():
+            self._evicted_whole(self._cluster.gangs[key], message)
+        settle(self)
+
+    patch(Eviction, "settle", loud)
+
+
+@fault("disruption target", "crowded", "modes", "priorities")
+def a_gang_that_runs_again_goes_on_to_say_that_it_was_evicted(patch):
+    patch(Status, "gang_runs_again", lambda self, gang: None)
+
+
+@fault("disruption target", "modes", "priorities", "restarts")
+def a_restart_forgets_who_says_that_it_was_evicted(patch):
+    declare = intake.declare
+    patch(intake, "declare", lambda group: replace(declare(group), evicted_said=None))

@@ -124,9 +124,10 @@ class Cluster:
 
     def relevel(self, gang: GangState) -> None:
         """What the gang declares, or who is in it, has changed: its members can perhaps be evicted at another level."""
-        least = gang.level
-        for pod in gang.members.values():
-            if pod.takes_room and pod.level != (level := max(least, pod.priority)):
+        placed = [pod for pod in gang.members.values() if pod.takes_room]
+        least = gang.level if placed else 0
+        for pod in placed:
+            if pod.level != (level := max(least, pod.priority)):
                 row = self.nodes.rows.get(pod.node)
                 if row is not None:
                     self.levels.add(pod, row, -1)

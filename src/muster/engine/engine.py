@@ -372,16 +372,16 @@ class Engine:
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
-        members, noted.members = noted.members, []
-        self._status.pods_gated(pod for pod in members if pod.candidate)
+        members, noted.members = [pod for pod in noted.members if pod.candidate], []
+        self._status.pods_gated(members)
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
-            unit = self._units.get(pod.gang or "")
             if pod.gated_as or pod.gated_by == UNREAD:
                 continue
+            unit = self._units.get(pod.gang or "")
             news = pod.said is None or (pod.nominated and not pod.reserved)
             waits = unit is not None and (unit.is_parked or unit.phase is Phase.BACKING_OFF)
-            if unit is not None and waits and pod.candidate and news:
+            if unit is not None and waits and news:
                 by_gang.setdefault(unit.key, []).append(pod)
         for key, pods in by_gang.items():
             gang, unit = self.cluster.gangs[key], self._units[key]

@@ -376,15 +376,13 @@ class Engine:
         self._status.pods_gated(members)
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
-            if pod.gated_as or pod.gated_by == UNREAD:
-                continue
-            unit = self._units.get(pod.gang or "")
             news = pod.said is None or (pod.nominated and not pod.reserved)
-            waits = unit is not None and (unit.is_parked or unit.phase is Phase.BACKING_OFF)
-            if unit is not None and waits and news:
-                by_gang.setdefault(unit.key, []).append(pod)
+            if news and pod.gang is not None and not pod.gated_as and pod.gated_by != UNREAD:
+                by_gang.setdefault(pod.gang, []).append(pod)
         for key, pods in by_gang.items():
-            gang, unit = self.cluster.gangs[key], self._units[key]
+            gang, unit = self.cluster.gangs.get(key), self._units.get(key)
+            if gang is None or unit is None or not (unit.is_parked or unit.phase is Phase.BACKING_OFF):
+                continue
             if unit.phase is Phase.BACKING_OFF:
                 self._status.joined_in_backoff(pods, unit.bind_error)
             elif gang.has_started or gang.said is None:

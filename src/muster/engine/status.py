@@ -106,7 +106,7 @@ class Status:
         """The pods say why they wait, and where room is reserved for them; those that name two gangs, which counts."""
         alike: dict[str, list[PodState]] = {}
         for pod in pods:
-            alike.setdefault(_overruled(pod), []).append(pod)
+            alike.setdefault(_overruled(pod) if pod.overruled else "", []).append(pod)
         for overruled, some in alike.items():
             self._pods_wait(some, message + overruled, reason=reason)
 

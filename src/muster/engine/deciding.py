@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BINDING, PodState
 from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.cycle import Trial
@@ -303,7 +303,7 @@ class Decider:
             if gang is not None:
                 gang.uncount(pod)
             pod.record = records.get(pod.subset, LONE)
-            pod.stage, pod.answered, pod.retries_later = Stage.BINDING, False, False
+            pod.stage, pod.answered, pod.retries_later = BINDING, False, False
             self._cluster.note(pod, names[row])
             if gang is not None:
                 pod.attempt = gang.attempts

@@ -15,7 +15,7 @@ from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BOUND, PENDING, PodState, Stage
 from muster.engine.changes import (
     BindFailed,
     Bound,
@@ -335,7 +335,7 @@ class Intake:
         member, record = self._belongs(pod)
         key = member.settled(self._gives_way) if member else None
         ours = spec.scheduler_name in self._names
-        stage = _stage(pod, Stage.PENDING)
+        stage = _stage(pod, PENDING)
         state = PodState(
             uid=meta.uid,
             key=f"{meta.namespace}/{meta.name}",
@@ -368,7 +368,7 @@ class Intake:
         )
         self._ask_gates(state)
         self._cluster.pods[state.uid] = state
-        if stage is Stage.BOUND:
+        if stage is BOUND:
             self._cluster.occupy(state, spec.node_name)
         if key is not None:
             gang = self._cluster.gang(key)

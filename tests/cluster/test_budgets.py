@@ -16,7 +16,7 @@ def running(name, *, labels=None, namespace="team"):
         key=f"{namespace}/{name}",
         created=0.0,
         priority=0,
-        pod_class=Cluster(states={}).class_of(pod(name)),
+        pod_class=Cluster(states={}).classes.of(pod(name)),
         gang=None,
         subset="",
         ours=True,

@@ -12,7 +12,7 @@ PLAIN = {"cpu": 1, "memory": "1Gi"}
 
 def classes(*pods):
     cluster = Cluster(states={})
-    return [cluster.class_of(found) for found in pods]
+    return [cluster.classes.of(found) for found in pods]
 
 
 def containers(*requests):

@@ -11,7 +11,7 @@ from muster.gangs.dialects import declare
 from muster.gangs.model import Gang, Subset
 from tests.builders import bound_for, group, pod
 
-CLASSES = [Cluster(states={}).class_of(pod("p", cpu=cpu)) for cpu in (1, 2)]
+CLASSES = [Cluster(states={}).classes.of(pod("p", cpu=cpu)) for cpu in (1, 2)]
 
 
 def member(name, **facts):

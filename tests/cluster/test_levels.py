@@ -19,7 +19,7 @@ def running(name, *, level, cpu=1):
         key=f"team/{name}",
         created=0.0,
         priority=level,
-        pod_class=Cluster(states={}).class_of(pod(name, cpu=cpu)),
+        pod_class=Cluster(states={}).classes.of(pod(name, cpu=cpu)),
         gang=None,
         subset="",
         ours=True,

@@ -117,8 +117,8 @@ def test_copies_added_together_equal_copies_added_one_by_one():
     together, apart = cluster(2).engine.cluster, cluster(2).engine.cluster
     row = together.nodes.rows
     rows = [row["n0"], row["n1"], row["n0"]]
-    together.nodes.usage.add_copies(np.array(rows, np.intp), together.class_of(pod("p", cpu=1)))
+    together.nodes.usage.add_copies(np.array(rows, np.intp), together.classes.of(pod("p", cpu=1)))
     for number in rows:
-        apart.nodes.usage.add(number, apart.class_of(pod("p", cpu=1)))
+        apart.nodes.usage.add(number, apart.classes.of(pod("p", cpu=1)))
     assert (together.nodes.usage.free == apart.nodes.usage.free).all()
     assert (together.nodes.usage.scored == apart.nodes.usage.scored).all()

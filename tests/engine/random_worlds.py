@@ -96,4 +96,4 @@ def place_gang(plain: Plain, members: list[Pod], *, minimum: int) -> dict[str, s
 
 
 def class_of(world: World, found: Pod) -> PodClass:
-    return world.engine.cluster.class_of(found)
+    return world.engine.cluster.classes.of(found)

@@ -82,7 +82,7 @@ class Kept:
                 self.assert_right(CANDIDATES[number])
 
     def assert_right(self, candidate):
-        pod_class = self.cluster.class_of(candidate)
+        pod_class = self.cluster.classes.of(candidate)
         assert self.answer(self.views.of(pod_class)) == self.from_scratch(pod_class)
 
     def from_scratch(self, pod_class):
@@ -119,8 +119,8 @@ def test_views_of_a_trial_equal_views_from_scratch(changes, tried):
         kept.change(*change)
     nodes = kept.cluster.nodes
     # classes may bring new resources, so they are all known before there is a trial
-    tried_classes = [(number, kept.cluster.class_of(pod("t", **facts))) for number, facts in tried]
-    classes = [kept.cluster.class_of(candidate) for candidate in CANDIDATES]
+    tried_classes = [(number, kept.cluster.classes.of(pod("t", **facts))) for number, facts in tried]
+    classes = [kept.cluster.classes.of(candidate) for candidate in CANDIDATES]
     trial = nodes.usage.copy()
     for number, pod_class in tried_classes:
         row = nodes.rows.get(f"n{number:02}")
@@ -133,7 +133,7 @@ def test_views_of_a_trial_equal_views_from_scratch(changes, tried):
 
 def test_a_trial_changes_nothing_but_itself():
     kept = Kept(3)
-    served = kept.cluster.class_of(pod("served", cpu=1, ports=[80]))
+    served = kept.cluster.classes.of(pod("served", cpu=1, ports=[80]))
     before = kept.answer(kept.views.of(served))
     trial = kept.cluster.nodes.usage.copy()
     trial.add(kept.cluster.nodes.rows["n00"], served)
@@ -144,7 +144,7 @@ def test_a_trial_changes_nothing_but_itself():
 def test_a_trial_of_a_trial_knows_what_both_placed():
     kept = Kept(3)
     rows = kept.cluster.nodes.rows
-    big = kept.cluster.class_of(pod("big", cpu=8))
+    big = kept.cluster.classes.of(pod("big", cpu=8))
     first = kept.cluster.nodes.usage.copy()
     first.add(rows["n00"], big)
     second = first.copy()
@@ -157,7 +157,7 @@ def test_the_table_and_the_views_grow_together():
     kept.assert_right(CANDIDATES[0])
     kept.world.node("n99", cpu=100)
     kept.assert_right(CANDIDATES[0])
-    assert kept.answer(kept.views.of(kept.cluster.class_of(CANDIDATES[0])))[1][0] == "n99"
+    assert kept.answer(kept.views.of(kept.cluster.classes.of(CANDIDATES[0])))[1][0] == "n99"
 
 
 def test_resources_that_come_later_are_lacking_on_nodes_that_were_there():
@@ -166,7 +166,7 @@ def test_resources_that_come_later_are_lacking_on_nodes_that_were_there():
     odd = pod("odd", requests={"example.com/late": 1})
     kept.assert_right(odd)
     kept.world.node("n00", resources={"example.com/late": 2})
-    assert kept.answer(kept.views.of(kept.cluster.class_of(odd)))[0] == {"n00": 2, "n01": 0}
+    assert kept.answer(kept.views.of(kept.cluster.classes.of(odd)))[0] == {"n00": 2, "n01": 0}
 
 
 def test_a_row_that_was_another_nodes_keeps_nothing_of_it():

@@ -34,8 +34,8 @@ class Rating:
             cluster.put_node(node)
         for name, pods in (running or {}).items():
             for pod in pods:
-                cluster.nodes.usage.add(cluster.nodes.rows[name], cluster.class_of(pod))
-        view = Views(profile, cluster.nodes).of(cluster.class_of(candidate))
+                cluster.nodes.usage.add(cluster.nodes.rows[name], cluster.classes.of(pod))
+        view = Views(profile, cluster.nodes).of(cluster.classes.of(candidate))
         rows = cluster.nodes.rows
         self.copies = {name: int(view.copies[row]) for name, row in rows.items()}
         self.score = {

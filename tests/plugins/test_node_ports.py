@@ -56,7 +56,7 @@ def test_sidecars_take_ports_and_plain_init_containers_do_not():
     sidecar = Container(ports=(port(80),), restart_policy="Always")
     plain = Container(ports=(port(81),))
     candidate = pod("p")
-    found = world.engine.cluster.class_of(
+    found = world.engine.cluster.classes.of(
         type(candidate)(metadata=candidate.metadata, spec=type(candidate.spec)(init_containers=(sidecar, plain)))
     )
     assert [wanted.port for wanted in found.ports] == [80]

@@ -18,7 +18,7 @@ def member(name, *, subset="", stage=Stage.PENDING, gates=()):
         key=f"team/{name}",
         created=0.0,
         priority=0,
-        pod_class=Cluster(states={}).class_of(pod(name)),
+        pod_class=Cluster(states={}).classes.of(pod(name)),
         gang="team/train",
         subset=subset,
         ours=True,

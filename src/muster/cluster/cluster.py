@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.api.wire import Node, Pod
+from muster.api.wire import Node
 from muster.cluster.budgets import Budgets
-from muster.cluster.classes import ClassTable, PodClass
+from muster.cluster.classes import ClassTable
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.cluster.nodes import NodeTable
@@ -46,9 +46,6 @@ class Cluster:
         """Somebody has become less important; to be set back."""
         self.version = 0
         """Changes with every pod that comes to a node, leaves one or begins to, and with every node."""
-
-    def class_of(self, pod: Pod) -> PodClass:
-        return self.classes.of(pod)
 
     def put_node(self, node: Node) -> None:
         known = self.nodes.rows.get(node.metadata.name)
@@ -127,9 +124,10 @@ class Cluster:
 
     def relevel(self, gang: GangState) -> None:
         """What the gang declares, or who is in it, has changed: its members can perhaps be evicted at another level."""
-        least = gang.level
-        for pod in gang.members.values():
-            if pod.takes_room and pod.level != (level := max(least, pod.priority)):
+        placed = [pod for pod in gang.members.values() if pod.takes_room]
+        least = gang.level if placed else 0
+        for pod in placed:
+            if pod.level != (level := max(least, pod.priority)):
                 row = self.nodes.rows.get(pod.node)
                 if row is not None:
                     self.levels.add(pod, row, -1)

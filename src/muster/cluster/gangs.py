@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 
 from muster.cluster.efforts import Efforts
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BINDING, BOUND, SUCCEEDED, PodState
 from muster.cluster.roll import Roll
 from muster.gangs.model import DisruptionMode, Gang, Policy, Subset
 from muster.gangs.record import BoundFor
@@ -106,7 +105,7 @@ class GangState(Roll):
 
     def count(self, pod: PodState) -> None:
         super().count(pod)
-        if pod.stage is Stage.BOUND or pod.stage is Stage.SUCCEEDED:
+        if pod.stage is BOUND or pod.stage is SUCCEEDED:
             self.notice_start()
 
     def declare(self, declared: Gang | None) -> None:
@@ -130,7 +129,8 @@ class GangState(Roll):
         declared = self.declared
         if declared is None or not self.has_started:
             # what is being read now is of no use: should it start, or its object come back, it is read once more
-            self.unread, self.reading = (self.reading or {}) | self.unread, None
+            if self.reading is not None:
+                self.unread, self.reading = self.reading | self.unread, None
             return {}
         for known in (self.unread, self.reading or {}):
             for uid in [uid for uid, pod in known.items() if self.candidates.get(uid) is not pod]:
@@ -165,9 +165,12 @@ class GangState(Roll):
         One that fell has it too if those who were bound since are all that they were promised to be: like at a first
         start, raising the minimum meanwhile takes nothing away from that.
         """
+        declared = self.declared
+        assert declared is not None
+        whole = all(self.bound_of(subset.name) >= subset.minimum for subset in declared.subsets)
         if self.fallen:
-            return self.lives and (self.unbound == 0 or (self.has_part() and not self.lost))
-        return self.unbound == 0
+            return self.lives and (whole or (self.has_part() and not self.lost))
+        return whole
 
     @property
     def started(self) -> bool:
@@ -178,7 +181,7 @@ class GangState(Roll):
     def once_started(self) -> bool:
         """The present object says so, or the minimum was bound while it was there."""
         declared = self.declared
-        return self._says_started or (declared is not None and declared.uid == self._started_under)
+        return (declared is not None and declared.uid == self._started_under) or self._says_started
 
     @property
     def _says_started(self) -> bool:
@@ -189,7 +192,7 @@ class GangState(Roll):
     @property
     def has_started(self) -> bool:
         """It started once, and has not fallen since."""
-        return self.once_started and not self.fallen
+        return not self.fallen and self.once_started
 
     @property
     def below_minimum(self) -> bool:
@@ -200,10 +203,7 @@ class GangState(Roll):
     @property
     def partial(self) -> bool:
         """Members were bound for the present object, but not enough to start: repair or undo it."""
-        declared = self.declared
-        if declared is None or self.started:
-            return False
-        return self.has_part()
+        return self.running > 0 and self.has_part() and not self.started
 
     @property
     def strength(self) -> Strength:
@@ -243,7 +243,7 @@ class GangState(Roll):
         """Members that are lacking of what the gang had when it started; see `floor`."""
         gang = self.declared
         assert gang is not None
-        return sum(max(0, self.floor(s) - self.of(s.name).bound) for s in gang.subsets)
+        return sum(max(0, self.floor(s) - self.bound_of(s.name)) for s in gang.subsets)
 
     def floor(self, subset: Subset) -> int:
         """How many of the subset a gang that has started must have to be whole.
@@ -255,12 +255,12 @@ class GangState(Roll):
         grows_from = self._grows_from.get(subset.name)
         if grows_from is not None and self.of(subset.name).binding:
             return min(subset.minimum, grows_from)
-        unknown = subset.minimum if self._says_started else self.of(subset.name).bound
+        unknown = subset.minimum if self._says_started else self.bound_of(subset.name)
         known = (unknown if record is None else record.minimum for record in self.records_of(subset.name))
         return min(subset.minimum, max(known, default=subset.minimum))
 
-    def records(self, placed: Mapping[str, int]) -> dict[str, BoundFor]:
-        """What is written onto members of which so many are bound now, by subset.
+    def records(self, placed: list[str]) -> dict[str, BoundFor]:
+        """What is written onto members of these subsets that are bound now, by subset.
 
         A member that comes back to a gang below a raised minimum was promised no more than those it joins.
         """
@@ -268,14 +268,16 @@ class GangState(Roll):
         assert declared is not None
         records: dict[str, BoundFor] = {}
         for subset in declared.subsets:
-            counts, minimum = self.of(subset.name), subset.minimum
-            if not counts.binding:
-                self._grows_from.pop(subset.name, None)
-            if self.has_started and (floor := self.floor(subset)) < minimum:
-                if counts.bound + counts.binding + placed.get(subset.name, 0) < minimum:
-                    minimum = floor
-                else:
-                    self._grows_from.setdefault(subset.name, floor)
+            minimum = subset.minimum
+            if self.has_started:
+                counts = self.of(subset.name)
+                if not counts.binding:
+                    self._grows_from.pop(subset.name, None)
+                if (floor := self.floor(subset)) < minimum:
+                    if counts.bound + counts.binding + placed.count(subset.name) < minimum:
+                        minimum = floor
+                    else:
+                        self._grows_from.setdefault(subset.name, floor)
             records[subset.name] = BoundFor(
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )
@@ -283,4 +285,4 @@ class GangState(Roll):
 
 
 def _is_on_its_way(pod: PodState) -> bool:
-    return pod.stage is Stage.BINDING and not pod.leaving and not pod.stranded
+    return pod.stage is BINDING and not pod.leaving and not pod.stranded

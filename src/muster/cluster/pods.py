@@ -27,6 +27,10 @@ class Stage(IntEnum):
     FAILED = 4
 
 
+# for paths on which a gang's thousand members are counted: `Stage.PENDING` takes 70 ns in Python 3.11, this name 5
+PENDING, BINDING, BOUND, SUCCEEDED, FAILED = Stage
+
+
 class Condemned(msgspec.Struct, frozen=True, gc=False):
     """An eviction that may still be called off, and how the victim's gang was before it."""
 
@@ -121,8 +125,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     @property
     def candidate(self) -> bool:
         """May be placed: ours, pending, not on its way out."""
-        return self.stage is Stage.PENDING and self.ours and not self.leaving
+        return self.stage is PENDING and self.ours and not self.leaving
 
     @property
     def takes_room(self) -> bool:
-        return self.stage is Stage.BINDING or self.stage is Stage.BOUND
+        return self.stage is BINDING or self.stage is BOUND

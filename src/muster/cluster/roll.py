@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from muster.cluster.classes import PodClass
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BINDING, BOUND, FAILED, PENDING, SUCCEEDED, PodState
 from muster.gangs.model import Gang, Policy
 from muster.gangs.record import BoundFor
 
@@ -37,9 +37,9 @@ class _Count:
     def __init__(self) -> None:
         self.pending = 0
         self.binding = 0
-        self.running: Counter[BoundFor | None] = Counter()
+        self.running: dict[BoundFor | None, int] = {}
         """By what they were bound for."""
-        self.succeeded: Counter[tuple[str, BoundFor | None]] = Counter()
+        self.succeeded: dict[tuple[str, BoundFor | None], int] = {}
         """By their controller's UID and what they were bound for."""
 
 
@@ -80,7 +80,7 @@ class Roll:
         self.declared: Gang | None = None
         self.members: dict[str, PodState] = {}
         self.candidates: dict[str, PodState] = {}
-        self.classes: Counter[PodClass] = Counter()
+        self.classes: dict[PodClass, int] = {}
         """How many ungated candidates there are of each class."""
         self.gated = 0
         self.version = 0
@@ -97,13 +97,13 @@ class Roll:
         self._marked = 0
         """Of those, how many say that the gang has started."""
         self._binding = 0
-        self._controllers: Counter[str] = Counter()
+        self._controllers: dict[str, int] = {}
         """Of the candidates, by UID; "" for those without one."""
-        self._runs: Counter[int] = Counter()
+        self._runs: dict[int, int] = {}
         """Of members that are bound, being bound, or succeeded."""
-        self._priorities: Counter[int] = Counter()
+        self._priorities: dict[int, int] = {}
         """Of members that count; one that nobody has any more stays, for `uneven`."""
-        self._placed_priorities: Counter[int] = Counter()
+        self._placed_priorities: dict[int, int] = {}
         """Of those that take room."""
         self._first_bound: float | None = None
 
@@ -128,7 +128,7 @@ class Roll:
             if pod.gated_by is not None:
                 self.gated += 1
             else:
-                self.classes[pod.pod_class] += 1
+                _add(self.classes, pod.pod_class, 1)
 
     def uncount(self, pod: PodState) -> None:
         """Call before a member's stage, class, priority, record, mark, gates or `leaving` change, `count` after."""
@@ -138,36 +138,36 @@ class Roll:
         _add(self._controllers, pod.controller, -1)
         if pod.gated_by is not None:
             self.gated -= 1
-        elif self.classes[pod.pod_class] > 1:
-            self.classes[pod.pod_class] -= 1
         else:
-            del self.classes[pod.pod_class]
+            _add(self.classes, pod.pod_class, -1)
 
     def _count(self, pod: PodState, by: int) -> None:
         self.version += 1
-        if pod.stage is Stage.PENDING and not pod.ours:
+        stage = pod.stage
+        if stage is PENDING and not pod.ours:
             # another scheduler's: nothing that we decide makes it a member
             self.strangers += by
             return
-        if not _counts(pod):
+        if pod.leaving or pod.stranded or stage is FAILED:
             return
         counts = self._counts.get(pod.subset)
         if counts is None:
             counts = self._counts[pod.subset] = _Count()
-        self._priorities[pod.priority] += by
-        if pod.takes_room:
-            _add(self._placed_priorities, pod.priority, by)
-        if pod.stage is Stage.PENDING:
+        self._priorities[pod.priority] = self._priorities.get(pod.priority, 0) + by
+        if stage is PENDING:
             counts.pending += by
             return
-        _add(self._runs, _run(pod.record), by)
-        if pod.stage is Stage.BINDING:
+        record = pod.record
+        _add(self._runs, 0 if record is None else record.run, by)
+        if stage is SUCCEEDED:
+            _add(counts.succeeded, (pod.controller, record), by)
+            return
+        _add(self._placed_priorities, pod.priority, by)
+        if stage is BINDING:
             counts.binding += by
             self._binding += by
-        elif pod.stage is Stage.SUCCEEDED:
-            _add(counts.succeeded, (pod.controller, pod.record), by)
         else:
-            _add(counts.running, pod.record, by)
+            _add(counts.running, record, by)
             self._running += by
             self._marked += by * (pod.marked == self.key)
             # one that comes can only be the earliest; one that goes may have been it
@@ -184,17 +184,22 @@ class Roll:
     # --- how many there are ---
 
     def of(self, subset: str) -> Standing:
-        counts = self._counts.get(subset, _NOBODY)
-        bound = sum(counts.running.values()) + self._succeeded(subset, counts)
+        counts, bound = self._counts.get(subset, _NOBODY), self.bound_of(subset)
         return Standing(counts.pending + counts.binding + bound, counts.binding, bound)
+
+    def bound_of(self, subset: str) -> int:
+        """The same as `of(subset).bound`: most ask for nothing else, and several times for each member that comes."""
+        counts = self._counts.get(subset)
+        if counts is None:
+            return 0
+        bound = sum(counts.running.values())
+        return bound + self._succeeded(subset, counts) if counts.succeeded else bound
 
     def _succeeded(self, subset: str, counts: _Count) -> int:
         """Members that succeeded in the run that goes on, or would go on if the candidates were bound."""
-        if not counts.succeeded:
-            return 0
         run, by_controller, promised = self.run, Counter[str](), 0
         for (controller, record), count in counts.succeeded.items():
-            if _run(record) == run:
+            if (0 if record is None else record.run) == run:
                 by_controller[controller] += count
                 promised = max(promised, 0 if record is None else record.minimum)
         if self.lives or not self.candidates:
@@ -230,7 +235,7 @@ class Roll:
 
     @property
     def bound(self) -> int:
-        return sum(self.of(subset).bound for subset in self._counts)
+        return sum(map(self.bound_of, self._counts))
 
     @property
     def running(self) -> int:
@@ -266,22 +271,15 @@ class Roll:
         """Candidates that may be placed, by subset; O(1) for a gang of one subset."""
         declared = self.declared
         if declared is not None and len(declared.subsets) == 1:
-            return {declared.subsets[0].name: self.classes.total()}
+            return {declared.subsets[0].name: sum(self.classes.values())}
         return Counter(pod.subset for pod in self.candidates.values() if pod.gated_by is None)
-
-    @property
-    def unbound(self) -> int:
-        """Members that the minimum still lacks among the bound ones."""
-        gang = self.declared
-        assert gang is not None
-        return sum(max(0, s.minimum - self.of(s.name).bound) for s in gang.subsets)
 
     @property
     def on_its_way(self) -> bool:
         """The minimum is bound or being bound."""
         gang = self.declared
         assert gang is not None
-        return all(self.of(s.name).bound + self.of(s.name).binding >= s.minimum for s in gang.subsets)
+        return all((count := self.of(s.name)).bound + count.binding >= s.minimum for s in gang.subsets)
 
     # --- for whom they were bound ---
 
@@ -289,6 +287,8 @@ class Roll:
         """Whether members bound for the present object reach the minimum under which they were bound."""
         declared = self.declared
         assert declared is not None
+        if not self._runs:
+            return False
         for subset in declared.subsets:
             counts = self._counts.get(subset.name, _NOBODY)
             records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
@@ -307,7 +307,7 @@ class Roll:
         left: list[PodState] = []
         for subset, counts in self._counts.items():
             promised = max((record.minimum for record in counts.running if record is not None), default=0)
-            if self.of(subset).bound < promised:
+            if self.bound_of(subset) < promised:
                 left += [pod for pod in self.members.values() if pod.subset == subset and _runs(pod) and pod.record]
         return left
 
@@ -360,7 +360,7 @@ class Roll:
             not count or gang.at_odds_with(priority) is None for priority, count in self._priorities.items()
         ):
             return None
-        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not Stage.SUCCEEDED)
+        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
         odd = min((pod for pod in live if gang.at_odds_with(pod.priority)), key=lambda pod: pod.key, default=None)
         return None if odd is None else gang.at_odds_with(odd.priority)
 
@@ -379,23 +379,19 @@ class Roll:
         return self.declared is None and not self.members
 
 
-def _run(record: BoundFor | None) -> int:
-    return 0 if record is None else record.run
-
-
-def _add(counter: Counter[_Key], key: _Key, by: int) -> None:
-    """Counts without keeping zeros."""
-    counter[key] += by
-    if not counter[key]:
-        del counter[key]
+def _add(counts: dict[_Key, int], key: _Key, by: int) -> None:
+    """Counts without keeping zeros.  A Counter took three times as long to make, and a gang has seven of these."""
+    count = counts.get(key, 0) + by
+    if count:
+        counts[key] = count
+    else:
+        del counts[key]
 
 
 def _counts(pod: PodState) -> bool:
     """Whether a pod that names a gang counts for it."""
-    return not (
-        pod.leaving or pod.stranded or pod.stage is Stage.FAILED or (pod.stage is Stage.PENDING and not pod.ours)
-    )
+    return not (pod.leaving or pod.stranded or pod.stage is FAILED or (pod.stage is PENDING and not pod.ours))
 
 
 def _runs(pod: PodState) -> bool:
-    return pod.stage is Stage.BOUND and not pod.leaving and not pod.stranded
+    return pod.stage is BOUND and not pod.leaving and not pod.stranded

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BINDING, PodState
 from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.cycle import Trial
@@ -153,12 +153,6 @@ class Decider:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
         if unit.key in self.reservations.by_unit:
             return None
-        try:
-            return self._as_small(unit)
-        except Exception:  # a plugin's bug shows when the unit is tried alone
-            return None
-
-    def _as_small(self, unit: Unit) -> Small | None:
         if unit.pod is not None:
             return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
         gang = unit.gang
@@ -167,9 +161,11 @@ class Decider:
             return None
         (pod_class,) = gang.classes
         pods = in_order_of_choice(gang.candidates.values())
-        if self._rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.denied_on for pod in pods):
+        try:
+            lacking = self._rule.shortfall(gang, {pods[0].subset: len(pods)})
+        except Exception:  # a plugin's bug shows when the unit is tried alone
             return None
-        return Small(unit, pod_class, pods)
+        return None if lacking or any(pod.denied_on for pod in pods) else Small(unit, pod_class, pods)
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""
@@ -303,12 +299,12 @@ class Decider:
             gang.attempts += 1
         if gang is not None and gang.fallen:
             self._status.gang_starts_again(gang)
-        records = {} if gang is None else gang.records(Counter(pod.subset for pod, _ in binds))
+        records = {} if gang is None else gang.records([pod.subset for pod, _ in binds])
         for pod, row in binds:
             if gang is not None:
                 gang.uncount(pod)
             pod.record = records.get(pod.subset, LONE)
-            pod.stage, pod.answered, pod.retries_later = Stage.BINDING, False, False
+            pod.stage, pod.answered, pod.retries_later = BINDING, False, False
             self._cluster.note(pod, names[row])
             if gang is not None:
                 pod.attempt = gang.attempts

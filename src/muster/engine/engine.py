@@ -386,19 +386,17 @@ class Engine:
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
-        members, noted.members = noted.members, []
-        self._status.pods_gated(pod for pod in members if pod.candidate)
+        members, noted.members = [pod for pod in noted.members if pod.candidate], []
+        self._status.pods_gated(members)
         by_gang: dict[str, list[PodState]] = {}
         for pod in members:
-            unit = self._units.get(pod.gang or "")
-            if pod.gated_as or pod.gated_by == UNREAD:
-                continue
             news = pod.said is None or (pod.nominated and not pod.reserved)
-            waits = unit is not None and (unit.is_parked or unit.phase is Phase.BACKING_OFF)
-            if unit is not None and waits and pod.candidate and news:
-                by_gang.setdefault(unit.key, []).append(pod)
+            if news and pod.gang is not None and not pod.gated_as and pod.gated_by != UNREAD:
+                by_gang.setdefault(pod.gang, []).append(pod)
         for key, pods in by_gang.items():
-            gang, unit = self.cluster.gangs[key], self._units[key]
+            gang, unit = self.cluster.gangs.get(key), self._units.get(key)
+            if gang is None or unit is None or not (unit.is_parked or unit.phase is Phase.BACKING_OFF):
+                continue
             if unit.phase is Phase.BACKING_OFF:
                 self._status.joined_in_backoff(pods, unit.bind_error)
             elif gang.has_started or gang.said is None:
@@ -573,12 +571,12 @@ class Engine:
         if unit.failures > 1 and tried.outcome is not Outcome.PLACED:
             self._queue.spend_in_vain(tried.work)
         unit.needed = tried.needed
-        unit.had_started = unit.gang is not None and unit.gang.has_started
-        unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
         if tried.outcome is Outcome.ERROR:
             self.tally.errors += 1
             self._back_off(unit, Cause.FAILED)
         elif tried.outcome is not Outcome.PLACED:
+            unit.had_started = unit.gang is not None and unit.gang.has_started
+            unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
             self.tally.pods_refused += sum(tried.wants.values())
             waits = tried.outcome is Outcome.PREEMPTING
             self.tally.gangs_waiting += waits and unit.gang is not None

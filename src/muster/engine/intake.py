@@ -15,7 +15,7 @@ from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
-from muster.cluster.pods import PodState, Stage
+from muster.cluster.pods import BOUND, PENDING, PodState, Stage
 from muster.engine.changes import (
     BindFailed,
     Bound,
@@ -237,7 +237,9 @@ class Intake:
         a part of them would go.
         """
         replaces = gang.await_reading()
-        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.gated_by == UNREAD} if gang.gated else {}
+        if not replaces and not gang.gated:
+            return 0
+        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.gated_by == UNREAD}
         for uid in dict.fromkeys((*waits, *replaces)):
             pod = gang.candidates[uid]
             holds = not replaces.get(uid, True)
@@ -339,20 +341,20 @@ class Intake:
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
-            pod_class=self._cluster.class_of(pod),
+            pod_class=self._cluster.classes.of(pod),
             gang=member.settled(self._gives_way) if member else None,
             subset=member.subset if member else "",
             names=member if member and member.besides else None,
             ours=spec.scheduler_name in self._names,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
-            marked=_marked(pod),
+            marked=_marked(pod) if spec.node_name else "",
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             gated_by=None,
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             leaving=meta.deletion_timestamp is not None,
-            stage=_stage(pod, Stage.PENDING),
+            stage=_stage(pod, PENDING),
             node="",
             bound_at=_bound_at(pod) if status.conditions else None,
             said=_said(pod) if status.conditions else None,
@@ -368,7 +370,7 @@ class Intake:
     def _pod_came(self, state: PodState, node: str) -> None:
         self._ask_gates(state)
         self._cluster.pods[state.uid] = state
-        if state.stage is Stage.BOUND:
+        if state.stage is BOUND:
             self._cluster.occupy(state, node)
         if (key := state.gang) is not None:
             gang = self._cluster.gang(key)
@@ -385,7 +387,7 @@ class Intake:
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
         # what may turn out to be unreadable is read before anything changes
-        pod_class, bound_at, started_at = self._cluster.class_of(pod), _bound_at(pod), _started_at(pod)
+        pod_class, bound_at, started_at = self._cluster.classes.of(pod), _bound_at(pod), _started_at(pod)
         stage, node = _stage(pod, state.stage), spec.node_name or state.node
         gang = self._gang_of(state)
         if gang is not None:
@@ -435,7 +437,7 @@ class Intake:
 
     def _belongs(self, pod: Pod) -> tuple[Membership | None, BoundFor | None]:
         """The gang that the pod is in, and for whom it was bound; a bound pod stays in the gang of its record."""
-        record = bound_for(pod) if pod.spec.scheduler_name in self._names else None
+        record = bound_for(pod) if pod.spec.node_name and pod.spec.scheduler_name in self._names else None
         if record is None:
             return membership(pod), None
         return Membership(record.gang, record.subset) if record.gang else None, record
@@ -626,7 +628,7 @@ def _controller(pod: Pod) -> str:
 
 
 def _marked(pod: Pod) -> str:
-    return pod.metadata.annotations.get(STARTED, "") if pod.spec.node_name else ""
+    return pod.metadata.annotations.get(STARTED, "")
 
 
 def _lasting(pod: Pod) -> bool:

@@ -118,11 +118,11 @@ class Planner:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
         requirement = Requirement.of_gang(gang, self._rule)
         # if nobody leaves, the search has failed on this ground already
-        budget = self._budget if self._cluster.leaving else Budget(0)
-        answer = self._search.find(requirement, ground, budget)
-        yield self._budget.news()
-        if isinstance(answer, Placed):
-            return Plan(self._required(requirement, answer.trial), [])
+        if self._cluster.leaving:
+            answer = self._search.find(requirement, ground, self._budget)
+            yield self._budget.news()
+            if isinstance(answer, Placed):
+                return Plan(self._required(requirement, answer.trial), [])
         if not self.could_help(requirement.wants, requirement.needed, gang.priority, ground):
             return None
         victims = self._reservations.lower_than(gang.priority)

@@ -117,10 +117,11 @@ class WaitingRoom:
 
     def notice(self, limit: int) -> int:
         """Books up to `limit` nodes whose room or facts changed; returns how many are left to book."""
-        self._ledger.collect()
         if not self._wants:
-            self._ledger.start_over()
+            # the ledger starts over with the next who waits
+            self._nodes.usage.take_freed()
             return 0
+        self._ledger.collect()
         left, held = limit, []
         while left and (grown := self._ledger.next_grown()) is not None:
             left -= 1

@@ -14,10 +14,8 @@ class GangScheduling(GangRule):
     def waits_for(self, gang: GangState) -> str | None:
         if gang.declared is None:
             return f'waiting for pods\'s pod group "{gang.key.partition("/")[2]}" to appear in scheduling queue'
-        if not gang.started and (odds := gang.at_odds) is not None:
-            return odds
-        if gang.missing and not gang.started:
-            return _TOO_FEW
+        if not gang.started:
+            return gang.at_odds or (_TOO_FEW if gang.missing else None)
         # of what a raised minimum asks for nobody goes alone: while some must still be created no node would help
         if gang.classes and gang.has_started and self.shortfall(gang, self.usable(gang, gang.free)):
             return _TOO_FEW

@@ -269,7 +269,7 @@ def members_that_succeeded_do_not_count(patch):
 
 @fault("gang condition")
 def a_gang_has_started_when_its_first_member_is_bound(patch):
-    patch(GangState, "unbound", property(lambda self: 0 if self.bound else 1))
+    patch(GangState, "has_minimum", property(lambda self: self.bound > 0))
 
 
 @fault("half bound")

@@ -218,8 +218,8 @@ _QUEUE = (
 _STANDS = (
     Transition((Strength.NONE, Strength.PART, Strength.EARLIER, Strength.FALLEN), (Cause.PLACED,), Strength.BINDING),
     Transition((Strength.PART,), (Cause.SPARED, Cause.MEMBER_CAME, Cause.OBJECT_CAME), Strength.BINDING),
-    Transition((Strength.ENDED,), (Cause.PLACED, Cause.BOUND, Cause.SPARED), Strength.WHOLE),
-    Transition((Strength.ENDED,), (Cause.BOUND, Cause.SPARED), Strength.BELOW),
+    Transition((Strength.ENDED,), (Cause.PLACED, Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.WHOLE),
+    Transition((Strength.ENDED,), (Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.BELOW),
     Transition(
         (Strength.NONE, Strength.BINDING, Strength.PART, Strength.EARLIER, Strength.FALLEN),
         (Cause.BOUND,),

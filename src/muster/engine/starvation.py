@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from contextlib import suppress
+from heapq import merge
 
 import msgspec
 import numpy as np
@@ -172,8 +173,9 @@ class Starvation:
         """It held these nodes until now."""
         self.waiting[entry.unit.key] = entry
         insort(self._in_order, entry, key=_order)
-        self._count(entry, 0)
         if entry.passed >= entry.limit:
+            insort(self._due, entry, key=_order)
+            self._forget_holds()
             entry.holds = holds
         else:
             self._release(holds, None)
@@ -203,7 +205,7 @@ class Starvation:
         taken: Rows = np.array(list(dict.fromkeys(rows)), np.intp)
         free = self._cluster.nodes.usage.free[:, taken]
         useful: dict[tuple[PodClass, ...], bool] = {}
-        left = _CLASSES_AT_ONCE
+        left, due = _CLASSES_AT_ONCE, []
         for entry in self._in_order[:before]:
             classes = entry.classes
             if entry.passed >= entry.limit:
@@ -213,12 +215,12 @@ class Starvation:
                 # with so many that it would take long, being passed too seldom is what must not happen
                 useful[classes] = left < 0 or bool(self._needed_by(classes, demand, free, taken).any())
             if useful[classes]:
-                self._count(entry, 1)
-
-    def _count(self, entry: Starving, passes: int) -> None:
-        entry.passed += passes
-        if entry.passed >= entry.limit:
-            insort(self._due, entry, key=_order)
+                entry.passed += 1
+                if entry.passed >= entry.limit:
+                    due.append(entry)
+        if due:
+            # thousands may be at once
+            self._due = list(merge(self._due, due, key=_order))
             self._forget_holds()
 
     def reached(self) -> list[Unit]:
@@ -301,18 +303,20 @@ class Starvation:
         """Finds out who holds nodes."""
         holding: list[Starving] = []
         left = self._cluster.nodes.precedence > 0
+        sought = True
         for entry in self._due:
-            sought = len(holding) < _HOLDERS or bool(left.any())
             held = sought and not entry.unit.efforts.unbindable and self._fits(entry)
             usable = self._could_use(entry.classes) if held else None
             if usable is not None:
                 holding.append(entry)
                 left = left & ~usable
+                sought = len(holding) < _HOLDERS or bool(left.any())
                 if not entry.held:
                     self._reached[entry.unit.key] = None
             before, entry.holds = entry.holds, usable
             # on other nodes it may need less than before even where it holds them still
-            self._release(before, usable if self._proven_at == self._now else None)
+            if before is not None:
+                self._release(before, usable if self._proven_at == self._now else None)
         self._forget_holds()
         self._holding, self._proven_at = holding, self._now
         return holding

@@ -141,8 +141,9 @@ class WaitingRoom:
 
     def _offer_held(self, rows: list[int]) -> None:
         """Room that is held may be more than is needed now, even for those who had enough of it before."""
+        there: Rows = np.array(rows, np.intp)
         for pod_class, want in islice(self._wants.items(), _CLASSES_AT_ONCE):
-            if pod_class not in self._hot and self._copies(pod_class, rows):
+            if pod_class not in self._hot and self._fits_on(pod_class, there):
                 self._columns.growth[want.slot] += 1
                 self._hot[pod_class] = None
 
@@ -187,6 +188,8 @@ class WaitingRoom:
                 taken += parked.needed
         return found
 
+    # a plugin's bug is no reason to let anybody wait: whoever is woken finds out when it is tried
+
     def _hope(self, parked: Parked, held: Bools | None) -> bool:
         """Whether it is not proven that a unit of several classes has no place."""
         fits = {other: self._room(other, held) for other in parked.wants}
@@ -208,15 +211,17 @@ class WaitingRoom:
         return weight_bound(parked.wants, parked.needed, copies, self._nodes.usage.free) is not None
 
     def _room(self, pod_class: PodClass, held: Bools | None) -> int:
-        return self._copies(pod_class, slice(None) if held is None else np.flatnonzero(~held))
-
-    # a plugin's bug is no reason to let anybody wait: whoever is woken finds out when it is tried
-
-    def _copies(self, pod_class: PodClass, rows: list[int] | Rows | slice) -> int:
         try:
-            return int(self._views.of(pod_class).copies[rows].sum())
+            copies = self._views.of(pod_class).copies
         except Exception:
             return _PLENTY
+        return int(copies.sum() if held is None else copies[~held].sum())
+
+    def _fits_on(self, pod_class: PodClass, rows: Rows) -> bool:
+        try:
+            return bool(self._views.copies_on(pod_class, self._nodes.usage, rows).any())
+        except Exception:
+            return True
 
     def _held_from(self, unit: Unit) -> Bools | None:
         try:

@@ -205,9 +205,9 @@ class Views:
         view.seen, view.capacity = log.end, nodes.capacity
         return view
 
-    def copies_on(self, pod_class: PodClass, usage: Usage) -> Ints:
-        """Copies that every node would take with another usage than the present one."""
-        room = Room(self._nodes, usage, None)
+    def copies_on(self, pod_class: PodClass, usage: Usage, rows: Rows | None = None) -> Ints:
+        """Copies that every node, or each of some rows, would take; of a usage or of rows that no view is kept of."""
+        room = Room(self._nodes, usage, rows)
         copies: Ints = self._copies(pod_class.line, self.rules(pod_class.rules), room)[0]
         return copies
 

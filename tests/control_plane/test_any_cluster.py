@@ -237,7 +237,7 @@ def test_kubectl_shows_what_each_group_needs_and_how_it_is(space, running, nodes
     space.until_group_says("large", "Unschedulable")
     shown = space.cluster.kubectl("get", "podgroups.muster.dev", "-n", space.namespace)
     header, large, small = (line.split() for line in shown.splitlines())
-    assert header == ["NAME", "MIN", "WORKLOAD", "STATUS", "AGE"]
+    assert header == ["NAME", "MIN", "WORKLOAD", "STATUS", "BELOW-MIN", "AGE"]
     assert large[:3] == ["large", "3", "Unschedulable"]
     assert small[:3] == ["small", "2", "Scheduled"]
 

@@ -150,21 +150,21 @@ def test_a_pod_that_waits_anew_is_nominated_to_no_node(space, nodes):
 
 
 def mixed_gang(space):
-    """One member takes a whole node of 2 cpu, two take half of one; with one node there is no way."""
+    """Of three members no two go on a node of 5 cpu; on two nodes that cannot be told by counting."""
     space.group("mix", 3)
-    space.pod("mix-large", gang="mix", cpu="2")
-    space.pod("mix-small-0", gang="mix")
-    space.pod("mix-small-1", gang="mix")
+    space.pod("mix-large", gang="mix", cpu="4")
+    space.pod("mix-small-0", gang="mix", cpu="3")
+    space.pod("mix-small-1", gang="mix", cpu="3")
 
 
 def test_a_new_message_is_no_transition_of_the_pod(space, nodes):
-    nodes(space.plane, 1, cpu="2")
+    nodes(space.plane, 1, cpu="5")
     mixed_gang(space)
     first = space.pod_says("mix-small-0")
     path = f"{space.pods_path}/mix-small-0"
     space.date_back(path, "PodScheduled")
-    # room for one more small one: enough if each is counted alone, so it is tried again
-    nodes(space.plane, 1, cpu="1", prefix="more")
+    # enough if each is counted alone, so it is tried again
+    nodes(space.plane, 1, cpu="5", prefix="more")
     second = until(lambda: _other(space.pod_says("mix-small-0"), first), "another message")
     assert second["lastTransitionTime"] == LONG_AGO
 

@@ -1,5 +1,6 @@
 """Views that are kept and repaired row by row equal views computed from scratch."""
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -200,3 +201,25 @@ def test_a_log_that_reaches_back_no_further_means_starting_over():
         kept.world.node("n00")
     kept.world.pod("r", cpu=2, on="n01")
     kept.assert_right(CANDIDATES[0])
+
+
+def test_a_view_that_a_plugin_has_failed_with_is_made_anew(monkeypatch):
+    world = World().see(node("n0", cpu=4, labels={"zone": "a"}), node("n1", labels={"zone": "b"}), node("n2"))
+    world.see(*(node(f"more-{number}") for number in range(6)))
+    cluster = world.engine.cluster
+    wishful = cluster.classes.of(pod("wishful", cpu=2, preferred={"zone=a": 10, "zone=b": 5}))
+    views, key = Views(PROFILE, cluster.nodes), Views._key
+    views.of(wishful)
+
+    def fails(self, view, lines, room, copies):
+        if room.rows is None:
+            raise RuntimeError("by chance")
+        return key(self, view, lines, room, copies)
+
+    # the last node with the highest score fills up, so that all others are rated anew
+    world.pod("filler", cpu=4, on="n0")
+    monkeypatch.setattr(Views, "_key", fails)
+    with pytest.raises(RuntimeError):
+        views.of(wishful)
+    monkeypatch.undo()
+    assert views.of(wishful).key.tolist() == Views(PROFILE, cluster.nodes).of(wishful).key.tolist()

@@ -27,6 +27,7 @@ PRECEDENCE_BITS = 20
 # the views of 200 classes on 5,000 nodes, of 100 on 10,000
 _TABLE_BYTES = 16 * 1024 * 1024
 _LINES_KEPT = 16
+_NEVER = -1
 _RULES_KEPT = 10_000
 CLASSES_AT_ONCE = 64
 """So many views may be in use while others are asked for."""
@@ -79,7 +80,7 @@ class ClassView:
         self.blocked: Bools | None = None
         """Rows that may not be used, whatever room they have; on trials only."""
         self.seen = -1
-        self.epoch = -1
+        self.epoch = _NEVER
         self.generation = -1
 
 
@@ -234,6 +235,8 @@ class Views:
         view.seen = log.end
 
     def _compute(self, view: ClassView, usage: Usage) -> None:
+        # should a plugin raise half-way, nothing of the view is up to date
+        epoch, view.epoch = view.epoch, _NEVER
         room, line = Room(self._nodes, usage, None), view.pod_class.line
         copies = self._copies(line, view.rules, room)
         if view.blocked is not None:
@@ -241,6 +244,7 @@ class Views:
         view.copies[:] = copies[0]
         view.peaks = _peaks(view)
         view.key[:] = self._key(view, line, room, copies)[0]
+        view.epoch = epoch
 
     def _repair(self, view: ClassView, usage: Usage, rows: Rows) -> None:
         if view.blocked is not None:

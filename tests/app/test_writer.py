@@ -421,6 +421,29 @@ async def test_what_a_gang_says_is_not_written_on_another_object_of_its_name(api
         assert [call.document["metadata"]["uid"] for call in api.asked("PATCH")] == ["uid-g"]
 
 
+async def test_a_finalizer_that_was_refused_since_others_wrote_is_written_again(api):
+    where = NATIVE_POD_GROUPS[0].path("team", "g")
+    api.on("PATCH", where, refusal(409), Reply({}))
+    async with at_work(api) as stage:
+        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        await stage.outbox.done()
+        assert [call.document["metadata"]["finalizers"] for call in api.asked("PATCH")] == [[FINALIZER]] * 2
+
+
+async def test_a_finalizer_that_somebody_wrote_meanwhile_is_not_written_again(api):
+    where = NATIVE_POD_GROUPS[0].path("team", "g")
+    gate = hold(api, "PATCH", where, refusal(409))
+    async with at_work(api) as stage:
+        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        await asyncio.sleep(1)
+        stage.informers.groups.seen(
+            Origin.NATIVE, replace(GROUP, metadata=replace(GROUP.metadata, finalizers=(FINALIZER,)))
+        )
+        gate.set()
+        await stage.outbox.done()
+        assert len(api.asked("PATCH")) == 1
+
+
 # a name that both APIs declare
 
 CUSTOM_STATUS = CUSTOM_POD_GROUPS[0].path("team", "g", "status")

@@ -384,10 +384,15 @@ async def test_finalizers_are_replaced_only_on_the_object_as_it_was_read(api):
     assert call.document == {"metadata": {"uid": "uid-g", "resourceVersion": "42", "finalizers": ["x/y"]}}
 
 
-@pytest.mark.parametrize("code", [404, 409])
-async def test_finalizers_of_a_group_that_changed_are_left_alone(api, code):
-    api.on("PATCH", f"{GROUPS}/g", refusal(code))
+async def test_finalizers_of_a_group_that_is_gone_are_left_alone(api):
+    api.on("PATCH", f"{GROUPS}/g", refusal(404))
     await writes.write_finalizers(Direct(api), CUSTOM_POD_GROUPS[0], group(), ())
+
+
+async def test_finalizers_of_a_group_that_changed_are_not_written(api):
+    api.on("PATCH", f"{GROUPS}/g", refusal(409))
+    with pytest.raises(ApiError):
+        await writes.write_finalizers(Direct(api), CUSTOM_POD_GROUPS[0], group(), ())
 
 
 # events

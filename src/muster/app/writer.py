@@ -478,16 +478,23 @@ class Writer:
         self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], *, keeps: Callable[[str], bool]
     ) -> None:
         """`keeps` is asked once more when the errand is sent: pods may have come or gone while it waited."""
-        send = partial(self._send_finalizers, origin, group, finalizers, keeps)
+        send = partial(self._send_finalizers, origin, group, FINALIZER in finalizers, keeps)
         self._outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))
 
     async def _send_finalizers(
-        self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], keeps: Callable[[str], bool]
+        self, origin: Origin, group: PodGroup, protected: bool, keeps: Callable[[str], bool]
     ) -> None:
+        """Written on the group as it is known now: a write that was refused for an old view of it is repeated."""
         resource = self._informers.resource(origin)
         key = f"{group.metadata.namespace}/{group.metadata.name}"
-        if resource is not None and keeps(key) is (FINALIZER in finalizers):
-            await writes.write_finalizers(self._client, resource, group, finalizers)
+        current = self._informers.groups.of(origin, key)
+        if resource is None or current is None or current.metadata.uid != group.metadata.uid:
+            return
+        finalizers = current.metadata.finalizers
+        if keeps(key) is not protected or (FINALIZER in finalizers) is protected:
+            return
+        others = tuple(name for name in finalizers if name != FINALIZER)
+        await writes.write_finalizers(self._client, resource, current, (*others, FINALIZER) if protected else others)
 
     # --- events ---
 

@@ -181,6 +181,8 @@ class Binding:
         """It has started and is below its minimum: since when, and what follows from that."""
         declared = gang.declared
         assert declared is not None
+        # it may have fallen before anybody could write that it started
+        self._status.gang_says(gang, SCHEDULED, "", started=True)
         if gang.below_since is None:
             gang.below_since = now
         since = gang.below_since

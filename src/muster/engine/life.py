@@ -143,18 +143,11 @@ _QUEUE = (
         sets_in_motion="its attempt, in its turn",
     ),
     Transition(
-        (Phase.GONE, Phase.ASSEMBLING, Phase.WAITING, Phase.RESERVING, Phase.SETTLED),
+        (Phase.GONE, Phase.ASSEMBLING, Phase.READY, Phase.WAITING, Phase.RESERVING, Phase.SETTLED),
         _CHANGED,
         Phase.BACKING_OFF,
         says="what failed",
         sets_in_motion="a timer: it was undone or failed, and is tried later each time",
-    ),
-    Transition(
-        (Phase.READY,),
-        (Cause.BIND_REJECTED, *_UNDONE),
-        Phase.BACKING_OFF,
-        says="what failed",
-        sets_in_motion="the same",
     ),
     Transition(
         (Phase.GONE, Phase.ASSEMBLING, Phase.READY, Phase.WAITING, Phase.RESERVING, Phase.BACKING_OFF),
@@ -217,7 +210,11 @@ _QUEUE = (
 
 _STANDS = (
     Transition((Strength.NONE, Strength.PART, Strength.EARLIER, Strength.FALLEN), (Cause.PLACED,), Strength.BINDING),
-    Transition((Strength.PART,), (Cause.SPARED, Cause.MEMBER_CAME, Cause.OBJECT_CAME), Strength.BINDING),
+    Transition(
+        (Strength.NONE, Strength.PART, Strength.FALLEN),
+        (Cause.SPARED, Cause.MEMBER_CAME, Cause.OBJECT_CAME),
+        Strength.BINDING,
+    ),
     Transition((Strength.ENDED,), (Cause.PLACED, Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.WHOLE),
     Transition((Strength.ENDED,), (Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.BELOW),
     Transition(
@@ -264,13 +261,26 @@ _STANDS = (
         says="the same; what ran before runs on",
     ),
     Transition((Strength.EARLIER,), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REJECTED), Strength.NONE),
+    Transition((Strength.EARLIER,), (*_FEWER, Cause.MEMBER_ENDED, Cause.BIND_REJECTED), Strength.FALLEN),
     Transition((Strength.FALLEN, Strength.ENDED), (Cause.OBJECT_WENT, Cause.OBJECT_REMADE), Strength.NONE),
     Transition((Strength.EARLIER, Strength.PART), _OBJECT, Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition((Strength.PART,), (Cause.MEMBER_CAME,), Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition(
         (Strength.NONE,), _OBJECT, Strength.ENDED, says="PodGroupInitiallyScheduled=True: enough have succeeded"
     ),
-    Transition((Strength.NONE, Strength.FALLEN), (Cause.SPARED,), Strength.PART, sets_in_motion="its deadline"),
+    Transition(
+        (Strength.NONE, Strength.FALLEN),
+        (Cause.SPARED, Cause.MEMBER_CAME),
+        Strength.PART,
+        sets_in_motion="its deadline",
+    ),
+    Transition(
+        (Strength.BINDING, Strength.PART, Strength.FALLEN),
+        (Cause.BOUND,),
+        Strength.BELOW,
+        says="PodGroupInitiallyScheduled=True, and then that it is below its minimum",
+        sets_in_motion="the same as for any that is; it got what it was bound for, and had lost some by then",
+    ),
     Transition(
         (Strength.WHOLE, Strength.BELOW, Strength.BINDING, Strength.PART),
         (Cause.OBJECT_WENT, Cause.OBJECT_REMADE),
@@ -287,10 +297,11 @@ _STANDS = (
     ),
     Transition(
         (Strength.WHOLE,),
-        (Cause.BIND_REJECTED, Cause.OBJECT_CAME, Cause.MEMBER_ENDED),
+        (Cause.BOUND, Cause.BIND_REJECTED, Cause.OBJECT_CAME, Cause.MEMBER_ENDED),
         Strength.BELOW,
         says="the same, if it lasts",
-        sets_in_motion="the same: its minimum was raised, and not all who came together for that were bound",
+        sets_in_motion="the same: its minimum was raised, and when the last who came together for that was bound or "
+        "rejected, some were lacking",
     ),
     Transition(
         (Strength.BELOW,),

@@ -260,7 +260,7 @@ async def read_group(client: Client, resource: Resource, key: str) -> PodGroup |
 
 
 async def write_finalizers(client: Client, resource: Resource, group: PodGroup, finalizers: tuple[str, ...]) -> None:
-    """Replaces the finalizers, if nobody changed the object since it was read."""
+    """Replaces the finalizers, if nobody changed the object since it was read; a conflict is an error."""
     meta = group.metadata
     patch = {
         "metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": list(finalizers)},
@@ -269,8 +269,7 @@ async def write_finalizers(client: Client, resource: Resource, group: PodGroup, 
     try:
         await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)
     except ApiError as error:
-        # whoever changed it makes us look at it again
-        if error.code != 409 and not is_gone(error):
+        if not is_gone(error):
             raise
 
 

@@ -19,7 +19,6 @@ from muster.engine.changes import (
     BindFailed,
     Bound,
     Change,
-    Failure,
     GroupGone,
     GroupRead,
     GroupSeen,
@@ -84,7 +83,8 @@ class Transitions:
             self._note(unit_after, *_meaning(change.pod, stage_before))
         elif isinstance(change, Bound):
             self._note(unit_after, Cause.BOUND)
-        elif isinstance(change, BindFailed) and change.failure is not Failure.TRANSIENT:
+        elif isinstance(change, BindFailed):
+            # or repeated, and given up after a while
             self._note(unit_after, Cause.BIND_REJECTED)
 
     def _note_objects(self, change: Change) -> None:

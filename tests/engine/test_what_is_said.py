@@ -125,7 +125,10 @@ def test_a_bind_without_an_answer_is_spoken_of_after_some_tries():
         world.bind_failed("p", Failure.TRANSIENT)
         decisions += world.decide()
         decisions += world.decide(after=5.0)
-    assert told(decisions)["p"] == "binding to n0 was refused: transient"
+    # any of them may have succeeded, so the pod itself does not say that it waits
+    assert "p" not in told(decisions)
+    notes = [decision.note for decision in decisions if isinstance(decision, Event)]
+    assert notes.count("binding to n0 is tried again: transient") == 1
 
 
 def test_pods_that_are_half_bound_when_their_group_goes_are_told_and_stay():

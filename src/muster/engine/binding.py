@@ -72,8 +72,8 @@ class Binding:
         if change.failure is Failure.TRANSIENT and pod.retries <= _RETRIES:
             delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._retry_in(delay, pod, now)
-            if pod.retries > _QUIET_RETRIES:
-                self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
+            if pod.retries == _QUIET_RETRIES + 1:
+                self._status.bind_unanswered(self._gang_of(pod), pod, change.node)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
             if pod.denied_at is not None and now - pod.denied_at >= _QUIET_SECONDS:

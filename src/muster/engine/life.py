@@ -212,7 +212,7 @@ _STANDS = (
     Transition((Strength.NONE, Strength.PART, Strength.EARLIER, Strength.FALLEN), (Cause.PLACED,), Strength.BINDING),
     Transition(
         (Strength.NONE, Strength.PART, Strength.FALLEN),
-        (Cause.SPARED, Cause.MEMBER_CAME, Cause.OBJECT_CAME),
+        (Cause.SPARED, Cause.MEMBER_CAME, Cause.OBJECT_CAME, Cause.BOUND),
         Strength.BINDING,
     ),
     Transition((Strength.ENDED,), (Cause.PLACED, Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.WHOLE),

@@ -79,10 +79,18 @@ class Status:
                 self.pods_wait([pod], message, reason=SCHEDULER_ERROR)
             else:
                 self._warn(message, action="Binding", pods=[pod])
+        if waits:
+            self._not_bound_yet(gang, min((pod for pod, _ in refused), key=lambda pod: pod.key))
+
+    def bind_unanswered(self, gang: GangState | None, pod: PodState, node: str) -> None:
+        """A bind is repeated again and again.  The pod has no word on it: any of them may have succeeded."""
+        self._warn(f"binding to {node} is tried again: {pod.bind_error}", action="Binding", pods=[pod])
+        self._not_bound_yet(gang, pod)
+
+    def _not_bound_yet(self, gang: GangState | None, pod: PodState) -> None:
         said = None if gang is None else gang.below_said if gang.fallen else gang.said
-        if waits and gang is not None and not gang.started and (said is None or said[1] != SCHEDULER_ERROR):
-            first = min((pod for pod, _ in refused), key=lambda pod: pod.key)
-            self.gang_says(gang, SCHEDULER_ERROR, f"{first.key} is not bound yet: {first.bind_error}")
+        if gang is not None and not gang.started and (said is None or said[1] != SCHEDULER_ERROR):
+            self.gang_says(gang, SCHEDULER_ERROR, f"{pod.key} is not bound yet: {pod.bind_error}")
 
     def unreadable(self, changes: Iterable[tuple[Change, str]]) -> None:
         """Objects that cannot be read; what was known of them before stands."""

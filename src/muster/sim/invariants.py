@@ -436,11 +436,13 @@ class Invariants:
         """What a gang lost since its start comes back one by one, what it never had only together up to its minimum."""
         if all(self._binds.tried_there(placement) for placement in decision.pods):
             return
-        more = {placement.uid for placement in decision.pods} | scene.bound.get(gang.key, set())
-        more |= {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
-        have = gang.bound + gang.binding + len(more - self._binds.held.keys())
+        surely = {placement.uid for placement in decision.pods} | scene.bound.get(gang.key, set())
+        # those may still count as being bound, or not any more
+        perhaps = {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
+        have = gang.bound + gang.binding + len(surely - self._binds.held.keys())
+        most = have + len(perhaps - surely - self._binds.held.keys())
         minimum = self._minimum_for(decision, gang)
-        if gang.floor < have < minimum:
+        if all(gang.floor < number < minimum for number in range(have, most + 1)):
             raise BrokenRuleError(
                 "gang whole", f"{gang.key} has started with {gang.floor}, needs {minimum} now, and gets {have}"
             )

@@ -281,6 +281,8 @@ class Rules:
             if isinstance(change, Spared):
                 self._network.seen["evictions called off in time"] += 1
                 self._doomed[replica.link].difference_update(change.uids)
+                for uid in change.uids:
+                    self._evicted.pop(uid, None)
 
     def _check_takeover(self, replica):
         since, pods = self._leads_since[replica.link], self._cluster.pods

@@ -216,6 +216,7 @@ _STANDS = (
         Strength.BINDING,
     ),
     Transition((Strength.ENDED,), (Cause.PLACED, Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.WHOLE),
+    Transition((Strength.NONE,), (Cause.SPARED,), Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition((Strength.ENDED,), (Cause.BOUND, Cause.SPARED, Cause.MEMBER_CAME), Strength.BELOW),
     Transition(
         (Strength.NONE, Strength.BINDING, Strength.PART, Strength.EARLIER, Strength.FALLEN),

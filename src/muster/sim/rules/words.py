@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from muster.api.wire import Pod, condition
-from muster.engine.changes import BindFailed, Change, GroupGone, GroupSeen, PodGone, PodSeen
+from muster.engine.changes import BindFailed, Change, Failure, GroupGone, GroupSeen, PodGone, PodSeen
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
 from muster.sim.plain import asks_in_vain, group_asks_in_vain, held, key_of, unit_of
@@ -44,6 +44,8 @@ class Words:
         self._reading = reading
         self._changed: dict[str, float] = {}
         """By unit: when anything of it last changed."""
+        self._unanswered: set[str] = set()
+        """UIDs of pods whose last bind got no answer: it may have succeeded, so they get an event and no word."""
 
     def told(self, change: Change) -> None:
         match change:
@@ -54,6 +56,10 @@ class Words:
             case GroupGone(key):
                 self._changed[key] = self._world.now
             case BindFailed(uid):
+                if change.failure is Failure.TRANSIENT:
+                    self._unanswered.add(uid)
+                else:
+                    self._unanswered.discard(uid)
                 if uid in self._world.pods:
                     self._changed[unit_of(self._world.pods[uid])] = self._world.now
             case PodGone():
@@ -62,11 +68,14 @@ class Words:
 
     def restarted(self) -> None:
         self._changed.clear()
+        self._unanswered.clear()
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Every pod that waits says why before long."""
         for pod in self._world.pods.values():
             if not self._reading.waits(pod) or condition(pod.status.conditions, "PodScheduled") is not None:
+                continue
+            if pod.metadata.uid in self._unanswered:
                 continue
             gang = gangs.get(unit_of(pod))
             silent = self._world.now - self._changed.setdefault(unit_of(pod), self._world.now)

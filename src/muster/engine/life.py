@@ -267,7 +267,10 @@ _STANDS = (
     Transition((Strength.EARLIER, Strength.PART), _OBJECT, Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition((Strength.PART,), (Cause.MEMBER_CAME,), Strength.WHOLE, says="PodGroupInitiallyScheduled=True"),
     Transition(
-        (Strength.NONE,), _OBJECT, Strength.ENDED, says="PodGroupInitiallyScheduled=True: enough have succeeded"
+        (Strength.NONE,),
+        (*_OBJECT, Cause.SPARED),
+        Strength.ENDED,
+        says="PodGroupInitiallyScheduled=True: enough have succeeded",
     ),
     Transition(
         (Strength.NONE, Strength.FALLEN),

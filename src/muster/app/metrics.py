@@ -35,7 +35,7 @@ from muster.engine.decisions import (
 )
 from muster.engine.engine import Engine
 from muster.engine.life import Phase
-from muster.engine.unit import Unit
+from muster.engine.unit import GangUnit, Unit
 from muster.gangs.model import Aspect
 from muster.kube.lease import Lease
 from muster.kube.outbox import Outbox
@@ -413,13 +413,13 @@ def _queues(units: Collection[Unit]) -> Iterator[Metric]:
         {(queue, kind): 0 for queue in _QUEUES if queue != _INCOMPLETE for kind in ("pod", "podgroup")}
     )
     held = Count(dict.fromkeys(_HELD, 0))
-    for phase, count in Count(unit.phase for unit in units if unit.gang is None).items():
+    for phase, count in Count(unit.phase for unit in units if not unit.is_gang).items():
         pods[_QUEUE[phase]] += count
         entities[_QUEUE[phase], "pod"] += count
     for unit in units:
-        gang = unit.gang
-        if gang is None:
+        if not isinstance(unit, GangUnit):
             continue
+        gang = unit.gang
         if unit.phase is Phase.ASSEMBLING:
             held[_why_gated(gang)] += 1
         left = len(gang.candidates)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.pods import BINDING, PodState
+from muster.cluster.pods import PodState
 from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.cycle import Trial
@@ -24,7 +24,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
-from muster.engine.requirement import Requirement, in_order_of_choice
+from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations
 from muster.engine.search import Search
 from muster.engine.starvation import Starvation
@@ -35,7 +35,6 @@ from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
-from muster.gangs.model import Aspect
 from muster.gangs.record import LONE
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
@@ -82,6 +81,7 @@ class Decider:
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
+        self._intake = intake
         self._search = Search(cluster.nodes, views)
         self._stream = Stream(cluster, views)
         self._explainer = Explainer(cluster, profile, views)
@@ -153,19 +153,15 @@ class Decider:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
         if unit.key in self.reservations.by_unit:
             return None
-        if unit.pod is not None:
-            return None if unit.pod.denied_on else Small(unit, unit.pod.pod_class, [unit.pod])
-        gang = unit.gang
-        assert gang is not None
-        if len(gang.candidates) > LARGEST_GANG or len(gang.classes) != 1 or gang.gated:
+        if len(unit.candidates) > LARGEST_GANG:
             return None
-        (pod_class,) = gang.classes
-        pods = in_order_of_choice(gang.candidates.values())
         try:
-            lacking = self._rule.shortfall(gang, {pods[0].subset: len(pods)})
+            pods = unit.alike(self._rule)
         except Exception:  # a plugin's bug shows when the unit is tried alone
             return None
-        return None if lacking or any(pod.denied_on for pod in pods) else Small(unit, pod_class, pods)
+        if not pods or any(pod.denied_on for pod in pods):
+            return None
+        return Small(unit, pods[0].pod_class, pods)
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""
@@ -202,7 +198,7 @@ class Decider:
         message = failure(error)
         verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
         self._audit.record(Attempt(self._now, verdict, unit.woken_by))
-        self._status.failed(unit.gang, [unit.pod] if unit.pod else [], message)
+        self._status.failed(self._cluster.gangs.get(unit.key), unit.candidates, message)
         # who is to leave by then leaves, now that the unit's pods say where room is reserved for them
         self._decisions += self.eviction.take()
         return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
@@ -217,13 +213,13 @@ class Decider:
 
     def _try_unit(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Tried:
         """All that must be placed and as many more as fit, or nothing."""
-        requirement, gang = Requirement.of(unit, self._rule), unit.gang
+        requirement = unit.requirement(self._rule)
         ground, budget = self._ground(unit, excluded), Budget()
         answer = self._search.find(requirement, ground, budget, reserved=self.reservations.of(unit.key) is not None)
         if isinstance(answer, Placed):
             return self._take(unit, answer.trial)
         # one pod's attempt is part of what any refusal takes
-        searched = 0 if gang is None else budget.spent
+        searched = budget.spent if unit.is_gang else 0
         room = self.preemption.make_room(unit, excluded, self._now)
         if (tried := self._still_waits(unit, answer.trial, room)) is not None:
             if room is MakingRoom.RESERVED:
@@ -238,14 +234,10 @@ class Decider:
             if isinstance(answer, Placed):
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
-        standing = 0 if gang is None else gang.bound + gang.binding
-        verdict = self._explainer.verdict(unit.name, requirement, answer, ground=ground, standing=standing)
+        verdict = self._explainer.verdict(unit.name, requirement, answer, ground=ground, standing=unit.standing)
         self._counts_passes(unit, requirement)
         verdict = self._as_it_is(unit, verdict)
-        if gang is not None:
-            self._status.gang_refused(gang, answer.trial, verdict)
-        elif unit.pod is not None:
-            self._status.pod_refused(unit.pod, verdict)
+        self._status.refused(unit, answer.trial, verdict)
         return self._refusal(unit, verdict, answer.trial, searched)
 
     def _counts_passes(self, unit: Unit, requirement: Requirement) -> None:
@@ -281,7 +273,7 @@ class Decider:
         """The verdict with what is being done for the unit."""
         reservation, entry = self.reservations.of(unit.key), self.starvation.of(unit.key)
         if reservation is not None:
-            needed = len(reservation.pods) if unit.gang is not None and unit.gang.has_started else verdict.needed
+            needed = len(reservation.pods) if unit.has_started else verdict.needed
             return replace(
                 verdict, outcome=Outcome.PREEMPTING, needed=needed, leaving=reservation.waits_for, suggestion=None
             )
@@ -292,26 +284,15 @@ class Decider:
 
     def _bind(self, unit: Unit, name: str, binds: list[tuple[PodState, int]]) -> None:
         """The pods are on their way; their room is taken already, and no plugin is asked before that is said."""
-        gang, names = unit.gang, self._cluster.nodes.names
+        names = self._cluster.nodes.names
         # asked before its members count as being bound
         mends = bool(self.starvation.waiting) and unit.mends
-        if gang is not None:
-            gang.attempts += 1
-        if gang is not None and gang.fallen:
-            self._status.gang_starts_again(gang)
-        records = {} if gang is None else gang.records([pod.subset for pod, _ in binds])
+        self._status.sets_out(unit)
+        records, attempt = unit.set_out([pod for pod, _ in binds])
         for pod, row in binds:
-            if gang is not None:
-                gang.uncount(pod)
-            pod.record = records.get(pod.subset, LONE)
-            pod.stage, pod.answered, pod.retries_later = BINDING, False, False
-            self._cluster.note(pod, names[row])
-            if gang is not None:
-                pod.attempt = gang.attempts
-                gang.count(pod)
+            self._intake.set_out(pod, names[row], records.get(pod.subset, LONE), attempt)
         placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
-        after = Aspect.BELOW_MINIMUM if gang is not None and gang.fallen else None
-        self._decisions.append(Bind(name, tuple(placements), after))
+        self._decisions.append(Bind(name, tuple(placements), unit.binds_after))
         if self.starvation.waiting:
             self.starvation.leaves(unit.key)
             if not mends:
@@ -337,5 +318,4 @@ class Decider:
 
 def _is_silent(unit: Unit) -> bool:
     """Whether a member has said nothing yet: it joined a gang that waits for others to leave, or came back to it."""
-    gang = unit.gang
-    return gang is not None and any(pod.said is None and pod.gated_by is None for pod in gang.candidates.values())
+    return any(pod.said is None and pod.gated_by is None for pod in unit.candidates)

@@ -28,7 +28,7 @@ from muster.engine.life import Cause, Phase
 from muster.engine.queue import SchedulingQueue
 from muster.engine.status import Status
 from muster.engine.timers import Purpose, Timer, Timers
-from muster.engine.unit import Order, Unit
+from muster.engine.unit import GangUnit, Order, PodUnit, Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.engine.waiting import Parked
 from muster.framework.profile import Profile
@@ -204,9 +204,8 @@ class Engine:
         self.tally.errors += 1
         gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
         if gang is None or not gang.foreign:
-            self._status.failed(
-                gang, [pod] if gang is None and pod is not None and pod.candidate else [], failure(error)
-            )
+            lone = [pod] if pod is not None and pod.candidate else []
+            self._status.failed(gang, lone if gang is None else gang.candidates.values(), failure(error))
         failures = 1
         if unit is not None:
             unit.failures = failures = unit.failures + 1
@@ -269,7 +268,8 @@ class Engine:
             unit = self._units.get(key)
             # tried again at once for the first time, however many of a unit's binds were refused
             failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
-            self._status.binds_rejected(unit.gang if unit else None, refused, waits=failures > 1)
+            gang = self.cluster.gangs.get(key) if unit is not None else None
+            self._status.binds_rejected(gang, refused, waits=failures > 1)
             # a node that is gone says nothing about the unit
             by_somebody = [pod for pod, node in refused if node in self.cluster.nodes.rows]
             if unit is None:
@@ -279,10 +279,8 @@ class Engine:
                 continue
             unit.failures += 1
             unit.tried_at = self._now
-            latest = max((pod.attempt for pod in by_somebody), default=0)
-            if unit.gang is not None and latest > unit.gang.rejected_attempt:
-                unit.gang.rejected_attempt = latest
-                unit.efforts.is_rejected(self._now)
+            if by_somebody:
+                unit.rejected(max(pod.attempt for pod in by_somebody), self._now)
             if unit.phase is Phase.READY:
                 self._wake(unit, Cause.BIND_REJECTED)
 
@@ -295,7 +293,9 @@ class Engine:
             order = self._profile.place_in_queue(priority=pod.priority, created=pod.created, uid=pod.uid)
             failures = pod.bind_failures
             pod.efforts = pod.efforts or Efforts()
-            unit = Unit(pod.uid, None, pod, order, pod.efforts, failures=failures, tried_at=self._now)
+            unit = PodUnit(
+                key=pod.uid, pod=pod, order=order, efforts=pod.efforts, failures=failures, tried_at=self._now
+            )
             self._units[pod.uid] = unit
             if self._new:
                 self._reserve_again(unit, [pod])
@@ -320,10 +320,10 @@ class Engine:
             self._binding.forget(key)
             return
         unit = self._units.get(key)
-        if unit is None or unit.gang is not gang:
+        if not isinstance(unit, GangUnit) or unit.gang is not gang:
             # new, or deleted and made again under its name
             self._drop(key, cause)
-            unit = self._units[key] = Unit(key, gang, None, self._order(gang), gang.efforts)
+            unit = self._units[key] = GangUnit(key=key, gang=gang, order=self._order(gang), efforts=gang.efforts)
             if self._new:
                 self._reserve_again(unit, list(gang.candidates.values()))
         unit.changes += 1
@@ -419,7 +419,7 @@ class Engine:
     def _wake(self, unit: Unit, cause: Cause) -> None:
         """The unit is ready, or will be when its backoff is over; members that say nothing then say why they wait."""
         self._queue.wake(unit, cause)
-        if unit.phase is Phase.BACKING_OFF and unit.gang is not None:
+        if unit.phase is Phase.BACKING_OFF:
             self._intake.noted.members += [pod for pod in unit.candidates if pod.said is None]
 
     def _assemble(self, unit: Unit, cause: Cause) -> None:
@@ -435,7 +435,7 @@ class Engine:
             reservations = self._decider.reservations
             evicted = reservations.makes_way(places)
             reservations.make(unit.key, places, priority=unit.priority, evicted=evicted, now=self._now, restored=True)
-            if unit.gang is not None and unit.gang.first_bound is not None:
+            if isinstance(unit, GangUnit) and unit.gang.first_bound is not None:
                 # nobody knows for how long it has waited: perhaps all the time
                 unit.gang.waited = max(0.0, self._now - unit.gang.first_bound)
 
@@ -473,7 +473,7 @@ class Engine:
                 if unit.efforts.forget(self._now, after=self._profile.preemption.lapse_seconds):
                     self._decider.starvation.prove_again()
                 self._queue.push(unit, Cause.TIME_PASSED)
-            case Purpose.TELL if unit is not None and unit.to_be_told:
+            case Purpose.TELL if isinstance(unit, GangUnit) and unit.to_be_told:
                 self._tell(unit)
             case Purpose.LOOK if timer.key in self.cluster.gangs:
                 self._intake.noted.gangs[timer.key] = Cause.TIME_PASSED
@@ -491,11 +491,9 @@ class Engine:
             case Purpose.BELOW | Purpose.TAKE_DOWN:
                 self._below(timer)
 
-    def _tell(self, unit: Unit) -> None:
+    def _tell(self, unit: GangUnit) -> None:
         """The gang, or a member, is still held and has been quiet: people are told why."""
         unit.to_be_told = False
-        if unit.gang is None:
-            return
         if unit.changed_at + _QUIET_SECONDS > self._now:
             unit.to_be_told = True
             self._timers.set(unit.changed_at + _QUIET_SECONDS, Purpose.TELL, key=unit.key)
@@ -575,12 +573,11 @@ class Engine:
             self.tally.errors += 1
             self._back_off(unit, Cause.FAILED)
         elif tried.outcome is not Outcome.PLACED:
-            unit.had_started = unit.gang is not None and unit.gang.has_started
-            unit.was_on_its_way = unit.gang is not None and unit.gang.on_its_way
+            unit.had_started, unit.was_on_its_way = unit.has_started, unit.on_its_way
             self.tally.pods_refused += sum(tried.wants.values())
             waits = tried.outcome is Outcome.PREEMPTING
-            self.tally.gangs_waiting += waits and unit.gang is not None
-            self.tally.gangs_refused += not waits and unit.gang is not None
+            self.tally.gangs_waiting += waits and unit.is_gang
+            self.tally.gangs_refused += not waits and unit.is_gang
             unit.failures += tried.outcome is Outcome.NOT_FOUND
             preemption = self._decider.preemption
             unit.hopeful = preemption.may_evict(unit, self._now)
@@ -591,12 +588,12 @@ class Engine:
             self._queue.park(
                 unit, tried.wants, tried.room_for, reserved=waits, may_evict=may_evict, rests_until=rests_until
             )
-        elif unit.gang is None:
+        elif not unit.is_gang:
             del self._units[unit.key]
             self._queue.rest(unit, Phase.GONE, Cause.PLACED)
         else:
             self.tally.gangs_placed += 1
-            if unit.gang.classes:
+            if unit.classes:
                 # members that found no place are told why, in an attempt of their own
                 self._queue.push(unit, Cause.PLACED)
             else:

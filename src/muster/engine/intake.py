@@ -15,7 +15,7 @@ from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
-from muster.cluster.pods import BOUND, PENDING, PodState, Stage
+from muster.cluster.pods import BINDING, BOUND, PENDING, PodState, Stage
 from muster.engine.changes import (
     BindFailed,
     Bound,
@@ -524,6 +524,17 @@ class Intake:
         self.noted.spared.extend(pod for pod in known if pod is not None)
 
     # --- what the engine itself changes ---
+
+    def set_out(self, pod: PodState, node: str, record: BoundFor, attempt: int) -> None:
+        """The pod is being bound for whom the record says; whoever calls has taken its room."""
+        gang = self._gang_of(pod)
+        if gang is not None:
+            gang.uncount(pod)
+        pod.record, pod.attempt = record, attempt
+        pod.stage, pod.answered, pod.retries_later = BINDING, False, False
+        self._cluster.note(pod, node)
+        if gang is not None:
+            gang.count(pod)
 
     def move(
         self,

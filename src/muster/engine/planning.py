@@ -16,7 +16,6 @@ import numpy as np
 
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
@@ -39,7 +38,7 @@ from muster.engine.reprieve import (
 from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations, overdue
 from muster.engine.search import Search
-from muster.engine.unit import Unit
+from muster.engine.unit import PodUnit, Unit
 from muster.engine.victims import Candidates
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
@@ -107,27 +106,26 @@ class Planner:
         """
         self._budget = Budget()
         ground = Ground(self._when_the_leaving_have_left(unit.key, now), excluded)
-        if unit.gang is not None:
-            return (yield from self._for_gang(unit.gang, ground))
-        assert unit.pod is not None
-        return (yield from self._for_pod(unit.pod, ground))
+        if isinstance(unit, PodUnit):
+            return (yield from self._for_pod(unit.pod, ground))
+        return (yield from self._together(unit, ground))
 
     # --- gangs ---
 
-    def _for_gang(self, gang: GangState, ground: Ground) -> Thinking:
+    def _together(self, unit: Unit, ground: Ground) -> Thinking:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
-        requirement = Requirement.of_gang(gang, self._rule)
+        requirement = unit.requirement(self._rule)
         # if nobody leaves, the search has failed on this ground already
         if self._cluster.leaving:
             answer = self._search.find(requirement, ground, self._budget)
             yield self._budget.news()
             if isinstance(answer, Placed):
                 return Plan(self._required(requirement, answer.trial), [])
-        if not self.could_help(requirement.wants, requirement.needed, gang.priority, ground):
+        if not self.could_help(requirement.wants, requirement.needed, unit.priority, ground):
             return None
-        victims = self._reservations.lower_than(gang.priority)
-        if self.may_evict(gang):
-            looking = self._candidates.everywhere(unit=gang.key, priority=gang.priority)
+        victims = self._reservations.lower_than(unit.priority)
+        if self.may_evict(unit):
+            looking = self._candidates.everywhere(unit=unit.key, priority=unit.priority)
             victims += yield from _as_work(looking)
         work = _WORK_PER_VICTIM * len(victims)
         ordered, _ = yield from _as_work(self._candidates.precious_first(victims))
@@ -182,17 +180,11 @@ class Planner:
                 hoped += np.minimum(count, copies_without_each(pod_class, free, usable, occupied))
         return [copies >= (at_least or requirement.needed) for copies in hoped.tolist()]
 
-    def may_evict(self, gang: GangState) -> bool:
-        """Whether others may be evicted for the gang at all."""
-        declared, settings = gang.declared, self._settings
-        if declared is None or not declared.preempts or not (settings.gangs and settings.delayed):
+    def may_evict(self, unit: Unit) -> bool:
+        """Whether others may be evicted for the unit at all."""
+        if unit.is_gang and not (self._settings.gangs and self._settings.delayed):
             return False
-        if not gang.has_started and not self._rule.shortfall(gang, {}):
-            # its minimum is on its way: for more than that nobody goes before it has started
-            return False
-        return self._candidates.any_rule and all(
-            pod.preempts for pod in gang.candidates.values() if pod.gated_by is None
-        )
+        return self._candidates.any_rule and unit.preempts(self._rule)
 
     def _required(self, requirement: Requirement, trial: Trial) -> list[tuple[PodState, str]]:
         """Members that must be placed; all that were if none is needed in particular."""

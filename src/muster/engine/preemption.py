@@ -86,11 +86,7 @@ class Preemption:
 
     def may_evict(self, unit: Unit, now: float) -> bool:
         """Whether others may be evicted for the unit, if there are any."""
-        if unit.gang is not None:
-            may = self._planner.may_evict(unit.gang)
-        else:
-            may = unit.pod is not None and unit.pod.preempts
-        return may and not self.no_evictions(unit, now)
+        return self._planner.may_evict(unit) and not self.no_evictions(unit, now)
 
     def no_evictions(self, unit: Unit, now: float) -> str:
         """Why nobody may be evicted for the unit any more, although that would make room; "" if they may."""
@@ -132,8 +128,8 @@ class Preemption:
         if not thought.ready:
             return MakingRoom.THINKING
         self._thought = _NO_THOUGHT
-        self._tally.gangs_sought_victims += unit.gang is not None
-        self._tally.pods_sought_victims += unit.gang is None
+        self._tally.gangs_sought_victims += unit.is_gang
+        self._tally.pods_sought_victims += not unit.is_gang
         plan = thought.plan
         if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.efforts.rests_until)):
             return MakingRoom.AS_BEFORE
@@ -176,6 +172,6 @@ class Preemption:
             reserved[pod.subset] = reserved.get(pod.subset, 0) + 1
             if not self._views.rules(pod.pod_class.rules).admitted[self._cluster.nodes.rows[pod.reserved]]:
                 return Loss.NODE, f"node {pod.reserved} no longer admits {pod.key}"
-        if unit.gang is not None and self._rule.shortfall(unit.gang, reserved):
+        if unit.lacking(self._rule, reserved):
             return Loss.PREEMPTOR, "it needs more members than before"
         return None

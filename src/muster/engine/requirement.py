@@ -14,7 +14,6 @@ from muster.cluster.classes import PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import Rows
 from muster.cluster.pods import PodState
-from muster.engine.unit import Unit
 from muster.framework.contract import GangRule
 
 Counts = dict[str, int]
@@ -81,13 +80,6 @@ class Requirement:
         """How many members must be placed; a gang that has started still needs one place to be worth an attempt."""
         self.wants = wants(batches)
         """How many members of each class are to be placed."""
-
-    @classmethod
-    def of(cls, unit: Unit, rule: GangRule) -> Requirement:
-        if unit.gang is not None:
-            return cls.of_gang(unit.gang, rule)
-        assert unit.pod is not None
-        return cls.of_pod(unit.pod)
 
     @classmethod
     def of_gang(cls, gang: GangState, rule: GangRule) -> Requirement:

@@ -23,9 +23,8 @@ from muster.cluster.pods import PodState, Stage
 from muster.cluster.usage import Ints, Usage
 from muster.engine.answers import Budget, Placed
 from muster.engine.ground import Ground
-from muster.engine.requirement import Requirement
 from muster.engine.search import Search
-from muster.engine.unit import Order, Unit
+from muster.engine.unit import GangUnit, Order, Unit
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -50,7 +49,7 @@ Demand = tuple[tuple[PodClass, int], ...]
 class Starving(msgspec.Struct, gc=False, eq=False):
     """A gang that waits and is passed."""
 
-    unit: Unit
+    unit: GangUnit
     order: Order
     classes: tuple[PodClass, ...]
     needed: int
@@ -123,9 +122,10 @@ class Starvation:
 
     def waits(self, unit: Unit, classes: Iterable[PodClass], needed: int) -> None:
         """The gang lacks so many; whether it would fit if running pods ended is looked into when it matters."""
-        gang, factor = unit.gang, self._factor
-        if gang is None or factor is None:
+        factor = self._factor
+        if factor is None or not isinstance(unit, GangUnit):
             return
+        gang = unit.gang
         known = self.waiting.get(unit.key)
         limit = max(1, int(factor * gang.present))
         if known is not None and known.held:
@@ -148,10 +148,10 @@ class Starvation:
 
     def is_up_to_date(self, unit: Unit, needed: int) -> bool:
         """Whether what the gang holds, if anything, is what it would hold if it were refused now."""
-        entry, gang = self.waiting.get(unit.key), unit.gang
-        if entry is None or not entry.held or gang is None:
+        entry = self.waiting.get(unit.key)
+        if entry is None or not entry.held:
             return True
-        return entry.needed == needed and entry.classes == tuple(sorted(gang.classes, key=lambda c: c.order))
+        return entry.needed == needed and entry.classes == tuple(sorted(unit.classes, key=lambda c: c.order))
 
     def moves(self, unit: Unit) -> None:
         """Its place in the queue may be another: who was behind it perhaps stands before it now."""
@@ -181,7 +181,6 @@ class Starvation:
             self._release(holds, None)
 
     def _forget(self, entry: Starving) -> None:
-        assert entry.unit.gang is not None
         # it may be refused again before it has started
         entry.unit.gang.passed = entry.passed
         del self.waiting[entry.unit.key]
@@ -238,7 +237,7 @@ class Starvation:
         """Rows that the unit may not use, since they are held for others before it."""
         if not self._due:
             return None
-        if unit.mends or (unit.pod is not None and unit.pod.lasting):
+        if unit.mends or unit.belongs_to_node:
             # what runs of it may never end without it; and what belongs to a node is no competition
             return None
         holding = self._holding if self._holding is not None else self._prove()
@@ -323,12 +322,12 @@ class Starvation:
 
     def _fits(self, entry: Starving) -> bool:
         version, gang = self._now, entry.unit.gang
-        if gang is None or gang.declared is None:
+        if gang.declared is None:
             # its object is gone, and it will be too
             return False
         if entry.version != version:
             try:
-                requirement = Requirement.of_gang(gang, self._profile.gang_rule)
+                requirement = entry.unit.requirement(self._profile.gang_rule)
                 answer = self._search.find(requirement, Ground(self._lasting_beside(gang)), Budget())
                 entry.fits, entry.version = isinstance(answer, Placed), version
             except Exception:  # a plugin's bug: nothing is held without a proof

@@ -13,6 +13,7 @@ from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
 from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, SCHEDULER_ERROR, UNSUPPORTED
+from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
     MEMBERS_GATED,
     MEMBERS_MISSING,
@@ -198,10 +199,18 @@ class Status:
 
     # --- refusals ---
 
-    def pod_refused(self, pod: PodState, verdict: Verdict) -> None:
-        self.pods_wait([pod], fit_error(verdict.nodes, verdict.needs[0].refusals))
+    def sets_out(self, unit: Unit) -> None:
+        """Members of the unit are being bound."""
+        if isinstance(unit, GangUnit) and unit.gang.fallen:
+            self.gang_starts_again(unit.gang)
 
-    def gang_refused(self, gang: GangState, trial: Trial, verdict: Verdict) -> None:
+    def refused(self, unit: Unit, trial: Trial, verdict: Verdict) -> None:
+        if isinstance(unit, GangUnit):
+            self._gang_refused(unit.gang, trial, verdict)
+        else:
+            self.pods_wait(unit.candidates, fit_error(verdict.nodes, verdict.needs[0].refusals))
+
+    def _gang_refused(self, gang: GangState, trial: Trial, verdict: Verdict) -> None:
         """The group says the summary; members that fit say that the group does not, others upstream's text."""
         message = summary(verdict)
         if not gang.on_its_way:
@@ -219,14 +228,13 @@ class Status:
             self.pods_wait(fitting, f"pod group is unschedulable, {message}", reason=reason)
             self.pods_wait(others, refusals[batch.pod_class] + unproven)
 
-    def failed(self, gang: GangState | None, pods: list[PodState], message: str) -> None:
+    def failed(self, gang: GangState | None, candidates: Iterable[PodState], message: str) -> None:
         """The scheduler itself failed with a unit."""
         if gang is not None:
             self.gang_says(gang, SCHEDULER_ERROR, message)
-            # those that are held were not tried, and say why
-            tried = (pod for pod in gang.candidates.values() if pod.gated_by is None)
-            pods = sorted(tried, key=lambda pod: pod.key)
-        self.pods_wait(pods, message, reason=SCHEDULER_ERROR)
+        # those that are gated were not tried, and say why
+        tried = (pod for pod in candidates if pod.gated_by is None)
+        self.pods_wait(sorted(tried, key=lambda pod: pod.key), message, reason=SCHEDULER_ERROR)
 
     def joined_waiting(self, gang: GangState, pods: list[PodState]) -> None:
         """Pods that joined a gang that waits."""

@@ -1,8 +1,14 @@
-"""What the scheduling queue holds."""
+"""What the scheduling queue holds: pods that are decided together.  A lone pod is a gang of one.
+
+The engine asks a unit, and does not ask what kind of unit it is, but where people are told something: a gang has an
+object that speaks for it, a lone pod speaks for itself.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection
+from typing import ClassVar
 
 import msgspec
 
@@ -11,17 +17,19 @@ from muster.cluster.efforts import Efforts
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState
 from muster.engine.life import Cause, Phase
+from muster.engine.requirement import Counts, Requirement, in_order_of_choice
+from muster.framework.contract import GangRule
+from muster.gangs.model import Aspect
+from muster.gangs.record import LONE, BoundFor
 
 Order = tuple[int, float, str]
 """What the profile's QueueOrder says."""
 
 
-class Unit(msgspec.Struct, gc=False, eq=False):
-    """A gang or a lone pod, as the queue sees it."""
+class Unit(msgspec.Struct, gc=False, eq=False, kw_only=True):
+    """A gang or a lone pod, as the queue sees it: its members that have no node, and what was tried for them."""
 
     key: str
-    gang: GangState | None
-    pod: PodState | None
     order: Order
     efforts: Efforts
     phase: Phase = Phase.GONE
@@ -49,10 +57,7 @@ class Unit(msgspec.Struct, gc=False, eq=False):
     ticket: int = 0
     """New whenever the unit moves, and never the same twice: older heap entries and timers are void."""
 
-    @property
-    def name(self) -> str:
-        """How people know it; the queue knows a lone pod by its UID."""
-        return self.pod.key if self.pod else self.key
+    is_gang: ClassVar[bool]
 
     @property
     def is_parked(self) -> bool:
@@ -60,34 +65,228 @@ class Unit(msgspec.Struct, gc=False, eq=False):
         return self.phase is Phase.WAITING or self.phase is Phase.RESERVING
 
     @property
-    def mends(self) -> bool:
-        """It is part of a gang the rest of which runs."""
-        gang = self.gang
-        return gang is not None and (gang.partial or gang.below_minimum)
-
-    @property
-    def candidates(self) -> Collection[PodState]:
-        """Members that have no node, gated ones too."""
-        return self.gang.candidates.values() if self.gang is not None else (self._the_pod,)
-
-    @property
-    def classes(self) -> dict[PodClass, int]:
-        """How many members there are to place, by class."""
-        return self.gang.classes if self.gang is not None else {self._the_pod.pod_class: 1}
-
-    @property
     def bind_error(self) -> str:
         """What a refused bind of its pods was answered; "" if none was."""
         return min((pod.bind_error for pod in self.candidates if pod.bind_error), default="")
 
+    # --- who it is ---
+
     @property
-    def _the_pod(self) -> PodState:
-        assert self.pod is not None
-        return self.pod
+    @abstractmethod
+    def name(self) -> str:
+        """How people know it."""
+
+    @property
+    @abstractmethod
+    def priority(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def candidates(self) -> Collection[PodState]:
+        """Members that have no node, gated ones too."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> dict[PodClass, int]:
+        """How many members there are to place, by class."""
+
+    # --- what stands of it ---
+
+    @property
+    @abstractmethod
+    def has_started(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def on_its_way(self) -> bool:
+        """Its minimum is bound or being bound."""
+
+    @property
+    @abstractmethod
+    def standing(self) -> int:
+        """How many members are bound or being bound."""
+
+    @property
+    @abstractmethod
+    def mends(self) -> bool:
+        """It is part of a gang the rest of which runs."""
+
+    @property
+    @abstractmethod
+    def belongs_to_node(self) -> bool:
+        """It is no competition to others: it runs on its node as long as that is there."""
+
+    # --- what it needs ---
+
+    @abstractmethod
+    def requirement(self, rule: GangRule) -> Requirement: ...
+
+    @abstractmethod
+    def lacking(self, rule: GangRule, placed: Counts) -> Counts:
+        """How many members each subset lacks if so many had a place."""
+
+    @abstractmethod
+    def alike(self, rule: GangRule) -> list[PodState]:
+        """Its members in the order of choice, if all are of one class and must be placed together; else nobody."""
+
+    @abstractmethod
+    def preempts(self, rule: GangRule) -> bool:
+        """Whether it wants others to be evicted for it."""
+
+    # --- what is done for it ---
+
+    @abstractmethod
+    def set_out(self, pods: list[PodState]) -> tuple[dict[str, BoundFor], int]:
+        """These members are bound now: what is written onto those of each subset, and which attempt that is."""
+
+    @property
+    @abstractmethod
+    def binds_after(self) -> Aspect | None:
+        """What must stand on its object before its members are bound."""
+
+    @abstractmethod
+    def rejected(self, attempt: int, now: float) -> None:
+        """A bind of this attempt was rejected; those of one attempt count once."""
+
+
+class GangUnit(Unit, gc=False, eq=False, kw_only=True):
+    gang: GangState
+
+    is_gang = True
+
+    @property
+    def name(self) -> str:
+        return self.key
 
     @property
     def priority(self) -> int:
-        if self.pod is not None:
-            return self.pod.priority
-        assert self.gang is not None
         return self.gang.priority
+
+    @property
+    def candidates(self) -> Collection[PodState]:
+        return self.gang.candidates.values()
+
+    @property
+    def classes(self) -> dict[PodClass, int]:
+        return self.gang.classes
+
+    @property
+    def has_started(self) -> bool:
+        return self.gang.has_started
+
+    @property
+    def on_its_way(self) -> bool:
+        return self.gang.on_its_way
+
+    @property
+    def standing(self) -> int:
+        return self.gang.bound + self.gang.binding
+
+    @property
+    def mends(self) -> bool:
+        return self.gang.partial or self.gang.below_minimum
+
+    @property
+    def belongs_to_node(self) -> bool:
+        return False
+
+    def requirement(self, rule: GangRule) -> Requirement:
+        return Requirement.of_gang(self.gang, rule)
+
+    def lacking(self, rule: GangRule, placed: Counts) -> Counts:
+        return rule.shortfall(self.gang, placed)
+
+    def alike(self, rule: GangRule) -> list[PodState]:
+        gang = self.gang
+        if len(gang.classes) != 1 or gang.gated:
+            return []
+        pods = in_order_of_choice(gang.candidates.values())
+        return [] if rule.shortfall(gang, {pods[0].subset: len(pods)}) else pods
+
+    def preempts(self, rule: GangRule) -> bool:
+        gang = self.gang
+        if gang.declared is None or not gang.declared.preempts:
+            return False
+        if not gang.has_started and not rule.shortfall(gang, {}):
+            # its minimum is on its way: for more than that nobody goes before it has started
+            return False
+        return all(pod.preempts for pod in gang.candidates.values() if pod.gated_by is None)
+
+    def set_out(self, pods: list[PodState]) -> tuple[dict[str, BoundFor], int]:
+        self.gang.attempts += 1
+        return self.gang.records([pod.subset for pod in pods]), self.gang.attempts
+
+    @property
+    def binds_after(self) -> Aspect | None:
+        return Aspect.BELOW_MINIMUM if self.gang.fallen else None
+
+    def rejected(self, attempt: int, now: float) -> None:
+        if attempt > self.gang.rejected_attempt:
+            self.gang.rejected_attempt = attempt
+            self.efforts.is_rejected(now)
+
+
+class PodUnit(Unit, gc=False, eq=False, kw_only=True):
+    """Its key is the pod's UID."""
+
+    pod: PodState
+
+    is_gang = False
+
+    @property
+    def name(self) -> str:
+        return self.pod.key
+
+    @property
+    def priority(self) -> int:
+        return self.pod.priority
+
+    @property
+    def candidates(self) -> Collection[PodState]:
+        return (self.pod,)
+
+    @property
+    def classes(self) -> dict[PodClass, int]:
+        return {self.pod.pod_class: 1}
+
+    @property
+    def has_started(self) -> bool:
+        return False
+
+    @property
+    def on_its_way(self) -> bool:
+        return False
+
+    @property
+    def standing(self) -> int:
+        return 0
+
+    @property
+    def mends(self) -> bool:
+        return False
+
+    @property
+    def belongs_to_node(self) -> bool:
+        return self.pod.lasting
+
+    def requirement(self, rule: GangRule) -> Requirement:
+        return Requirement.of_pod(self.pod)
+
+    def lacking(self, rule: GangRule, placed: Counts) -> Counts:
+        return {} if placed.get("") else {"": 1}
+
+    def alike(self, rule: GangRule) -> list[PodState]:
+        return [self.pod]
+
+    def preempts(self, rule: GangRule) -> bool:
+        return self.pod.preempts
+
+    def set_out(self, pods: list[PodState]) -> tuple[dict[str, BoundFor], int]:
+        return {"": LONE}, self.pod.attempt
+
+    @property
+    def binds_after(self) -> Aspect | None:
+        return None
+
+    def rejected(self, attempt: int, now: float) -> None:
+        self.efforts.is_rejected(now)

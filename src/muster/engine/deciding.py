@@ -153,15 +153,11 @@ class Decider:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
         if unit.key in self.reservations.by_unit:
             return None
-        if len(unit.candidates) > LARGEST_GANG:
-            return None
         try:
-            pods = unit.alike(self._rule)
+            pods = unit.alike(self._rule, most=LARGEST_GANG)
         except Exception:  # a plugin's bug shows when the unit is tried alone
             return None
-        if not pods or any(pod.denied_on for pod in pods):
-            return None
-        return Small(unit, pods[0].pod_class, pods)
+        return Small(unit, pods[0].pod_class, pods) if pods else None
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""
@@ -288,10 +284,12 @@ class Decider:
         # asked before its members count as being bound
         mends = bool(self.starvation.waiting) and unit.mends
         self._status.sets_out(unit)
-        records, attempt = unit.set_out([pod for pod, _ in binds])
+        records, attempt = unit.set_out(binds)
+        placements: list[Placement] = []
         for pod, row in binds:
-            self._intake.set_out(pod, names[row], records.get(pod.subset, LONE), attempt)
-        placements = [Placement(pod.uid, pod.key, pod.node, pod.record or LONE) for pod, _ in binds]
+            node, record = names[row], records.get(pod.subset, LONE)
+            self._intake.set_out(pod, node, record, attempt)
+            placements.append(Placement(pod.uid, pod.key, node, record))
         self._decisions.append(Bind(name, tuple(placements), unit.binds_after))
         if self.starvation.waiting:
             self.starvation.leaves(unit.key)

@@ -126,8 +126,11 @@ class Unit(msgspec.Struct, gc=False, eq=False, kw_only=True):
         """How many members each subset lacks if so many had a place."""
 
     @abstractmethod
-    def alike(self, rule: GangRule) -> list[PodState]:
-        """Its members in the order of choice, if all are of one class and must be placed together; else nobody."""
+    def alike(self, rule: GangRule, *, most: int) -> list[PodState]:
+        """Its members in the order of choice, if all are alike and enough when placed together; else nobody.
+
+        Alike are members of one class that were denied nowhere; more than `most` of them are too many.
+        """
 
     @abstractmethod
     def preempts(self, rule: GangRule) -> bool:
@@ -136,7 +139,7 @@ class Unit(msgspec.Struct, gc=False, eq=False, kw_only=True):
     # --- what is done for it ---
 
     @abstractmethod
-    def set_out(self, pods: list[PodState]) -> tuple[dict[str, BoundFor], int]:
+    def set_out(self, binds: list[tuple[PodState, int]]) -> tuple[dict[str, BoundFor], int]:
         """These members are bound now: what is written onto those of each subset, and which attempt that is."""
 
     @property
@@ -196,12 +199,14 @@ class GangUnit(Unit, gc=False, eq=False, kw_only=True):
     def lacking(self, rule: GangRule, placed: Counts) -> Counts:
         return rule.shortfall(self.gang, placed)
 
-    def alike(self, rule: GangRule) -> list[PodState]:
+    def alike(self, rule: GangRule, *, most: int) -> list[PodState]:
         gang = self.gang
-        if len(gang.classes) != 1 or gang.gated:
+        if len(gang.candidates) > most or len(gang.classes) != 1 or gang.gated:
             return []
         pods = in_order_of_choice(gang.candidates.values())
-        return [] if rule.shortfall(gang, {pods[0].subset: len(pods)}) else pods
+        if rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.denied_on for pod in pods):
+            return []
+        return pods
 
     def preempts(self, rule: GangRule) -> bool:
         gang = self.gang
@@ -212,9 +217,9 @@ class GangUnit(Unit, gc=False, eq=False, kw_only=True):
             return False
         return all(pod.preempts for pod in gang.candidates.values() if pod.gated_by is None)
 
-    def set_out(self, pods: list[PodState]) -> tuple[dict[str, BoundFor], int]:
+    def set_out(self, binds: list[tuple[PodState, int]]) -> tuple[dict[str, BoundFor], int]:
         self.gang.attempts += 1
-        return self.gang.records([pod.subset for pod in pods]), self.gang.attempts
+        return self.gang.records([pod.subset for pod, _ in binds]), self.gang.attempts
 
     @property
     def binds_after(self) -> Aspect | None:
@@ -224,6 +229,9 @@ class GangUnit(Unit, gc=False, eq=False, kw_only=True):
         if attempt > self.gang.rejected_attempt:
             self.gang.rejected_attempt = attempt
             self.efforts.is_rejected(now)
+
+
+_LONE = {"": LONE}
 
 
 class PodUnit(Unit, gc=False, eq=False, kw_only=True):
@@ -275,14 +283,14 @@ class PodUnit(Unit, gc=False, eq=False, kw_only=True):
     def lacking(self, rule: GangRule, placed: Counts) -> Counts:
         return {} if placed.get("") else {"": 1}
 
-    def alike(self, rule: GangRule) -> list[PodState]:
-        return [self.pod]
+    def alike(self, rule: GangRule, *, most: int) -> list[PodState]:
+        return [] if self.pod.denied_on else [self.pod]
 
     def preempts(self, rule: GangRule) -> bool:
         return self.pod.preempts
 
-    def set_out(self, pods: list[PodState]) -> tuple[dict[str, BoundFor], int]:
-        return {"": LONE}, self.pod.attempt
+    def set_out(self, binds: list[tuple[PodState, int]]) -> tuple[dict[str, BoundFor], int]:
+        return _LONE, 0
 
     @property
     def binds_after(self) -> Aspect | None:

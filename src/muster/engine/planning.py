@@ -399,12 +399,10 @@ class Planner:
 
     def _occupied(self, victim: Victim) -> Occupied:
         """The rows that a victim's pods take room on, or that room is reserved on."""
-        rows, occupied = self._cluster.nodes.rows, []
-        for pod in victim.pods:
-            row = rows.get(pod.reserved if victim.reservation else pod.node)
-            if row is not None:
-                occupied.append((row, pod.pod_class))
-        return occupied
+        rows = self._cluster.nodes.rows
+        if victim.reservation:
+            return [(rows[pod.reserved], pod.pod_class) for pod in victim.pods if pod.reserved in rows]
+        return [(rows[pod.node], pod.pod_class) for pod in victim.pods if pod.node in rows]
 
 
 def _as_work(looking: Generator[int, None, _Found]) -> Generator[int, None, _Found]:

@@ -31,7 +31,8 @@ _HOPEFUL_IN_A_ROW = 56
 _REMEMBERED_WORK = 5_000_000
 
 # every lone pod moves three times, and looking this up takes 70 ns in Python 3.11
-_READY = Phase.READY
+# every pod passes these: `Phase.READY` takes 70 ns in Python 3.11, this name 5
+_READY, _TRYING, _TURN, _PUT_BACK = Phase.READY, Phase.TRYING, Cause.TURN, Cause.PUT_BACK
 
 _Entry = tuple[Order, int, Unit]
 """A unit with the order and the ticket that it had when it came: void if it has another ticket now."""
@@ -93,8 +94,8 @@ class SchedulingQueue:
 
     def push(self, unit: Unit, cause: Cause) -> None:
         """Ready now."""
-        self._move(unit, Phase.READY, cause)
-        if cause is not Cause.PUT_BACK:
+        self._move(unit, _READY, cause)
+        if cause is not _PUT_BACK:
             unit.woken_by = cause
         heapq.heappush(self._heap, (unit.order, unit.ticket, unit))
 
@@ -157,14 +158,16 @@ class SchedulingQueue:
     def pop_along(self) -> Unit | None:
         """The best ready unit, to be decided together with the last; None if its turn depends on what they spend."""
         unit = self._best()
-        return None if unit is None or unit.failures > 1 else self._pop()
+        return None if unit is None or unit.failures > 1 else self._take(unit)
 
     def _pop(self) -> Unit | None:
         unit = self._best()
-        if unit is not None:
-            heapq.heappop(self._heap)
-            self._move(unit, Phase.TRYING, Cause.TURN)
-        return unit
+        return None if unit is None else self._take(unit)
+
+    def _take(self, best: Unit) -> Unit:
+        heapq.heappop(self._heap)
+        self._move(best, _TRYING, _TURN)
+        return best
 
     def _best(self) -> Unit | None:
         while self._heap:

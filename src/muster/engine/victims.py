@@ -105,29 +105,29 @@ class Candidates:
 
     def _of(self, pods: Iterable[PodState], gangs: _Gangs, priority: int) -> list[Victim]:
         found: list[Victim] = []
+        whole_gangs = self._whole_gangs
         for pod in pods:
             gang = pod.gang
             if pod.leaving:
                 continue
             if gang is None:
-                found.append(_one(pod.key, pod, priority=pod.priority))
+                found.append(Victim(key=pod.key, pods=[pod], priority=pod.priority, started=_started(pod)))
                 continue
             if gang not in gangs:
                 state = self._cluster.gangs[gang]
-                gangs[gang] = state.level, self._whole_gangs and state.goes_whole
+                gangs[gang] = state.level, whole_gangs and state.goes_whole
             met = gangs[gang]
             if met is None:
                 continue
-            if met[1]:
-                found.append(_whole(self._cluster.gangs[gang], priority=met[0]))
+            level, whole = met
+            if whole:
+                found.append(_whole(self._cluster.gangs[gang], priority=level))
                 gangs[gang] = None
                 continue
-            priority_then = max(met[0], pod.priority)
-            if self._whole_gangs:
-                # pods of one gang are told apart last, so that few gangs are hurt rather than many
-                found.append(_one(f"{gang}/{pod.key}", pod, priority=priority_then, gang=gang))
-            else:
-                found.append(_one(pod.key, pod, priority=priority_then))
+            level = max(level, pod.priority)
+            # pods of one gang are told apart last, so that few gangs are hurt rather than many
+            key, of = (f"{gang}/{pod.key}", gang) if whole_gangs else (pod.key, "")
+            found.append(Victim(key=key, pods=[pod], priority=level, gang=of, started=_started(pod)))
         return [victim for victim in found if self._may_go(victim, priority)]
 
     def _may_go(self, victim: Victim, priority: int) -> bool:
@@ -135,10 +135,6 @@ class Candidates:
         if len(rules) == 1:
             return rules[0].may_evict(victim, priority=priority)
         return bool(rules) and all(rule.may_evict(victim, priority=priority) for rule in rules)
-
-
-def _one(key: str, pod: PodState, *, priority: int, gang: str = "") -> Victim:
-    return Victim(key=key, pods=[pod], priority=priority, gang=gang, started=_started(pod))
 
 
 def _whole(gang: GangState, *, priority: int) -> Victim:

@@ -153,7 +153,8 @@ class Usage:
         pad = ((0, resources - self.free.shape[0]), (0, rows - self.free.shape[1]))
         self.block = np.concatenate((np.pad(self.free, pad), np.pad(self.scored, pad)))
         self.free, self.scored = self.block[:resources], self.block[resources:]
-        self.freed = {row: np.pad(free, pad[0]) for row, free in self.freed.items()}
+        if pad[0][1]:
+            self.freed = {row: np.pad(free, pad[0]) for row, free in self.freed.items()}
 
     def take_freed(self) -> dict[int, Ints]:
         """Rows whose room may have grown since the last call, with the room they had before."""

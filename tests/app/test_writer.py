@@ -15,7 +15,7 @@ from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
 from tests.builders import group
-from tests.kube.server import Held, Reply, refusal
+from tests.kube.server import Held, Reply, refusal, until
 
 pytestmark = pytest.mark.looptime
 
@@ -441,6 +441,19 @@ async def test_a_finalizer_that_somebody_wrote_meanwhile_is_not_written_again(ap
         )
         gate.set()
         await stage.outbox.done()
+        assert len(api.asked("PATCH")) == 1
+
+
+async def test_a_finalizer_is_not_written_on_a_group_that_is_being_deleted_meanwhile(api):
+    """The server would refuse it again and again, for as long as pods use the group."""
+    where = NATIVE_POD_GROUPS[0].path("team", "g")
+    api.on("PATCH", where, refusal(409), refusal(422))
+    async with at_work(api) as stage:
+        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        await until(lambda: api.asked("PATCH"))
+        leaving = replace(GROUP.metadata, deletion_timestamp="2027-01-15T08:00:00Z")
+        stage.informers.groups.seen(Origin.NATIVE, replace(GROUP, metadata=leaving))
+        await asyncio.sleep(60)
         assert len(api.asked("PATCH")) == 1
 
 

@@ -493,6 +493,9 @@ class Writer:
         finalizers = current.metadata.finalizers
         if keeps(key) is not protected or (FINALIZER in finalizers) is protected:
             return
+        if protected and current.metadata.deletion_timestamp is not None:
+            # the server lets nobody add one any more
+            return
         others = tuple(name for name in finalizers if name != FINALIZER)
         await writes.write_finalizers(self._client, resource, current, (*others, FINALIZER) if protected else others)
 

@@ -65,10 +65,16 @@ class Explainer:
             needed=needed,
             standing=standing,
             nodes=len(self._cluster.nodes),
+            same_nodes=self._same_nodes(wants),
             needs=needs,
             shortage=self._shortage(answer),
             suggestion=self._suggestion(requirement, trial, empty),
         )
+
+    def _same_nodes(self, classes: Iterable[PodClass]) -> bool:
+        there = self._cluster.nodes.precedence > 0
+        first, *others = (self._views.rules(pod_class.rules).admitted & there for pod_class in classes)
+        return all(np.array_equal(first, admitted) for admitted in others)
 
     def _shortage(self, answer: Answer) -> Shortage | None:
         proof = answer.proof if isinstance(answer, Impossible) else None

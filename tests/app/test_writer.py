@@ -372,7 +372,7 @@ async def test_a_gang_whose_object_is_gone_does_not_wait_for_its_words(api):
 
 
 async def test_while_a_gang_that_fell_waits_for_its_object_others_are_bound(api):
-    """A server that does not answer for one group would else keep all places, for as long as each of the binds tries."""
+    """A server that does not answer for one group would else keep all places, for as long as each bind tries."""
     gate = hold(api, "PATCH", WHERE)
     async with at_work(api, places=2) as stage:
         await with_group(stage).decide(BELOW, AGAIN)

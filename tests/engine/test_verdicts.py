@@ -207,7 +207,7 @@ def test_a_released_gang_says_how_many_were_bound_in_what_time():
     world.decide()
     world.bound("g-0", "g-1").node_gone("n2").bind_failed("g-2", Failure.REJECTED).decide()
     (release,) = only(Release, world.decide(after=90.0))
-    assert release.message == "2 of 3 members were bound within 90 s; they are released; a bind was refused: rejected"
+    assert release.message == "2 of 3 members were bound within 90 s; they are released; a bind failed: rejected"
 
 
 # --- numbers --------------------------------------------------------------------------------------

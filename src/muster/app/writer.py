@@ -9,7 +9,6 @@ until it has gone out it can be called off.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import Callable, Iterable

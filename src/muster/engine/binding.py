@@ -148,6 +148,7 @@ class Binding:
             gang.starts = False
             self._intake.started(gang, now)
             gang.efforts.succeed()
+        self._status.other_not_bound_yet(gang)
         if gang.has_minimum or (gang.has_started and not gang.lost):
             gang.passed, gang.waited = None, 0.0
             gang.fallen, gang.below_since, gang.lost_to, gang.turned_away = False, None, "", False
@@ -255,7 +256,7 @@ class Binding:
         holds = declared.holds_partial
         message = timed_out(gang.bound, declared.minimum, declared.timeout_seconds, released=not holds)
         if error := _bind_error(gang):
-            message += f"; a bind was refused: {error}"
+            message += f"; a bind failed: {error}"
         if not holds:
             self._release(gang, TIMEOUT, message, now)
         self._status.gang_says(gang, TIMEOUT, message)

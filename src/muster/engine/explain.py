@@ -72,9 +72,9 @@ class Explainer:
         )
 
     def _same_nodes(self, classes: Iterable[PodClass]) -> bool:
+        first, *others = (self._views.rules(pod_class.rules) for pod_class in classes)
         there = self._cluster.nodes.precedence > 0
-        first, *others = (self._views.rules(pod_class.rules).admitted & there for pod_class in classes)
-        return all(np.array_equal(first, admitted) for admitted in others)
+        return not any((view.admitted != first.admitted)[there].any() for view in others if view is not first)
 
     def _shortage(self, answer: Answer) -> Shortage | None:
         proof = answer.proof if isinstance(answer, Impossible) else None

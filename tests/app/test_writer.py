@@ -15,7 +15,7 @@ from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
 from tests.builders import group
-from tests.kube.server import Held, Reply, refusal
+from tests.kube.server import Held, Reply, refusal, until
 
 pytestmark = pytest.mark.looptime
 
@@ -371,6 +371,72 @@ async def test_a_gang_whose_object_is_gone_does_not_wait_for_its_words(api):
         assert len(api.asked("POST")) == 2
 
 
+async def test_while_a_gang_that_fell_waits_for_its_object_others_are_bound(api):
+    """A server that does not answer for one group would else keep all places, for as long as each bind tries."""
+    gate = hold(api, "PATCH", WHERE)
+    async with at_work(api, places=2) as stage:
+        await with_group(stage).decide(BELOW, AGAIN)
+        await stage.decide(binds("c"))
+        await until(lambda: api.asked("POST"))
+        assert [call.path for call in api.asked("POST")] == [path("c", "binding")]
+        gate.set()
+        await stage.outbox.done()
+        assert len(api.asked("POST")) == 3
+
+
+async def test_what_all_members_wait_for_is_written_once_and_all_are_told_that_it_failed(api):
+    api.on("PATCH", WHERE, refusal(403), Reply({}))
+    async with at_work(api) as stage:
+        await with_group(stage).decide(BELOW, AGAIN)
+        await asyncio.sleep(0.1)
+        assert len(api.asked("PATCH")) == 1
+        failed = [change for change in stage.engine.told if isinstance(change, BindFailed)]
+        assert {(change.uid, change.failure) for change in failed} == {
+            ("uid-a", Failure.TRANSIENT),
+            ("uid-b", Failure.TRANSIENT),
+        }
+        assert {change.message for change in failed} == {
+            "its pod group must be written first: no (code=403, reason='')"
+        }
+        await stage.decide(AGAIN)
+        await stage.outbox.done()
+        assert len(api.asked("PATCH")) == 2
+        assert len(api.asked("POST")) == 2
+
+
+async def test_a_gang_that_fell_waits_while_the_server_asks_for_patience(api):
+    api.on("PATCH", WHERE, refusal(429), refusal(429), Reply({}))
+    async with at_work(api) as stage:
+        await with_group(stage).carry_out(BELOW, AGAIN)
+        assert len(api.asked("POST")) == 2
+        assert not [change for change in stage.engine.told if isinstance(change, BindFailed)]
+
+
+async def test_a_gang_that_fell_is_bound_at_once_when_its_object_goes_while_it_waits(api):
+    hold(api, "PATCH", WHERE)
+    async with at_work(api) as stage:
+        await with_group(stage).decide(replace(BELOW, uid="uid-g"), AGAIN)
+        assert api.asked("POST") == []
+        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
+        await stage.decide(told=GroupGone("team/g"))
+        await until(lambda: len(api.asked("POST")) == 2)
+        assert not stage.scheduler._writer._groups
+
+
+async def test_what_is_said_of_an_object_that_took_the_place_of_another_is_not_lost_with_that(api):
+    gate = hold(api, "POST", path("b", "binding"), Reply({}, 201))
+    api.on("PATCH", WHERE, Reply({}))
+    async with at_work(api, places=1) as stage:
+        await with_group(stage).decide(binds("b"))
+        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
+        stage.informers.groups.seen(Origin.NATIVE, group("g", 2, uid="next"))
+        await stage.decide(replace(STARTED, uid="next"), told=GroupGone("team/g"))
+        await stage.decide(replace(BELOW, uid="next"))
+        gate.set()
+        await stage.outbox.done()
+        assert conditions(stage) == [("PodGroupInitiallyScheduled", "True"), ("PodGroupBelowMinimum", "True")]
+
+
 async def test_of_each_aspect_the_newest_is_written(api):
     gate = hold(api, "PATCH", WHERE)
     async with at_work(api) as stage:
@@ -405,6 +471,7 @@ async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
         await with_group(stage).carry_out(GangCondition("team/g", False, "Unschedulable", "no room"))
         assert len(conditions(stage)) == 1
         assert stage.scheduler._writer._groups
+        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
         await stage.decide(told=GroupGone("team/g"))
         assert not stage.scheduler._writer._groups
 
@@ -441,6 +508,19 @@ async def test_a_finalizer_that_somebody_wrote_meanwhile_is_not_written_again(ap
         )
         gate.set()
         await stage.outbox.done()
+        assert len(api.asked("PATCH")) == 1
+
+
+async def test_a_finalizer_is_not_written_on_a_group_that_is_being_deleted_meanwhile(api):
+    """The server would refuse it again and again, for as long as pods use the group."""
+    where = NATIVE_POD_GROUPS[0].path("team", "g")
+    api.on("PATCH", where, refusal(409), refusal(422))
+    async with at_work(api) as stage:
+        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        await until(lambda: api.asked("PATCH"))
+        leaving = replace(GROUP.metadata, deletion_timestamp="2027-01-15T08:00:00Z")
+        stage.informers.groups.seen(Origin.NATIVE, replace(GROUP, metadata=leaving))
+        await asyncio.sleep(60)
         assert len(api.asked("PATCH")) == 1
 
 

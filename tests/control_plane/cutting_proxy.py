@@ -87,12 +87,14 @@ class CuttingProxy:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _stop(self):
-        self._server.close()
+        self._refusing = True
         self._flowing.set()
         self._heard.set()
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await self._cut()
             await asyncio.wait(others, timeout=0.1)
+        # a server that closes while a connection is being accepted would lose that one: here none is
+        self._server.close()
         for transport in self._transports:
             # closed ones may still have something to send to somebody who does not read
             transport.abort()

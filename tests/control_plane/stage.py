@@ -127,7 +127,7 @@ class Stage:
             spec["disruptionMode"] = {"all": {}}
         self.minima[name] = minimum
         body = {"metadata": {"name": name, "annotations": named}, "spec": spec}
-        self.plane.request("POST", f"/apis/scheduling.k8s.io/v1beta1/namespaces/{self.namespace}/podgroups", body)
+        self.plane.request("POST", self.group_path(), body)
 
     def gang(self, name, members, *, cpu="1", priority=None, shape=None, **options):
         """A gang that needs all its members; `shape` is what else `pod` may be told of them."""
@@ -198,6 +198,10 @@ class Stage:
 
     def path(self, name):
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
+
+    def group_path(self, name=""):
+        groups = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{self.namespace}/podgroups"
+        return f"{groups}/{name}" if name else groups
 
     def life(self, name):
         """The newest pod of that name; waits until it was seen."""
@@ -329,7 +333,7 @@ UNLUCKY = "this pod is unlucky"
 
 
 class _Deed(NamedTuple):
-    """Something that replicas do to pods, and how to ask whether they may."""
+    """Something that replicas do to pods or groups, and how to ask whether they may."""
 
     operation: str
     resource: str
@@ -337,27 +341,34 @@ class _Deed(NamedTuple):
     suffix: str = ""
     body: Any = None
     content_type: str = "application/json"
+    group: str = ""
 
 
 _STATUS = {"status": {"conditions": [{"type": "Probe", "status": "False"}]}}
+_MERGE = "application/merge-patch+json"
 _DEEDS = {
     "bind": _Deed("CREATE", "pods/binding", "POST", "/binding", {"target": {"kind": "Node", "name": "n0"}}),
     "delete": _Deed("DELETE", "pods", "DELETE"),
     "describe": _Deed("UPDATE", "pods/status", "PATCH", "/status", _STATUS, "application/strategic-merge-patch+json"),
+    "say": _Deed("UPDATE", "podgroups/status", "PATCH", "/status", {"status": {}}, _MERGE, "scheduling.k8s.io"),
 }
 
 
 @contextlib.contextmanager
 def denied(stage, deed, prefix):
-    """While it lasts, replicas may not bind, delete or describe pods whose names begin so."""
+    """While it lasts, replicas may not bind, delete or describe pods, or say things of groups, whose names begin so."""
     does, plane = _DEEDS[deed], stage.plane
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [does.operation], "resources": [does.resource]}
+    rule = {"apiGroups": [does.group], "apiVersions": ["*"], "operations": [does.operation]}
+    rule["resources"] = [does.resource]
     # only replicas: kubelets, and tests that clean up, do the same things
     about = f"'{REPLICAS}' in request.userInfo.groups && request.namespace == '{stage.namespace}'"
     validation = {"expression": f"!({about} && request.name.startsWith('{prefix}'))", "message": UNLUCKY}
     spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [validation], "failurePolicy": "Fail"}
     name, probe = f"{stage.namespace}-{deed}", f"{prefix}-probe"
-    stage.pods([pod(probe, scheduler="nobody")])
+    if does.group:
+        stage.group(probe, 1)
+    else:
+        stage.pods([pod(probe, scheduler="nobody")])
     plane.request("POST", _POLICIES, {"metadata": {"name": name}, "spec": spec})
     binding = {"policyName": name, "validationActions": ["Deny"]}
     plane.request("POST", _POLICY_BINDINGS, {"metadata": {"name": name}, "spec": binding})
@@ -368,12 +379,14 @@ def denied(stage, deed, prefix):
         plane.request("DELETE", f"{_POLICY_BINDINGS}/{name}")
         plane.request("DELETE", f"{_POLICIES}/{name}")
     until(lambda: _allowed(stage, does, probe), "the end of the policy")
-    stage.let_go(probe)
+    if not does.group:
+        stage.let_go(probe)
 
 
 def _allowed(stage, does, name):
     """Asks the server to try, as a replica would; nothing is done."""
-    path = f"{stage.path(name)}{does.suffix}?dryRun=All"
+    path = stage.group_path(name) if does.group else stage.path(name)
+    path = f"{path}{does.suffix}?dryRun=All"
     body = {"metadata": {"name": name}, **does.body} if does.body else None
     with _connected(stage.plane, stage.plane.ssl_context("probe", (REPLICAS,))) as connection:
         status, text = _exchange(connection, does.method, path, body, does.content_type)

@@ -301,6 +301,32 @@ def test_a_gang_that_asks_for_it_keeps_what_is_bound_and_starts_when_its_last_me
     stage.check()
 
 
+def test_a_gang_that_fell_is_bound_anew_when_its_group_may_be_written_and_others_meanwhile(stage, nodes):
+    """Were half of it bound, and the replica gone then, only the group would tell that it must be whole."""
+    nodes(stage.plane, 5)
+    muster = stage.leader()
+    stage.gang("train", 20)
+    stage.started("train")
+    with denied(stage, "say", "train"):
+        stage.let_go(*[life.name for life in stage.history.of("train")])
+        stage.pods([pod(f"again-{number}", gang="train") for number in range(20)])
+        muster.wait_for("binds were not sent", unit=f"{stage.namespace}/train", pods=20)
+        stage.gang("other", 10)
+        stage.started("other")
+        until(lambda: any(UNLUCKY in note for note in notes(stage, "again-7")), "an event", 30)
+        assert not [life for life in stage.history.of("train") if life.nodes]
+    stage.started("train")
+    assert stage.says("train", "Scheduled", kind=BELOW) == ""
+    stage.check()
+    assert set(_bound_by_record(stage).values()) == {1}
+
+
+def notes(stage, name):
+    """What the events of a pod say."""
+    events = stage.plane.request("GET", f"/apis/events.k8s.io/v1/namespaces/{stage.namespace}/events")["items"]
+    return [event["note"] for event in events if event["regarding"]["name"] == name]
+
+
 # --- another scheduler ------------------------------------------------------------------------
 
 

@@ -103,6 +103,17 @@ def test_a_group_that_changed_meanwhile_is_asked_for_again():
     assert world.look("g") == [("g", "2", ())]
 
 
+def test_a_group_that_was_used_once_more_before_anything_was_written_is_asked_for_again():
+    """Whoever writes asks once more before that, and lets it be for a pod that came: nobody else would begin again."""
+    world = World()
+    world.group(finalizers=(FINALIZER,), leaving=True)
+    world.look("g")
+    world.used.add("team/g")
+    assert world.look() == []
+    world.used.clear()
+    assert world.look() == [("g", "1", ())]
+
+
 def test_a_group_that_is_gone_is_forgotten():
     world = World()
     world.group(finalizers=(FINALIZER,), leaving=True)

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.engine.changes import Bound, Failure, GroupSeen, NodeSeen, PodSeen
-from muster.engine.decisions import Event, GangCondition
+from muster.engine.decisions import Bind, Event, GangCondition
 from tests.builders import World, bound_for, cluster, group, node, only, placements, pod
 
 
@@ -158,6 +158,61 @@ def test_a_pod_that_has_a_node_stays_in_its_gang_whatever_its_labels():
     world = cluster(1).group("g", 1).pod("a", cpu=1, labels={LABEL: "g"}).run()
     world.pod("a", cpu=1, on="n0", record=bound_for("g", 1)).decide()
     assert world.engine.cluster.gangs["team/g"].bound == 1
+
+
+def relabelled(labels, *, then, before=None):
+    """A pod that is to be bound for g, or alone, when somebody labels it anew; its gangs all have one member or two."""
+    world = cluster(1).group("g", 1).group("h", 2).pod("a", cpu=1, labels={LABEL: "g"} if before is None else before)
+    assert placements(world.decide()) == {"a": "n0"}
+    world.pod("a", cpu=1, labels=labels).decide()
+    return world.bind_failed("a", then)
+
+
+REFUSALS = pytest.mark.parametrize("refusal", [Failure.REJECTED, Failure.DENIED])
+
+
+@REFUSALS
+def test_a_pod_that_is_labelled_anew_while_its_bind_is_refused_joins_the_other_gang(refusal):
+    world = relabelled({LABEL: "h"}, then=refusal)
+    assert placements(world.decide() + world.decide(after=60.0)) == {}
+    assert "team/a" not in str(world.engine.cluster.gangs["team/g"].said)
+    assert set(placements(world.pod("b", cpu=1, labels={LABEL: "h"}).decide())) == {"a", "b"}
+
+
+@REFUSALS
+def test_a_pod_whose_label_goes_while_its_bind_is_refused_is_a_lone_pod(refusal):
+    world = relabelled({}, then=refusal)
+    (bind,) = only(Bind, world.decide() + world.decide(after=60.0))
+    assert [placed.bound_for.gang for placed in bind.pods] == [""]
+
+
+@REFUSALS
+def test_a_lone_pod_that_is_labelled_while_its_bind_is_refused_waits_for_its_gang(refusal):
+    world = relabelled({LABEL: "h"}, then=refusal, before={})
+    assert placements(world.decide() + world.decide(after=60.0)) == {}
+    assert set(placements(world.pod("b", cpu=1, labels={LABEL: "h"}).decide())) == {"a", "b"}
+
+
+def test_a_pod_that_is_labelled_as_it_was_before_its_bind_is_refused_stays_in_its_gang():
+    world = cluster(1).group("g", 1).group("h", 2).pod("a", cpu=1, labels={LABEL: "g"})
+    world.decide()
+    world.pod("a", cpu=1, labels={LABEL: "h"}).pod("a", cpu=1, labels={LABEL: "g"})
+    assert placements(world.bind_failed("a", Failure.REJECTED).decide()) == {"a": "n0"}
+
+
+def test_a_pod_that_is_labelled_anew_and_may_have_been_bound_is_bound_for_its_gang():
+    world = relabelled({LABEL: "h"}, then=Failure.TRANSIENT)
+    (bind,) = only(Bind, world.decide() + world.decide(after=1.0))
+    assert [placed.bound_for.gang for placed in bind.pods] == ["team/g"]
+    world.bound().pod("a", cpu=1, labels={LABEL: "h"}).decide()
+    assert world.engine.cluster.gangs["team/g"].bound == 1
+
+
+def test_a_pod_that_was_labelled_anew_and_is_gone_does_not_come_back():
+    world = relabelled({LABEL: "h"}, then=Failure.POD_GONE)
+    assert placements(world.pod("b", cpu=1, labels={LABEL: "h"}).decide()) == {}
+    world.pod_gone("a", "b").group_gone("g").group_gone("h").decide()
+    assert (world.engine.cluster.gangs, world.engine.cluster.pods) == ({}, {})
 
 
 @pytest.mark.parametrize("labels", [{LABEL: "h"}, {}], ids=["another gang", "no gang"])

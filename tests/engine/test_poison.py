@@ -247,6 +247,34 @@ def test_a_rule_that_raises_is_asked_no_more_often_for_a_gang_that_changed_often
     assert rule.asked <= 3
 
 
+class Boasts(GangScheduling):
+    """Answers more than was placed; or, below zero, less than nothing."""
+
+    more = 5
+
+    def usable(self, gang, placed):
+        return {subset: count + self.more for subset, count in placed.items()}
+
+
+def boasting(more):
+    rule = Boasts()
+    rule.more = more
+    plugins = [(rule if isinstance(plugin, GangScheduling) else plugin, weight) for plugin, weight in default_plugins()]
+    return World(Profile(plugins))
+
+
+def test_a_rule_that_answers_more_than_was_placed_lets_no_part_of_a_gang_go():
+    world = boasting(5).node("n0", cpu=4).node("n1", cpu=4)
+    assert placements(world.gang("g", members=3, cpu=4).decide()) == {}
+    assert world.attempts("g") == [Outcome.IMPOSSIBLE]
+    assert len(placements(world.node("n2", cpu=4).decide())) == 3
+
+
+def test_a_rule_that_answers_less_than_nothing_lets_nobody_go():
+    world = boasting(-3).node("n0", cpu=8).runs("g", "n0", cpu=1).members("g", 1, 2, cpu=1)
+    assert placements(world.decide()) == {}
+
+
 def good_units_in(world, *, calls, budget=6000):
     """Small units come all the time, more than a call's budget is enough for; how many get a place."""
     placed = 0

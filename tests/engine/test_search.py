@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, tuples
 
-from muster.engine.answers import Budget, Impossible, NotFound, Placed, count_bound
+from muster.engine.answers import Budget, Impossible, NotFound, Placed, count_bound, prove
 from muster.engine.cycle import GangCycle
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
@@ -196,6 +196,16 @@ def test_nothing_else_is_tried_where_nothing_can_help():
     first = Budget(0)
     find(world, gang(world), budget=first)
     assert budget.spent == first.spent
+
+
+def test_a_thousand_shapes_that_each_take_petabytes_are_weighed_beyond_64_bits():
+    world = cluster(0).node("n0", resources={"ephemeral-storage": "8Pi"}).group("g", 1)
+    for number in range(1100):
+        world.members("g", number, requests={"ephemeral-storage": 2**53 - 2 - number})
+    nodes, requirement = world.engine.cluster.nodes, gang(world)
+    views = Views(PROFILE, nodes)
+    copies = {pod_class: views.copies_on(pod_class, nodes.usage) for pod_class in requirement.wants}
+    assert prove(requirement.wants, requirement.needed, copies, nodes.usage.free) is None
 
 
 @settings(deadline=None)

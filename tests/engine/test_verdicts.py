@@ -5,7 +5,7 @@ import pytest
 from muster.engine.changes import Failure
 from muster.engine.decisions import Release
 from muster.engine.verdicts import Outcome, Refusal, fit_error
-from tests.builders import cluster, only, told
+from tests.builders import cluster, only, told, tolerate
 
 
 def said(world, unit="g", after=0.0):
@@ -115,6 +115,46 @@ REFUSALS = [
         "but no more than 6 cpu for the 8 cpu that they need together; 1 more is missing; 1 node of 4 cpu would do",
     ),
     (
+        "several shapes that are too many",
+        lambda: cluster(1, cpu=4, pods=1).group("g", 2).members("g", 0, cpu=2).members("g", 1, cpu=1),
+        Outcome.IMPOSSIBLE,
+        "needs 1 × 2 cpu and 1 × 1 cpu together, 1 node has room for 1 and 1, each counted alone, "
+        "but no more than 1 pod for the 2 that they need together, and too little even if nothing else ran; "
+        "1 more is missing; 1 node of 4 cpu would do",
+    ),
+    (
+        "several shapes that need a little too much together",
+        lambda: (
+            cluster(1, memory=2**34).group("g", 2).members("g", 0, memory=2**33 + 1024).members("g", 1, memory=2**33)
+        ),
+        Outcome.IMPOSSIBLE,
+        "needs 1 × 8Gi memory and 1 × 8Gi memory together, 1 node has room for 1 and 2, each counted alone, "
+        "but no more than 17179869184 memory for the 17179870208 memory that they need together, "
+        "and too little even if nothing else ran; 1 more is missing; 1 node of 16Gi memory would do",
+    ),
+    (
+        "several shapes that may not all use the same nodes",
+        lambda: (
+            cluster(1, cpu=4)
+            .node("t", cpu=4, taints=["gpu=yes:NoSchedule"])
+            .group("g", 3)
+            .members("g", 0, 1, cpu=3)
+            .members("g", 2, cpu=2, tolerations=[tolerate("gpu")])
+        ),
+        Outcome.IMPOSSIBLE,
+        "needs 2 × 3 cpu and 1 × 2 cpu together, 2 nodes have room for 1 and 4, each counted alone, "
+        "and too little even if nothing else ran (not all members may use all nodes: 1 had untolerated taint(s)); "
+        "1 more is missing; 1 node of 4 cpu would do",
+    ),
+    (
+        "several shapes that may not use the same node",
+        lambda: cluster(2, cordoned=True).node("n1", cpu=4).group("g", 2).members("g", 0, cpu=4).members("g", 1, cpu=1),
+        Outcome.IMPOSSIBLE,
+        "needs 1 × 4 cpu and 1 × 1 cpu together, 1 of 2 nodes may be used (1 was unschedulable) and has room "
+        "for 1 and 4, each counted alone, but no more than 4 cpu for the 5 cpu that they need together, "
+        "and too little even if nothing else ran; 1 more is missing; 1 node of 4 cpu would do",
+    ),
+    (
         "some of several shapes",
         lambda: cluster(1, cpu=2).group("g", 2).members("g", 0, cpu=8).members("g", 1, 2, cpu=2),
         Outcome.IMPOSSIBLE,
@@ -167,7 +207,7 @@ def test_a_released_gang_says_how_many_were_bound_in_what_time():
     world.decide()
     world.bound("g-0", "g-1").node_gone("n2").bind_failed("g-2", Failure.REJECTED).decide()
     (release,) = only(Release, world.decide(after=90.0))
-    assert release.message == "2 of 3 members were bound within 90 s; they are released; a bind was refused: rejected"
+    assert release.message == "2 of 3 members were bound within 90 s; they are released; a bind failed: rejected"
 
 
 # --- numbers --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from muster.engine.changes import Failure
@@ -315,6 +316,24 @@ def test_a_mix_is_woken_by_room_in_which_no_more_of_either_shape_would_fit_alone
     world = cluster(1, cpu=7).pod("r", cpu=1, on="n0").group("g", 2).members("g", 0, cpu=4).members("g", 1, cpu=3)
     world.decide()
     assert set(placements(world.pod_gone("r").decide())) == {"g-0", "g-1"}
+
+
+def test_mixes_that_are_alike_are_weighed_apart_if_other_nodes_are_held_from_them():
+    """What is held from a unit for which room is reserved is said in an array of its own, gone when the next comes:
+    that may have the same address.  Here it is one array all the time."""
+    world = cluster(1, cpu=7).node("small", cpu=4).pod("r", cpu=7, on="n0")
+    for name in "abcdef":
+        world.group(name, 2, created=float(ord(name))).members(name, 0, cpu=4).members(name, 1, cpu=3)
+    world.decide()
+    nodes = world.engine.cluster.nodes
+    held = np.zeros(nodes.capacity, np.bool_)
+
+    def held_from(unit):
+        held[nodes.rows["n0"]] = unit.key != "team/f"
+        return held
+
+    world.engine._queue.ask_about_holds(held_from, lambda row: row == nodes.rows["n0"])
+    assert set(placements(world.pod_gone("r").decide())) == {"f-0", "f-1"}
 
 
 @pytest.mark.parametrize("seed", range(40))

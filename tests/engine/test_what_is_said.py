@@ -131,6 +131,31 @@ def test_a_bind_without_an_answer_is_spoken_of_after_some_tries():
     assert notes.count("binding to n0 is tried again: transient") == 1
 
 
+def unanswered(world, *names, seconds):
+    """Nobody answers the binds of these for so long; what is decided meanwhile."""
+    decisions, until = [], world.now + seconds
+    while world.now < until:
+        for name in names:
+            pod = world.engine.cluster.pods[f"uid-{name}"]
+            if pod.stage is Stage.BINDING and not pod.retries_later:
+                world.bind_failed(name, Failure.TRANSIENT)
+        decisions += world.decide(after=1.0)
+    return decisions
+
+
+def test_a_bind_that_is_given_up_without_an_answer_does_not_say_that_it_was_refused():
+    world = cluster(1).pod("p")
+    decisions = world.decide() + unanswered(world, "p", seconds=60.0)
+    assert told(decisions)["p"] == "binding to n0 was given up: transient"
+
+
+def test_a_group_whose_member_is_bound_at_last_speaks_of_another_that_is_not():
+    world = cluster(2, cpu=1).gang("g", members=2, cpu=1)
+    world.decide()
+    assert told(unanswered(world, "g-0", "g-1", seconds=10.0))["g"] == "team/g-0 is not bound yet: transient"
+    assert told(world.bound("g-0").decide())["g"] == "team/g-1 is not bound yet: transient"
+
+
 def test_pods_that_are_half_bound_when_their_group_goes_are_told_and_stay():
     world = cluster(2, cpu=1).group("g", 2, timeout=10).members("g", 0, cpu=1, on="n0", bound_at=0.0)
     world.decide()

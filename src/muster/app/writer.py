@@ -9,7 +9,6 @@ until it has gone out it can be called off.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import Callable, Iterable
@@ -22,7 +21,7 @@ from muster.api.wire import PodGroup, condition
 from muster.app.groups import Origin
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
-from muster.base.errors import KubeError, ObjectError
+from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, Spared
 from muster.engine.decisions import (
@@ -131,13 +130,14 @@ class _Pod:
 class _Group:
     """What should stand on one group, and does not yet."""
 
-    __slots__ = ("lock", "says")
+    __slots__ = ("holds_up", "says")
 
     def __init__(self) -> None:
         self.says: dict[Aspect, tuple[GangCondition, float]] = {}
         """Of each aspect, and since when."""
-        self.lock = asyncio.Lock()
-        """Of those who want it written one writes."""
+        self.holds_up: list[Bind] = []
+        """Binds that wait for one of these to be written.  They take no place in the outbox: a server that does not
+        answer for one group would keep everybody else's binds from being sent."""
 
 
 class Writer:
@@ -214,10 +214,22 @@ class Writer:
             if isinstance(change, PodGone):
                 self._pods.pop(change.uid, None)
             elif isinstance(change, GroupGone):
-                self._groups.pop(change.key, None)
+                self._group_gone(change.key)
                 self._overruled.pop(change.key, None)
             elif isinstance(change, BindFailed) and change.uid not in bound:
                 self._not_bound(change)
+
+    def _group_gone(self, key: str) -> None:
+        """What is to stand on an object that is gone is forgotten; one of its name may be there already."""
+        group, found = self._groups.get(key), self._informers.groups.find(key)
+        if group is None:
+            return
+        uids = () if found is None else ("", found[1].metadata.uid)
+        for aspect in [aspect for aspect, (said, _) in group.says.items() if said.uid not in uids]:
+            del group.says[aspect]
+        self._let_go(group)
+        if not group.says:
+            del self._groups[key]
 
     def _not_bound(self, change: BindFailed) -> None:
         """What a bind took the place of is said if the pod is surely not bound."""
@@ -238,17 +250,25 @@ class Writer:
     # --- binds ---
 
     def _bind(self, decision: Bind) -> None:
+        group = self._groups.get(decision.unit)
+        if group is None or decision.after not in group.says:
+            self._send_binds(decision)
+            return
+        group.holds_up.append(decision)
+        send = partial(self._send_group, decision.unit, group)
+        self._outbox.put(Errand(Urgency.BIND, send, subject=f"group {decision.unit}", lasting=True))
+
+    def _send_binds(self, decision: Bind) -> None:
         _log.info("binding", unit=decision.unit, pods=len(decision.pods))
         for placement in decision.pods:
             # the subject makes it follow, or replace, what is still to be said of the pod while it waited
-            send = partial(self._send_bind, placement, decision)
+            send = partial(self._send_bind, placement)
             self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
 
-    async def _send_bind(self, placement: Placement, decision: Bind) -> None:
+    async def _send_bind(self, placement: Placement) -> None:
         began = time.perf_counter()
         try:
-            failed = await self._says_first(decision, placement)
-            answer = failed or await writes.bind(self._client, placement, at=self._clock())
+            answer = await writes.bind(self._client, placement, at=self._clock())
         except KubeError:
             raise
         except Exception as error:
@@ -271,16 +291,20 @@ class Writer:
             )
         self._answer.put([answer])
 
-    async def _says_first(self, decision: Bind, placement: Placement) -> BindFailed | None:
-        """Writes what the gang's object must say before its members are bound; the failure if that cannot be."""
-        group = self._groups.get(decision.unit)
-        if decision.after is None or group is None or decision.after not in group.says:
-            return None
-        try:
-            await self._send_group(decision.unit, group)
-        except KubeError as error:
-            return BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
-        return None
+    def _let_go(self, group: _Group) -> None:
+        """Sends the binds that waited for what the group says by now."""
+        ready = [decision for decision in group.holds_up if decision.after not in group.says]
+        group.holds_up = [decision for decision in group.holds_up if decision.after in group.says]
+        for decision in ready:
+            self._send_binds(decision)
+
+    def _give_up_binds(self, group: _Group, error: Exception) -> None:
+        """What the group must say first could not be written: the engine decides how often that is tried."""
+        held, group.holds_up = group.holds_up, []
+        why = f"its pod group must be written first: {error}"
+        for decision in held:
+            _log.warning("binds were not sent", unit=decision.unit, pods=len(decision.pods), error=why)
+            self._answer.put([BindFailed(one.uid, one.node, Failure.TRANSIENT, why) for one in decision.pods])
 
     # --- why pods wait, and where room is kept for them ---
 
@@ -396,7 +420,8 @@ class Writer:
         # that a gang waits it says again and again; all else once
         lasting = any(said.holds or aspect is not Aspect.STARTED for aspect, (said, _) in group.says.items())
         send = partial(self._send_group, decision.gang, group)
-        self._outbox.put(Errand(Urgency.GROUP, send, subject=f"group {decision.gang}", lasting=lasting))
+        urgency = Urgency.BIND if group.holds_up else Urgency.GROUP
+        self._outbox.put(Errand(urgency, send, subject=f"group {decision.gang}", lasting=lasting))
 
     async def _send_group(self, gang: str, group: _Group) -> None:
         """Writes all that the group does not say yet.
@@ -404,12 +429,20 @@ class Writer:
         First that it started: without that a leader that comes later would take a gang that lost members for one that
         never was whole, and undo it.
         """
-        async with group.lock:
-            for aspect in sorted(group.says, key=lambda aspect: aspect is not Aspect.STARTED):
-                decision, at = group.says[aspect]
+        for aspect in sorted(group.says, key=lambda aspect: aspect is not Aspect.STARTED):
+            if aspect not in group.says:
+                # the group is gone
+                continue
+            decision, at = group.says[aspect]
+            try:
                 await self._write_if_declared(decision, at)
-                if group.says[aspect][0] is decision:
-                    del group.says[aspect]
+            except Exception as error:
+                if not (isinstance(error, ApiError) and error.code == 429):
+                    self._give_up_binds(group, error)
+                raise
+            if aspect in group.says and group.says[aspect][0] is decision:
+                del group.says[aspect]
+            self._let_go(group)
         if not group.says and self._groups.get(gang) is group:
             del self._groups[gang]
 
@@ -492,6 +525,9 @@ class Writer:
             return
         finalizers = current.metadata.finalizers
         if keeps(key) is not protected or (FINALIZER in finalizers) is protected:
+            return
+        if protected and current.metadata.deletion_timestamp is not None:
+            # the server lets nobody add one any more
             return
         others = tuple(name for name in finalizers if name != FINALIZER)
         await writes.write_finalizers(self._client, resource, current, (*others, FINALIZER) if protected else others)

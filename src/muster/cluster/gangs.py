@@ -54,6 +54,7 @@ class GangState(Roll):
         "reading_number",
         "rejected_attempt",
         "said",
+        "spoken_of",
         "started_at",
         "starts",
         "turned_away",
@@ -65,6 +66,8 @@ class GangState(Roll):
         super().__init__(key)
         self.said: tuple[bool, str, str] | None = None
         """Whether it started, reason and message, as last written on its object."""
+        self.spoken_of: PodState | None = None
+        """The member of which the gang last said that it is not bound yet."""
         self.fallen = False
         """It had started, and then nothing of it was left running below its minimum: it must start whole again."""
         self.below_since: float | None = None

@@ -61,7 +61,11 @@ class Protection:
             if group is None:
                 del self._leaving[key]
                 continue
-            if asked == group.metadata.resource_version or self.keeps(key):
+            if self.keeps(key):
+                # what was asked for is not sent any more: to be asked for again
+                self._leaving[key] = ""
+                continue
+            if asked == group.metadata.resource_version:
                 continue
             self._leaving[key] = group.metadata.resource_version
             self._take_off(group)

@@ -112,8 +112,12 @@ def weight_bound(
         step = gcd(*amounts.values())
         if not step:
             continue
-        could_take = np.add.reduce([copies[pod_class] * amount for pod_class, amount in amounts.items()])
-        at_most = total(np.minimum(could_take, np.maximum(free[resource], 0) // step * step))
+        room = np.maximum(free[resource], 0) // step * step
+        could_take = np.zeros_like(room)
+        for pod_class, amount in amounts.items():
+            # cut each time: what a thousand shapes could take of petabytes is more than 64 bits count
+            could_take = np.minimum(could_take + copies[pod_class] * amount, room)
+        at_most = total(could_take)
         least, left = 0, needed
         for pod_class in sorted(wants, key=amounts.__getitem__):
             some = min(left, wants[pod_class])

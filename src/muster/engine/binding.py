@@ -80,7 +80,8 @@ class Binding:
                 self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         self._intake.move(pod, Stage.PENDING)
-        return True
+        # else it is in another gang now, of which nobody has refused it anything
+        return self._cluster.pods.get(pod.uid) is pod
 
     def _tries_again_there(self, pod: PodState, node: str, now: float) -> bool:
         """A denial may be over in a moment, or hold for this node only: there, elsewhere, and so on in turns."""
@@ -111,9 +112,10 @@ class Binding:
         if pod.leaving:
             # the failed bind may have landed after all: its room stays taken until the pod is gone, or spared
             return
+        left = pod.answered and self._intake.names_another(pod)
         pod.answered = pod.retries_later = False
         gang = self._gang_of(pod)
-        if not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
+        if left or not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
             again = Placement(pod.uid, pod.key, pod.node, pod.record or LONE)
@@ -146,6 +148,7 @@ class Binding:
             gang.starts = False
             self._intake.started(gang, now)
             gang.efforts.succeed()
+        self._status.other_not_bound_yet(gang)
         if gang.has_minimum or (gang.has_started and not gang.lost):
             gang.passed, gang.waited = None, 0.0
             gang.fallen, gang.below_since, gang.lost_to, gang.turned_away = False, None, "", False
@@ -253,7 +256,7 @@ class Binding:
         holds = declared.holds_partial
         message = timed_out(gang.bound, declared.minimum, declared.timeout_seconds, released=not holds)
         if error := _bind_error(gang):
-            message += f"; a bind was refused: {error}"
+            message += f"; a bind failed: {error}"
         if not holds:
             self._release(gang, TIMEOUT, message, now)
         self._status.gang_says(gang, TIMEOUT, message)

@@ -44,7 +44,7 @@ class Trial:
         """Takes places back from the last members of each subset that have more of them than `most` says."""
         left = dict(most)
         for batch in self.batches:
-            kept = min(len(batch.rows), left.get(batch.subset, 0))
+            kept = min(len(batch.rows), max(0, left.get(batch.subset, 0)))
             left[batch.subset] = left.get(batch.subset, 0) - kept
             # whoever may not be bound takes no room; `usage` still counts them, and nobody asks for it after a success
             del batch.rows[kept:]
@@ -108,7 +108,8 @@ class GangCycle:
         usable = requirement.usable(found)
         if usable != found:
             trial.cut(usable)
-            found = usable
+            # not what the rule says: it may have answered more than has a place
+            found = trial.found
         lacking = sum(requirement.lacking(found).values())
         trial.lacking = lacking if trial.placed else max(1, lacking)
         return trial

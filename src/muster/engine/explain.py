@@ -65,10 +65,16 @@ class Explainer:
             needed=needed,
             standing=standing,
             nodes=len(self._cluster.nodes),
+            same_nodes=self._same_nodes(wants),
             needs=needs,
             shortage=self._shortage(answer),
             suggestion=self._suggestion(requirement, trial, empty),
         )
+
+    def _same_nodes(self, classes: Iterable[PodClass]) -> bool:
+        first, *others = (self._views.rules(pod_class.rules) for pod_class in classes)
+        there = self._cluster.nodes.precedence > 0
+        return not any((view.admitted != first.admitted)[there].any() for view in others if view is not first)
 
     def _shortage(self, answer: Answer) -> Shortage | None:
         proof = answer.proof if isinstance(answer, Impossible) else None

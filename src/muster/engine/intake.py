@@ -87,6 +87,9 @@ class Intake:
         self._profile = profile
         self._named_twice: dict[str, dict[str, PodState]] = {}
         """Pods that name two gangs, by the one that may give way, by UID."""
+        self._renamed: dict[str, Pod] = {}
+        """Pods that name another gang since they were to be bound, as last seen, by UID: should a bind be refused, the
+        pod joins that."""
         self._readings = 0
         """How often an object was asked for."""
         self.noted = Noted()
@@ -321,16 +324,25 @@ class Intake:
     # --- pods ---
 
     def _pod_seen(self, change: PodSeen) -> None:
-        known = self._cluster.pods.get(change.pod.metadata.uid)
+        pod, known = change.pod, self._cluster.pods.get(change.pod.metadata.uid)
         if known is None:
-            self._pod_came(self._read(change.pod), change.pod.spec.node_name)
-        elif self._joins_another(known, change.pod):
-            # what may turn out to be unreadable is read before the pod is given up: it may run
-            state = self._read(change.pod)
-            self._pod_gone(PodGone(known.uid))
-            self._pod_came(state, change.pod.spec.node_name)
+            self._pod_came(self._read(pod), pod.spec.node_name)
+        elif not self._names_another(known, pod):
+            self._pod_changed(known, pod)
+            self._renamed.pop(known.uid, None)
+        elif known.takes_room and not pod.spec.node_name:
+            # it is being bound, or is bound and this is an older view, for the one that it was in
+            self._pod_changed(known, pod)
+            self._renamed[known.uid] = pod
         else:
-            self._pod_changed(known, change.pod)
+            self._comes_anew(known, pod)
+
+    def _comes_anew(self, known: PodState, pod: Pod) -> None:
+        """The pod is in another gang than it was."""
+        # what may turn out to be unreadable is read before the pod is given up: it may run
+        state = self._read(pod)
+        self._pod_gone(PodGone(known.uid))
+        self._pod_came(state, pod.spec.node_name)
 
     def _read(self, pod: Pod) -> PodState:
         """A pod that is new, or new to its gang; nothing changes yet."""
@@ -442,11 +454,8 @@ class Intake:
             return membership(pod), None
         return Membership(record.gang, record.subset) if record.gang else None, record
 
-    def _joins_another(self, state: PodState, pod: Pod) -> bool:
-        """Whether the pod, whose labels may change, is in another gang than it was."""
-        if state.takes_room and not pod.spec.node_name:
-            # it is being bound, or is bound and this is an older view, for the one that it was in
-            return False
+    def _names_another(self, state: PodState, pod: Pod) -> bool:
+        """Whether the pod, whose labels may change, names or was bound for another gang than it is in."""
         member, record = self._belongs(pod)
         if member is None:
             return state.gang is not None
@@ -480,6 +489,7 @@ class Intake:
         state = self._cluster.pods.pop(change.uid, None)
         if state is None:
             return
+        self._renamed.pop(change.uid, None)
         gang = self._gang_of(state)
         if gang is not None:
             gang.remove(state)
@@ -544,7 +554,10 @@ class Intake:
         bound_at: float | None = None,
         leaving: bool | None = None,
     ) -> None:
-        """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back."""
+        """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back.
+
+        One that is pending again and named another gang meanwhile is given up, and comes anew.
+        """
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
@@ -569,6 +582,13 @@ class Intake:
         if stage is Stage.PENDING:
             # the gangs that it names may have changed while it was being bound
             self._settle_name(pod)
+            if not pod.leaving and self.names_another(pod):
+                self._comes_anew(pod, self._renamed[pod.uid])
+
+    def names_another(self, pod: PodState) -> bool:
+        """Whether the pod is to join another gang, should it not be bound for the one that it is in."""
+        renamed = self._renamed.get(pod.uid)
+        return renamed is not None and self._names_another(pod, renamed)
 
     def mark_started(self, gang: GangState) -> list[PodState]:
         """Members that are to say that the gang has started, since it has no status; they count as saying so."""

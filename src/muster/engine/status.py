@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from muster.api.asks import Ask
 from muster.cluster.gangs import UNREAD, GangState
-from muster.cluster.pods import PodState
+from muster.cluster.pods import BINDING, PENDING, PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
@@ -70,12 +70,14 @@ class Status:
             self.pods_wait(held.values(), message, reason=reason)
 
     def binds_rejected(self, gang: GangState | None, refused: list[tuple[PodState, str]], *, waits: bool) -> None:
-        """Pods that may not be where they were to go; a unit that `waits` before it tries again says so.
+        """Pods that may not be where they were to go, or for which nobody answered; a unit that `waits` before it tries
+        again says so.
 
         A group says it of one member, whichever was the first.
         """
         for pod, node in refused:
-            message = f"binding to {node} was refused: {pod.bind_error}"
+            what = "was given up" if pod.unanswered_by == node else "was refused"
+            message = f"binding to {node} {what}: {pod.bind_error}"
             if waits:
                 self.pods_wait([pod], message, reason=SCHEDULER_ERROR)
             else:
@@ -89,9 +91,24 @@ class Status:
         self._not_bound_yet(gang, pod)
 
     def _not_bound_yet(self, gang: GangState | None, pod: PodState) -> None:
-        said = None if gang is None else gang.below_said if gang.fallen else gang.said
-        if gang is not None and not gang.started and (said is None or said[1] != SCHEDULER_ERROR):
+        """The group speaks of one member for as long as that one is not bound."""
+        if gang is None or gang.started:
+            return
+        said, of = gang.below_said if gang.fallen else gang.said, gang.spoken_of
+        if said is None or said[1] != SCHEDULER_ERROR or (of is not None and not _is_unbound(gang, of)):
             self.gang_says(gang, SCHEDULER_ERROR, f"{pod.key} is not bound yet: {pod.bind_error}")
+            gang.spoken_of = pod
+
+    def other_not_bound_yet(self, gang: GangState) -> None:
+        """The member is bound, or gone, of which the group says that it is not bound: it speaks of another."""
+        if gang.spoken_of is None or _is_unbound(gang, gang.spoken_of):
+            return
+        unbound = [pod for pod in gang.members.values() if pod.bind_error and _is_unbound(gang, pod)]
+        said = gang.below_said if gang.fallen else gang.said
+        if unbound and said is not None and said[1] == SCHEDULER_ERROR:
+            self._not_bound_yet(gang, min(unbound, key=lambda pod: pod.key))
+        else:
+            gang.spoken_of = None
 
     def unreadable(self, changes: Iterable[tuple[Change, str]]) -> None:
         """Objects that cannot be read; what was known of them before stands."""
@@ -244,7 +261,7 @@ class Status:
 
     def joined_in_backoff(self, pods: list[PodState], error: str) -> None:
         """Pods that joined a gang that is tried again only when its backoff is over."""
-        why = f"a bind was refused ({error}) and " if error else ""
+        why = f"a bind failed ({error}) and " if error else ""
         pods = [pod for pod in pods if pod.gated_by is None]
         self.pods_wait(pods, f"waiting for its pod group: {why}it is tried again later", reason=NOT_READY)
 
@@ -296,6 +313,10 @@ class Status:
             if left := gang.left_in_part():
                 left.sort(key=lambda pod: pod.key)
                 self._warn(left_bound(why, len(left)), action="Binding", pods=left)
+
+
+def _is_unbound(gang: GangState, pod: PodState) -> bool:
+    return gang.members.get(pod.uid) is pod and (pod.stage is PENDING or pod.stage is BINDING) and not pod.leaving
 
 
 def _why_gated(pod: PodState) -> str:

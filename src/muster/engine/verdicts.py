@@ -103,6 +103,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     standing: int = 0
     """Members that count for the minimum already: bound, being bound, or succeeded."""
     nodes: int = 0
+    same_nodes: bool = True
+    """The nodes' own facts let the members of every class on the same of them."""
     needs: tuple[Need, ...] = ()
     shortage: Shortage | None = None
     suggestion: Suggestion | None = None
@@ -236,8 +238,7 @@ def _room(verdict: Verdict) -> str:
     if len(verdict.needs) > 1:
         room += ", each counted alone"
         if (short := verdict.shortage) is not None:
-            most, needed = show(short.resource, short.at_most), show(short.resource, short.needed)
-            room += f", but no more than {most} for the {needed} that they need together"
+            room += f", but {_too_little(short)}"
         if proven:
             room += ", and too little even if nothing else ran"
     else:
@@ -248,10 +249,24 @@ def _room(verdict: Verdict) -> str:
     if fewest.nodes_admitted == verdict.nodes:
         return f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)} room for {room}"
     why = _and([_refused(refusal) for refusal in fewest.refusals if refusal.by_rule])
+    if not verdict.same_nodes:
+        nodes = f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)}"
+        return f"{nodes} room for {room} (not all members may use all nodes: {why})"
     if fewest.nodes_admitted == 0:
         return f"none of {_count(verdict.nodes, 'node')} may be used ({why})"
     usable = fewest.nodes_admitted
     return f"{usable} of {_count(verdict.nodes, 'node')} may be used ({why}) and {_have(usable)} room for {room}"
+
+
+def _too_little(short: Shortage) -> str:
+    if short.resource == "pods":
+        most, needed = _count(short.at_most, "pod"), str(short.needed)
+    else:
+        most, needed = show(short.resource, short.at_most), show(short.resource, short.needed)
+    if most == needed:
+        # told apart by less than is shown
+        most, needed = f"{short.at_most} {short.resource}", f"{short.needed} {short.resource}"
+    return f"no more than {most} for the {needed} that they need together"
 
 
 def _details(need: Need, *, proven: bool) -> str:

@@ -77,7 +77,7 @@ class WaitingRoom:
         self._vacant: list[int] = []
         self._by_slot: list[PodClass | None] = []
         self._ledger = Ledger(nodes, views)
-        self._weighed: dict[tuple[_Wants, int, int], bool] = {}
+        self._weighed: dict[tuple[_Wants, int, bytes], bool] = {}
         """Whether units of several classes need more than there is: asked once for all who are alike."""
         self.grew = False
         """Room has grown since this was last set back."""
@@ -195,7 +195,8 @@ class WaitingRoom:
         fits = {other: self._room(other, held) for other in parked.wants}
         if count_bound(parked.wants, fits, parked.needed) is not None:
             return False
-        alike = tuple(parked.wants.items()), parked.needed, id(held)
+        # by what is held, not by who says so: an array made for this unit alone gives its address to the next one
+        alike = tuple(parked.wants.items()), parked.needed, b"" if held is None else held.tobytes()
         if alike not in self._weighed:
             self._weighed[alike] = self._outweighs(parked, held)
         return not self._weighed[alike]

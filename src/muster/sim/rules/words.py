@@ -26,7 +26,7 @@ _TEXTS = {
         r"|pod group is unschedulable, .+"
     ),
     NOT_READY: re.compile(r"waiting for its pod group: .+"),
-    ERROR: re.compile(r"binding to \S+ was refused: .+|the scheduler failed: .+|\w+ failed: .+"),
+    ERROR: re.compile(r"binding to \S+ was (refused|given up): .+|the scheduler failed: .+|\w+ failed: .+"),
     UNSUPPORTED: re.compile(r"no plugin of this scheduler honours spec\..+; remove (it|them), or set .+"),
     GROUP_ERROR: re.compile(
         r"all pods in a single pod group should have the same priority as the pod group's priority, got -?\d+ and -?\d+"

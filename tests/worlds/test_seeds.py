@@ -51,6 +51,8 @@ LATER = {
     11370: "the same, of one of another gang",
     499: "the same, where plugins raise",
     78: "the first who was bound for a raised minimum took its gang below that, since others were on their way",
+    1794817148365: "a gate that failed again and again kept the other members of its gang silent",
+    1794817149490: "a scheduler that came later said of a gang without members what another had said",
 }
 # ...or of a rule
 RULES = {
@@ -60,6 +62,7 @@ RULES = {
     10859: "pods went for one unit before another inherited them in the same batch",
     12479: "a gang was evicted whole whose object was made anew before its last pods went for another unit",
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
+    1794817149752: "a gang was passed while its group was read again, and a scheduler that came later had counted others",
 }
 
 

@@ -329,7 +329,7 @@ class Engine:
         unit.changes += 1
         if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
-            self._tell_when_quiet(unit)
+            self._tell_when_quiet(unit, cause)
         if not gang.candidates and not gang.binding:
             unit.failures = 0
         elif gang.denied:
@@ -337,7 +337,7 @@ class Engine:
         gated = gang.gated and not gang.started
         if self._profile.gang_rule.waits_for(gang) or gated or self._unhonoured(gang):
             self._assemble(unit, cause)
-            self._tell_when_quiet(unit)
+            self._tell_when_quiet(unit, cause)
         elif not gang.classes:
             self._decider.starvation.leaves(key)
             self._lose(unit, "nothing of it is left to place")
@@ -351,9 +351,13 @@ class Engine:
             return ()
         return self._profile.unhonoured(gang.declared.asks)
 
-    def _tell_when_quiet(self, unit: Unit) -> None:
-        """One timer is set however often the unit changes; it is set again if it rings too early."""
-        unit.changed_at = self._now
+    def _tell_when_quiet(self, unit: Unit, cause: Cause) -> None:
+        """One timer is set however often the unit changes; it is set again if it rings too early.
+
+        That it was looked at once more is no change: a gate that fails again and again would keep its gang silent.
+        """
+        if cause is not Cause.TIME_PASSED or not unit.to_be_told:
+            unit.changed_at = self._now
         if not unit.to_be_told:
             unit.to_be_told = True
             self._timers.set(self._now + _QUIET_SECONDS, Purpose.TELL, key=unit.key)

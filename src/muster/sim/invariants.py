@@ -356,7 +356,8 @@ class Invariants:
         if whole is not None:
             # a basic group may be bound twice in a turn, and passes others each time
             nodes = {placement.node for placement in decision.pods}
-            unsure = self._mixed | self._binds.refused | scene.shaken
+            # whose group is being read again may not be decided before that, and has nothing held for it
+            unsure = self._mixed | self._binds.refused | scene.shaken | self._asked.keys()
             # members that stay behind take nothing from anybody
             passer = whole._replace(pods=pods)
             self._passes.bound(

@@ -268,16 +268,15 @@ class GangState(Roll):
         assert declared is not None
         records: dict[str, BoundFor] = {}
         for subset in declared.subsets:
-            minimum = subset.minimum
-            if self.has_started:
-                counts = self.of(subset.name)
-                if not counts.binding:
-                    self._grows_from.pop(subset.name, None)
-                if (floor := self.floor(subset)) < minimum:
-                    if counts.bound + counts.binding + placed.count(subset.name) < minimum:
-                        minimum = floor
-                    else:
-                        self._grows_from.setdefault(subset.name, floor)
+            minimum, counts = subset.minimum, self.of(subset.name)
+            if not (self.has_started and counts.binding):
+                # those who came together before are all there, or the gang fell since
+                self._grows_from.pop(subset.name, None)
+            if self.has_started and (floor := self.floor(subset)) < minimum:
+                if counts.bound + counts.binding + placed.count(subset.name) < minimum:
+                    minimum = floor
+                else:
+                    self._grows_from.setdefault(subset.name, floor)
             records[subset.name] = BoundFor(
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )

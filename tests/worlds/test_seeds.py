@@ -53,6 +53,8 @@ LATER = {
     78: "the first who was bound for a raised minimum took its gang below that, since others were on their way",
     1794817148365: "a gate that failed again and again kept the other members of its gang silent",
     1794817149490: "a scheduler that came later said of a gang without members what another had said",
+    1794820609377: "a gang that fell after its minimum had been raised was whole again with the first of those bound anew",
+    1794820609450: "nodes that let a gang in did not wake it, since a plugin had failed when they were looked at before",
 }
 # ...or of a rule
 RULES = {

@@ -53,8 +53,9 @@ LATER = {
     78: "the first who was bound for a raised minimum took its gang below that, since others were on their way",
     1794817148365: "a gate that failed again and again kept the other members of its gang silent",
     1794817149490: "a scheduler that came later said of a gang without members what another had said",
-    1794820609377: "a gang that fell after its minimum had been raised was whole again with the first of those bound anew",
-    1794820609450: "nodes that let a gang in did not wake it, since a plugin had failed when they were looked at before",
+    1794820609377: "a gang that fell was whole again with the first who was bound anew, as when its minimum was raised",
+    1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
+    1794820610680: "what was reserved for a gang counted as lost with what another lacked that had room reserved there",
 }
 # ...or of a rule
 RULES = {
@@ -64,7 +65,7 @@ RULES = {
     10859: "pods went for one unit before another inherited them in the same batch",
     12479: "a gang was evicted whole whose object was made anew before its last pods went for another unit",
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
-    1794817149752: "a gang was passed while its group was read again, and a scheduler that came later had counted others",
+    1794817149752: "a gang was passed while its group was read again, beside those whom a new scheduler had counted",
 }
 
 

@@ -250,6 +250,11 @@ class Roll:
         return sorted((p for p in self.members.values() if _runs(p) and p.marked != self.key), key=lambda pod: pod.key)
 
     @property
+    def has_ended_members(self) -> bool:
+        """Members have succeeded, in whichever run."""
+        return any(counts.succeeded for counts in self._counts.values())
+
+    @property
     def binding(self) -> int:
         return self._binding
 

@@ -66,6 +66,8 @@ RULES = {
     12479: "a gang was evicted whole whose object was made anew before its last pods went for another unit",
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
     1794817149752: "a gang was passed while its group was read again, beside those whom a new scheduler had counted",
+    1794821047721: "a gang that kubelets refused was undone in the same batch, since another member is denied for good",
+    1794821048639: "a gang had what it lost again while others were on their way for a raised minimum",
 }
 
 

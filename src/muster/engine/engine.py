@@ -248,6 +248,8 @@ class Engine:
                 self._wake(unit, Cause.RESERVED_CHANGED)
             if unit.phase in (Phase.BACKING_OFF, Phase.ASSEMBLING):
                 # it is not tried for a while: what it has lost it gives up now
+                if (loss := self._decider.preemption.loss(key, self._now)) is not None:
+                    self._decider.eviction.lose(key, *loss, self._now)
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
 
     def _handle_spared(self, noted: Noted) -> None:

@@ -55,6 +55,7 @@ LATER = {
     1794817149490: "a scheduler that came later said of a gang without members what another had said",
     1794820609377: "a gang that fell was whole again with the first who was bound anew, as when its minimum was raised",
     1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
+    1794821861374: "a gang counted as more important as soon as its least important member was to be evicted",
     18257: "a gang in backoff kept what was reserved for it although another scheduler had taken it",
     1794820610680: "what was reserved for a gang counted as lost with what another lacked that had room reserved there",
 }

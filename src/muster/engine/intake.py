@@ -538,10 +538,15 @@ class Intake:
         bound_at: float | None = None,
         leaving: bool | None = None,
     ) -> None:
-        """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back."""
+        """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back.
+
+        Who is spared, or surely goes, is condemned no longer.
+        """
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
+        if leaving is False or (leaving and stage is Stage.PENDING):
+            pod.condemned = None
         if stage is Stage.PENDING and pod.takes_room:
             self._cluster.vacate(pod)
             pod.record = None

@@ -415,6 +415,9 @@ class Reading:
         phase, node = pod.status.phase, self.node_of(pod)
         gang.members.append(pod)
         foreign = pod.spec.scheduler_name != self.scheduler and not pod.spec.node_name
+        if pod.metadata.uid in self._condemned and pod.metadata.deletion_timestamp is None:
+            # it may be spared: till it goes its gang is no more important than with it
+            gang.priorities.append(pod.spec.priority or 0)
         if foreign or phase == "Failed" or self.leaves(pod):
             return
         if phase != "Succeeded" and node and node not in self._world.nodes:

@@ -1,10 +1,14 @@
 """The life of a unit as the table has it: phase and strength."""
 
-from muster.cluster.gangs import Strength
+import pytest
+
+from muster.cluster.gangs import GangState, Strength
 from muster.engine.changes import Failure
 from muster.engine.life import Cause, Phase, reachable
 from muster.engine.verdicts import Outcome
+from muster.sim.rules.broken import BrokenRuleError
 from tests.builders import cluster
+from tests.engine.gang_walks import Walk
 
 G = "team/g"
 
@@ -140,3 +144,18 @@ def test_a_loss_takes_a_gang_that_runs_whole_below_its_minimum_but_never_back_be
 def test_an_object_made_anew_undoes_nothing():
     causes = {Cause.OBJECT_REMADE, Cause.TIME_PASSED, Cause.ROOM_GREW}
     assert Strength.PART not in reachable(Strength.WHOLE, causes)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_whatever_happens_to_a_gang_its_strength_changes_along_the_table(part):
+    for seed in range(60 * part, 60 * (part + 1)):
+        walk = Walk(seed)
+        for _ in range(60):
+            walk.step()
+
+
+def test_walks_see_a_strength_that_the_table_does_not_lead_to(monkeypatch):
+    half = property(lambda self: self.once_started and not self.fallen and not self.lost)
+    monkeypatch.setattr(GangState, "has_started", half)
+    with pytest.raises(BrokenRuleError, match="went from"):
+        test_whatever_happens_to_a_gang_its_strength_changes_along_the_table(0)

@@ -51,6 +51,13 @@ LATER = {
     11370: "the same, of one of another gang",
     499: "the same, where plugins raise",
     78: "the first who was bound for a raised minimum took its gang below that, since others were on their way",
+    1794817148365: "a gate that failed again and again kept the other members of its gang silent",
+    1794817149490: "a scheduler that came later said of a gang without members what another had said",
+    1794820609377: "a gang that fell was whole again with the first who was bound anew, as when its minimum was raised",
+    1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
+    1794821861374: "a gang counted as more important as soon as its least important member was to be evicted",
+    18257: "a gang in backoff kept what was reserved for it although another scheduler had taken it",
+    1794820610680: "what was reserved for a gang counted as lost with what another lacked that had room reserved there",
 }
 # ...or of a rule
 RULES = {
@@ -60,6 +67,9 @@ RULES = {
     10859: "pods went for one unit before another inherited them in the same batch",
     12479: "a gang was evicted whole whose object was made anew before its last pods went for another unit",
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
+    1794817149752: "a gang was passed while its group was read again, beside those whom a new scheduler had counted",
+    1794821047721: "a gang that kubelets refused was undone in the same batch, since another member is denied for good",
+    1794821048639: "a gang had what it lost again while others were on their way for a raised minimum",
 }
 
 

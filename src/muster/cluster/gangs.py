@@ -108,7 +108,8 @@ class GangState(Roll):
 
     def count(self, pod: PodState) -> None:
         super().count(pod)
-        if pod.stage is BOUND or pod.stage is SUCCEEDED:
+        # as long as nothing of it ran or was being bound, some who succeeded may have counted for nothing
+        if pod.stage is BOUND or pod.stage is SUCCEEDED or (pod.stage is BINDING and self.has_ended_members):
             self.notice_start()
 
     def declare(self, declared: Gang | None) -> None:
@@ -271,16 +272,15 @@ class GangState(Roll):
         assert declared is not None
         records: dict[str, BoundFor] = {}
         for subset in declared.subsets:
-            minimum = subset.minimum
-            if self.has_started:
-                counts = self.of(subset.name)
-                if not counts.binding:
-                    self._grows_from.pop(subset.name, None)
-                if (floor := self.floor(subset)) < minimum:
-                    if counts.bound + counts.binding + placed.count(subset.name) < minimum:
-                        minimum = floor
-                    else:
-                        self._grows_from.setdefault(subset.name, floor)
+            minimum, counts = subset.minimum, self.of(subset.name)
+            if not (self.has_started and counts.binding):
+                # those who came together before are all there, or the gang fell since
+                self._grows_from.pop(subset.name, None)
+            if self.has_started and (floor := self.floor(subset)) < minimum:
+                if counts.bound + counts.binding + placed.count(subset.name) < minimum:
+                    minimum = floor
+                else:
+                    self._grows_from.setdefault(subset.name, floor)
             records[subset.name] = BoundFor(
                 gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
             )

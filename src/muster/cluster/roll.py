@@ -131,7 +131,7 @@ class Roll:
                 _add(self.classes, pod.pod_class, 1)
 
     def uncount(self, pod: PodState) -> None:
-        """Call before a member's stage, class, priority, record, mark, gates or `leaving` change, `count` after."""
+        """Call before a member changes in anything that is counted, `leaving` and `condemned` too, `count` after."""
         self._count(pod, -1)
         if self.candidates.pop(pod.uid, None) is None:
             return
@@ -149,6 +149,9 @@ class Roll:
             self.strangers += by
             return
         if pod.leaving or pod.stranded or stage is FAILED:
+            if pod.condemned is not None and pod.leaving:
+                # it may be spared: till it goes its gang is no more important than with it
+                self._priorities[pod.priority] = self._priorities.get(pod.priority, 0) + by
             return
         counts = self._counts.get(pod.subset)
         if counts is None:
@@ -248,6 +251,11 @@ class Roll:
         if self._marked == self._running:
             return []
         return sorted((p for p in self.members.values() if _runs(p) and p.marked != self.key), key=lambda pod: pod.key)
+
+    @property
+    def has_ended_members(self) -> bool:
+        """Members have succeeded, in whichever run."""
+        return any(counts.succeeded for counts in self._counts.values())
 
     @property
     def binding(self) -> int:

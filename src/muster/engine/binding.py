@@ -63,7 +63,6 @@ class Binding:
         pod.bind_failures += 1
         pod.bind_error = change.message or str(change.failure)
         if change.failure is Failure.POD_GONE:
-            pod.condemned = None
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
         again = change.failure is Failure.TRANSIENT and pod.unanswered_by == change.node

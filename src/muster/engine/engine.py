@@ -250,6 +250,8 @@ class Engine:
                 self._wake(unit, Cause.RESERVED_CHANGED)
             if unit.phase in (Phase.BACKING_OFF, Phase.ASSEMBLING):
                 # it is not tried for a while: what it has lost it gives up now
+                if (loss := self._decider.preemption.loss(key, self._now)) is not None:
+                    self._decider.eviction.lose(key, *loss, self._now)
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
 
     def _handle_spared(self, noted: Noted) -> None:
@@ -332,7 +334,7 @@ class Engine:
         unit.changes += 1
         if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
-            self._tell_when_quiet(unit)
+            self._tell_when_quiet(unit, cause)
         if not gang.candidates and not gang.binding:
             unit.failures = 0
         elif gang.denied:
@@ -340,7 +342,7 @@ class Engine:
         gated = gang.gated and not gang.started
         if self._profile.gang_rule.waits_for(gang) or gated or self._unhonoured(gang):
             self._assemble(unit, cause)
-            self._tell_when_quiet(unit)
+            self._tell_when_quiet(unit, cause)
         elif not gang.classes:
             self._decider.starvation.leaves(key)
             self._lose(unit, "nothing of it is left to place")
@@ -354,9 +356,13 @@ class Engine:
             return ()
         return self._profile.unhonoured(gang.declared.asks)
 
-    def _tell_when_quiet(self, unit: Unit) -> None:
-        """One timer is set however often the unit changes; it is set again if it rings too early."""
-        unit.changed_at = self._now
+    def _tell_when_quiet(self, unit: Unit, cause: Cause) -> None:
+        """One timer is set however often the unit changes; it is set again if it rings too early.
+
+        That it was looked at once more is no change: a gate that fails again and again would keep its gang silent.
+        """
+        if cause is not Cause.TIME_PASSED or not unit.to_be_told:
+            unit.changed_at = self._now
         if not unit.to_be_told:
             unit.to_be_told = True
             self._timers.set(self._now + _QUIET_SECONDS, Purpose.TELL, key=unit.key)

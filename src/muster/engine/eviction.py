@@ -189,7 +189,7 @@ class Eviction:
         before = pod.condemned
         if before is None or self._cluster.pods.get(pod.uid) is not pod:
             return False
-        pod.condemned, pod.evicted, pod.leaving_until = None, False, None
+        pod.evicted, pod.leaving_until = False, None
         self._intake.move(pod, pod.stage, leaving=False)
         gang = self._gang_of(pod)
         if gang is None:

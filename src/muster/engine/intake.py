@@ -183,7 +183,9 @@ class Intake:
         if new or gang.foreign or gang.evicted_said is None:
             # else it was written by us, and an older view of the object does not take it back
             gang.evicted_said = declared.evicted_said
-        if declared.said is not None and (declared.started or gang.foreign or gang.said is None):
+        # whoever had its last members, another scheduler may speak of it as well
+        others = gang.foreign or not (gang.members or gang.once_started)
+        if declared.said is not None and (declared.started or others or gang.said is None):
             # else it was said by us, and neither an older view of the object takes it back nor whoever writes over it:
             # two who see a gang differently, each with members of it, would write without end
             gang.said = (declared.started, *declared.said)
@@ -218,7 +220,10 @@ class Intake:
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)
-        self._note(pod, gang, Cause.MEMBER_CHANGED)
+            # what else happened to the gang matters more: it is a change, this is none
+            self.noted.gangs.setdefault(gang.key, Cause.TIME_PASSED)
+        elif pod.ours:
+            self.noted.pods.append((pod, Cause.TIME_PASSED))
 
     def _group_read(self, change: GroupRead) -> None:
         gang = self._cluster.gangs.get(change.key)
@@ -556,11 +561,14 @@ class Intake:
     ) -> None:
         """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back.
 
-        One that is pending again and named another gang meanwhile is given up, and comes anew.
+        One that is pending again and named another gang meanwhile is given up, and comes anew; who is spared, or surely
+        goes, is condemned no longer.
         """
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
+        if leaving is False or (leaving and stage is Stage.PENDING):
+            pod.condemned = None
         if stage is Stage.PENDING and pod.takes_room:
             self._cluster.vacate(pod)
             pod.record = None

@@ -85,6 +85,8 @@ class Ledger:
         self._views = views
         self._free: Floats = np.zeros((0, 0))
         self._admitted: list[Bools] = []
+        self._guessed: dict[int, Bools] = {}
+        """By slot of the rules: rows that count as admitted since a plugin failed with them."""
         self._rules: dict[NodeRules, int] = {}
         self._users: Counter[NodeRules] = Counter()
         self._vacant: list[int] = []
@@ -101,7 +103,7 @@ class Ledger:
     def start_over(self) -> None:
         """Nobody waits: the nodes count as they are now."""
         self._free = self._nodes.usage.free.astype(np.float64)
-        self._rules, self._admitted = {}, []
+        self._rules, self._admitted, self._guessed = {}, [], {}
         self._users, self._vacant = Counter(), []
         self._grown, self._shrunk = OrderedDict(), OrderedDict()
         self._nodes.usage.take_freed()
@@ -114,6 +116,7 @@ class Ledger:
         if more.any():
             self._free = np.pad(self._free, ((0, more[0]), (0, more[1])))
             self._admitted = [np.pad(admitted, (0, more[1])) for admitted in self._admitted]
+            self._guessed = {slot: np.pad(guessed, (0, more[1])) for slot, guessed in self._guessed.items()}
             for row, before in self._grown.items():
                 self._grown[row] = np.pad(before, (0, more[0]))
         for row, before in usage.take_freed().items():
@@ -135,8 +138,16 @@ class Ledger:
     def book(self, columns: WantColumns, row: int, before: Ints | None) -> NDArray[np.intp]:
         """Counts the row anew for all classes; returns the slots it may help, if its room grew from `before`."""
         allowed_before = np.array([admitted[row] for admitted in self._admitted])
+        # whoever is refused is refused by what the plugins say when they do not fail
+        known_before = allowed_before
+        if self._guessed:
+            guesses = (self._guessed.get(slot) for slot in range(len(self._admitted)))
+            known_before = allowed_before & [guessed is None or not guessed[row] for guessed in guesses]
         for rules, slot in self._rules.items():
-            self._admitted[slot][row] = self._admitted_by(rules)[row]
+            admitted = self._admitted_by(rules)
+            self._admitted[slot][row] = admitted is None or admitted[row]
+            if admitted is None or slot in self._guessed:
+                self._guess(slot)[row] = admitted is None
         allowed = np.array([admitted[row] for admitted in self._admitted])
         columns.fit(len(self._free))
         free = self._nodes.usage.free[:, row].astype(np.float64)
@@ -146,7 +157,7 @@ class Ledger:
         self._shrunk.pop(row, None)
         if before is None:
             return _NOBODY
-        refused = columns.copies(before.astype(np.float64)) * allowed_before[columns.rules]
+        refused = columns.copies(before.astype(np.float64)) * known_before[columns.rules]
         grown = (here > refused) | (columns.touchy & allowed[columns.rules])
         columns.growth += grown
         return np.flatnonzero(grown & (columns.total >= columns.least))
@@ -156,7 +167,8 @@ class Ledger:
         self._users[rules] += 1
         slot = self._rules.get(rules)
         if slot is None:
-            admitted = self._admitted_by(rules).copy()
+            known = self._admitted_by(rules)
+            admitted = np.ones(self._nodes.capacity, np.bool_) if known is None else known.copy()
             if self._vacant:
                 slot = self._vacant.pop()
                 self._admitted[slot] = admitted
@@ -164,19 +176,27 @@ class Ledger:
                 slot = len(self._admitted)
                 self._admitted.append(admitted)
             self._rules[rules] = slot
+            if known is None:
+                self._guess(slot)[:] = True
         return slot
 
-    def _admitted_by(self, rules: NodeRules) -> Bools:
+    def _admitted_by(self, rules: NodeRules) -> Bools | None:
+        """None if a plugin fails with the rules: all rows count then, since a total is never too low."""
         try:
             return self._views.rules(rules).admitted
-        except Exception:  # a plugin's bug: whoever waits with these rules finds out when it is tried
-            return np.ones(self._nodes.capacity, np.bool_)
+        except Exception:  # whoever waits with these rules finds out when it is tried
+            return None
+
+    def _guess(self, slot: int) -> Bools:
+        return self._guessed.setdefault(slot, np.zeros(self._nodes.capacity, np.bool_))
 
     def leave_rules(self, rules: NodeRules) -> None:
         self._users[rules] -= 1
         if not self._users[rules]:
             del self._users[rules]
-            self._vacant.append(self._rules.pop(rules))
+            slot = self._rules.pop(rules)
+            self._guessed.pop(slot, None)
+            self._vacant.append(slot)
 
     def count(self, pod_class: PodClass) -> float:
         """Copies of the class on all nodes, as far as changes have been booked."""

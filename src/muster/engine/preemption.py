@@ -108,9 +108,13 @@ class Preemption:
 
     def waits_for_victims(self, key: str, now: float) -> bool:
         """Whether room is reserved for the unit that others are still leaving."""
+        return self._reservations.of(key) is not None and self.loss(key, now) is None
+
+    def loss(self, key: str, now: float) -> Why | None:
+        """Why the places that are reserved for the unit will not serve it; None if they will, or none are."""
         reservation = self._reservations.of(key)
         patience = self._settings.patience_seconds
-        return reservation is not None and self._reservations.loss(reservation, now, patience=patience) is None
+        return None if reservation is None else self._reservations.loss(reservation, now, patience=patience)
 
     # --- making room ---
 
@@ -119,7 +123,7 @@ class Preemption:
         self.work = 0
         reservation = self._reservations.of(unit.key)
         if reservation is not None:
-            loss = self._loss(unit, reservation, now)
+            loss = self._why_lost(unit, reservation, now)
             if loss is None:
                 reservation.restored = False
                 return MakingRoom.RESERVED
@@ -156,11 +160,11 @@ class Preemption:
 
     # --- what is reserved ---
 
-    def _loss(self, unit: Unit, reservation: Reservation, now: float) -> Why | None:
+    def _why_lost(self, unit: Unit, reservation: Reservation, now: float) -> Why | None:
         """Why what is reserved for the unit, which has no place now, will not serve it; None if it will."""
         patience = self._settings.patience_seconds
         return (
-            self._reservations.loss(reservation, now, patience=patience)
+            self.loss(unit.key, now)
             or self._outgrown(unit, reservation)
             or self._reservations.waited_in_vain(reservation, now, patience=patience)
         )

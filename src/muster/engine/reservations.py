@@ -143,7 +143,7 @@ class Reservations:
         return self._who_took(reservation, nodes, now, patience)
 
     def _has_room(self, reservation: Reservation, node: str, now: float, patience: float) -> bool:
-        """Whether the node holds all that is on it, or reserved on it against the unit, once the leaving have left."""
+        """Whether the node has what the unit asks for there, besides what stays on it or is reserved against the unit."""
         row = self._cluster.nodes.rows[node]
         free = self._cluster.nodes.usage.free[:, row].copy()
         for pod in self._leaving(node, now, patience):
@@ -154,7 +154,9 @@ class Reservations:
             if other is not None and other.priority < reservation.priority:
                 for resource, amount in pod.pod_class.room:
                     free[resource] += amount
-        asked = {resource for pod in self._cluster.reserved_on[node].values() for resource, _ in pod.pod_class.room}
+        # what others lack who have room reserved there is their loss
+        own = (pod for pod in reservation.pods if pod.reserved == node)
+        asked = {resource for pod in own for resource, _ in pod.pod_class.room}
         return all(free[resource] >= 0 for resource in asked)
 
     def _leaving(self, node: str, now: float, patience: float) -> list[PodState]:

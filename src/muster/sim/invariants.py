@@ -44,7 +44,7 @@ from muster.sim.plain import (
     take,
     unit_of,
 )
-from muster.sim.reading import OURS, Gang, Reading, Waiting
+from muster.sim.reading import MEMBERS_REFUSED, OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.evictions import Condemned, Evictions
 from muster.sim.rules.life import Life
@@ -356,7 +356,8 @@ class Invariants:
         if whole is not None:
             # a basic group may be bound twice in a turn, and passes others each time
             nodes = {placement.node for placement in decision.pods}
-            unsure = self._mixed | self._binds.refused | scene.shaken
+            # whose group is being read again may not be decided before that, and has nothing held for it
+            unsure = self._mixed | self._binds.refused | scene.shaken | self._asked.keys()
             # members that stay behind take nothing from anybody
             passer = whole._replace(pods=pods)
             self._passes.bound(
@@ -510,7 +511,10 @@ class Invariants:
             raise BrokenRuleError("release", f"{decision.unit} is released but is not a half-bound gang")
         if not decision.pods:
             raise BrokenRuleError("release", f"nothing of {decision.unit} is released")
-        if gang.started:
+        said = scene.gangs_said.get((gang.key, Aspect.BELOW_MINIMUM))
+        # its object does not say so yet: kubelets refused members, and it counts like one that never started
+        falls = said is not None and said[:2] == ("True", MEMBERS_REFUSED)
+        if gang.started and not falls:
             self._life.check_release(decision, gang)
         elif self._binds.denied_for_good(gang):
             self._binds.undone(gang)

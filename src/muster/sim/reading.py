@@ -42,6 +42,8 @@ OURS = "muster"
 
 MEMBERS_LOST = "MembersLost"
 """What a gang says that is below its minimum and may run on; with any other reason it must start whole again."""
+MEMBERS_REFUSED = "MembersRefused"
+"""What a gang says that never ran whole, since kubelets refused members."""
 
 Order = tuple[int, float, str]
 
@@ -154,10 +156,22 @@ class Gang:
     @property
     def floor(self) -> int:
         """So many it must have to be whole once it has started."""
+        return min(self.minimum, max(self._promised, default=self.minimum))
+
+    @property
+    def floor_before(self) -> int:
+        """The same without what is promised to those who perhaps come together, as long as not all of them are there.
+
+        Nobody but the scheduler knows who was there before them.
+        """
+        promised = self._promised
+        return min(self.minimum, min(promised, default=self.minimum)) if self.grows else self.floor
+
+    @property
+    def _promised(self) -> list[int]:
         told = self.minimum if self.says_started or self.says_below else self.bound
         records = [self._record(pod) for pod in self.running]
-        promised = [told if record is None else record.minimum for record in records]
-        return min(self.minimum, max(promised, default=self.minimum))
+        return [told if record is None else record.minimum for record in records]
 
     @property
     def grows(self) -> bool:
@@ -401,6 +415,9 @@ class Reading:
         phase, node = pod.status.phase, self.node_of(pod)
         gang.members.append(pod)
         foreign = pod.spec.scheduler_name != self.scheduler and not pod.spec.node_name
+        if pod.metadata.uid in self._condemned and pod.metadata.deletion_timestamp is None:
+            # it may be spared: till it goes its gang is no more important than with it
+            gang.priorities.append(pod.spec.priority or 0)
         if foreign or phase == "Failed" or self.leaves(pod):
             return
         if phase != "Succeeded" and node and node not in self._world.nodes:

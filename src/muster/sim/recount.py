@@ -106,7 +106,8 @@ def _compare_gangs(cluster: Cluster) -> None:
 
 
 def _counters(roll: Roll) -> tuple[object, ...]:
-    return roll.present, roll.binding, roll.bound, roll.gated, roll.first_bound, roll.run, roll.has_part()
+    counts = roll.present, roll.binding, roll.bound, roll.gated, roll.first_bound, roll.run, roll.has_part()
+    return *counts, roll.priority
 
 
 def compare_views(engine: Engine) -> None:

@@ -137,7 +137,7 @@ class Life:
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
-        if not decision.holds and (gang.bound < gang.floor or not (gang.says_below or gang.shared)):
+        if not decision.holds and (gang.bound < gang.floor_before or not (gang.says_below or gang.shared)):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
 
     def check_target(self, decision: GangCondition, gang: Gang, scene: Scene) -> None:
@@ -147,7 +147,7 @@ class Life:
         surely = [pod for pod in self._stay(gang, scene) if pod.spec.node_name or pod.metadata.uid in sent]
         if decision.holds and surely:
             raise BrokenRuleError(_TARGET, f"{gang.key} is said to be evicted whole, and some of it stays")
-        if not decision.holds and (gang.bound < gang.floor or not (gang.says_disrupted or gang.shared)):
+        if not decision.holds and (gang.bound < gang.floor_before or not (gang.says_disrupted or gang.shared)):
             raise BrokenRuleError(_TARGET, f"{gang.key} is said to run again: {gang.bound} of {gang.minimum}")
 
     def check_evicted(self, evicted: set[str], scene: Scene, *, called_off: set[str]) -> None:

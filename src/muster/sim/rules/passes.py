@@ -79,7 +79,7 @@ class Passes:
     # --- those who pass ---
 
     def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str], sure: bool) -> None:
-        """The pods of a unit are being bound to nodes; gangs in `unsure` may be in backoff.
+        """The pods of a unit are being bound to nodes; gangs in `unsure` may not be decided, in backoff perhaps.
 
         Not `sure`: it is bound once more to where it was, or to room that is its own.
         """

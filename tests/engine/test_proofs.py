@@ -8,7 +8,6 @@ from muster.engine import answers, waiting
 from muster.engine.answers import weight_bound
 from muster.engine.changes import Failure
 from muster.engine.decisions import Evict, Release
-from muster.engine.requirement import Requirement
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import Fairness
 from muster.plugins.defaults import default_profile
@@ -167,7 +166,7 @@ class History:
 def has_place(engine, unit):
     """Whether so many members that the unit may start, or go on, can be placed in any way at all."""
     decider = engine._decider
-    requirement = Requirement.of(unit, decider._rule)
+    requirement = unit.requirement(decider._rule)
     ground = decider._ground(unit, decider.excluded(unit))
     members = [(batch.pod_class, batch.subset) for batch in requirement.batches for _ in batch.pods]
     rows = sorted(engine.cluster.nodes.rows.values())

@@ -137,7 +137,9 @@ class Walk:
     def member_comes(self) -> bool:
         if len(self.pods) > 5:
             return False
-        return self._put(pod(self._name(), cpu=1, gang="g", created=self.now, controller=self.rng.choice(("", "", "j"))))
+        return self._put(
+            pod(self._name(), cpu=1, gang="g", created=self.now, controller=self.rng.choice(("", "", "j")))
+        )
 
     def member_is_found_bound(self) -> bool:
         """Another scheduler bound it, or this one did for some object of that name."""

@@ -13,7 +13,7 @@ from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_resources_fit import NodeResourcesFit
 from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.registry import ProfileParts, make_profile
-from tests.builders import World, cluster, evicted, only, placements, pod
+from tests.builders import World, cluster, evicted, only, placements, pod, told
 
 POISON_MILLI = 3333
 BOOM = "the scheduler failed: RuntimeError: boom"
@@ -182,6 +182,43 @@ class RaisesAtTheGate(PodGate):
 def test_a_gate_that_raises_stops_nobody():
     world = world_with(RaisesAtTheGate()).see(pod("bad", cpu=1), pod("good", cpu=1))
     assert "good" in placements(world.decide())
+
+
+class RaisesForOne(PodGate):
+    name = "RaisesForOne"
+
+    def holds(self, found):
+        if found.key == "team/g-0":
+            raise RuntimeError("boom")
+
+
+def test_a_gate_that_raises_again_and_again_keeps_no_other_member_silent():
+    world = world_with(RaisesForOne()).group("g", 2).members("g", 0, 1, cpu=1)
+    decisions = world.decide()
+    for _ in range(8):
+        decisions += world.decide(after=0.5)
+    assert "g-1" in told(decisions)
+
+
+class RaisesOnce(FiltersByRules):
+    raises = False
+
+    def look_at_rules(self, rules):
+        if self.raises:
+            self.raises = False
+            raise RuntimeError("boom")
+
+
+def test_a_node_that_lets_a_pod_in_wakes_it_although_a_plugin_raised_when_it_was_looked_at_before():
+    plugin = RaisesOnce()
+    world = world_with(plugin, nodes=8)
+    for number in range(8):
+        world.node(f"n{number}", cordoned=True)
+    world.pod("p", cpu=1).decide()
+    plugin.raises = True
+    assert not placements(world.node("n0", cordoned=True, labels={"new": "yes"}).decide())
+    assert not plugin.raises
+    assert placements(world.node("n0").decide()) == {"p": "n0"}
 
 
 # --- units that keep failing ----------------------------------------------------------------------

@@ -160,3 +160,10 @@ def test_a_member_whose_bind_is_rejected_after_the_group_changed_waits():
     decisions = world.decide()
     assert placements(decisions) == {}
     assert told(decisions)["g-2"] == ODD(pod=0, group=9)
+
+
+def test_a_gang_is_no_more_important_for_a_member_that_is_to_be_evicted():
+    world = cluster(1, cpu=2).group("low", 1, condition=STARTED).group("mid", 1, priority=5, condition=STARTED)
+    world.members("low", 0, cpu=1, on="n0", priority=0).members("mid", 0, cpu=1, on="n0")
+    world.members("low", 1, cpu=1, priority=10).members("mid", 1, cpu=1)
+    assert evicted(world.decide()) == ["low-0"]

@@ -398,3 +398,12 @@ def test_members_without_a_record_were_promised_no_more_than_runs_where_nothing_
     world = cluster(4, cpu=1).group("g", 3)
     world.members("g", 0, cpu=1, on="n0", record=None).decide()
     assert placements(world.members("g", 1, cpu=1).decide()) == {}
+
+
+@pytest.mark.parametrize("waits_first", [False, True])
+def test_in_whichever_order_members_are_read_one_that_succeeded_in_another_run_is_no_start(waits_first):
+    world = cluster(1, cordoned=True).group("g", 1, uid="new")
+    done = pod("g-0", gang="g", on="n0", phase="Succeeded", record=bound_for("g", 2, uid="old"))
+    waits = pod("g-1", gang="g", cpu=1)
+    world.see(*((waits, done) if waits_first else (done, waits)))
+    assert [holds for holds, _ in conditions(world.decide())] == [False]

@@ -5,6 +5,7 @@ import pytest
 from muster.api.wire import Condition
 from muster.engine.changes import Failure
 from muster.engine.decisions import CallOff, Event, Evict, GangCondition, Loss, Lost, PodRef, Release
+from muster.engine.life import Phase
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import PreemptionSettings
 from muster.plugins.registry import ProfileParts, make_profile
@@ -289,6 +290,25 @@ def test_another_schedulers_pod_that_leaves_room_enough_is_no_loss():
     world.decide()
     assert losses(world.pod_gone("low").pod("foreign", cpu=4, on="n0", scheduler="other").decide()) == []
     assert set(world.where) == {"foreign", "high-0"}
+
+
+def test_what_another_unit_lacks_that_has_room_reserved_there_is_no_loss():
+    world = cluster(1, cpu=8, gpu=1).pod("a", cpu=6, on="n0").pod("b", cpu=1, gpu=1, on="n0")
+    world.pod("needs-cpu", cpu=6, priority=5).pod("needs-gpu", cpu=1, gpu=1, priority=5)
+    assert evicted(world.decide()) == ["a", "b"]
+    world.pod_gone("b").pod("stranger", cpu=1, gpu=1, on="n0", scheduler="other")
+    assert [lost.unit for lost in only(Lost, world.decide())] == ["team/needs-gpu"]
+
+
+def test_a_gang_in_backoff_learns_at_once_that_its_room_is_lost():
+    world = preempting()
+    unit = world.engine._units["team/high"]
+    unit.failures, unit.tried_at = 5, world.now
+    world.pod_gone("a").pod("stranger", cpu=4, on="n0", scheduler="other")
+    decisions = world.decide()
+    assert unit.phase is Phase.BACKING_OFF
+    assert losses(decisions) == [Loss.FOREIGN]
+    assert nominations(decisions) == {"high-0": "", "high-1": ""}
 
 
 def test_another_schedulers_pod_that_takes_a_port_is_named():

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from muster.api.times import stamp
+from muster.api.wire import Condition
 from muster.cluster.pods import Stage
 from muster.engine.changes import Failure
 from muster.engine.decisions import Event, GangCondition, PodCondition, Release
@@ -321,3 +322,13 @@ def test_a_member_that_joins_while_others_leave_for_its_started_gang_says_why_it
     world = cluster(2, cpu=1).pod("low", cpu=1, on="n1", priority=0).runs("g", "n0", minimum=1, cpu=1, priority=5)
     assert evicted(world.members("g", 1, cpu=1).decide()) == ["low"]
     assert list(told(world.members("g", 2, cpu=1).decide())) == ["g-2"]
+
+
+def test_what_another_scheduler_has_said_of_a_group_without_members_is_not_said_again():
+    def said(reason, message):
+        return Condition(type="PodGroupInitiallyScheduled", status="False", reason=reason, message=message)
+
+    world = cluster(1).group("g", 1, condition=said("SchedulingGated", "1 of 1 members may not be placed yet"))
+    world.decide()
+    world.group("g", 1, condition=said("Unschedulable", "0 of 1 members exist, 1 more must be created"))
+    assert only(GangCondition, world.decide(after=5.0)) == []

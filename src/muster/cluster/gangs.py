@@ -156,7 +156,9 @@ class GangState(Roll):
         declared = self.declared
         if declared is None or (self._started_under == declared.uid and not self.fallen):
             return
-        if self.has_minimum or (not self.fallen and (self.once_started or self.start_is_recorded())):
+        # where nothing lives, candidates that are still to be read may begin another run than those who succeeded
+        whole = self.lives and self.has_minimum
+        if whole or (not self.fallen and (self.once_started or self.start_is_recorded())):
             self.starts = not self.has_started
             self._started_under, self.fallen = declared.uid, False
             for pod in self.candidates.values():

@@ -88,7 +88,10 @@ class Words:
         if told is None:
             raise BrokenRuleError("text", f"not upstream's text: {decision.reason}: {decision.message}")
         nodes = told.groupdict().get("nodes")
-        if nodes is not None and int(nodes) != len(self._world.nodes):
+        # whoever is only nominated no longer says what it said before, of as many nodes as there were then
+        known = [self._world.pods[ref.uid] for ref in decision.pods if ref.uid in self._world.pods]
+        new = any((_said(pod, scene) or ("", ""))[:2] != (decision.reason, decision.message) for pod in known)
+        if new and nodes is not None and int(nodes) != len(self._world.nodes):
             raise BrokenRuleError("text", f"there are {len(self._world.nodes)} nodes: {decision.message}")
         nominated = decision.nominated or ("",) * len(decision.pods)
         for ref, node in zip(decision.pods, nominated, strict=True):

@@ -284,7 +284,7 @@ _STANDS = (
         (*_LESS, *_MORE, Cause.OBJECT_CAME),
         Strength.BELOW,
         says="after two seconds PodGroupBelowMinimum=True (MembersLost)",
-        sets_in_motion="its grace, if it asks to be restarted; those who come may have been promised more than is there",
+        sets_in_motion="its grace, if it asks to be restarted; those who come may be promised more than is there",
     ),
     Transition(
         (Strength.BELOW,),

@@ -143,7 +143,7 @@ class Reservations:
         return self._who_took(reservation, nodes, now, patience)
 
     def _has_room(self, reservation: Reservation, node: str, now: float, patience: float) -> bool:
-        """Whether the node has what the unit asks for there, besides what stays on it or is reserved against the unit."""
+        """Whether the node has what the unit asks for there, beside what stays or is reserved against the unit."""
         row = self._cluster.nodes.rows[node]
         free = self._cluster.nodes.usage.free[:, row].copy()
         for pod in self._leaving(node, now, patience):

@@ -194,7 +194,7 @@ class Invariants:
         for decision in decisions:
             if isinstance(decision, Bind):
                 # one whose answer got lost may be bound already: it is asked for once more whoever is evicted
-                bound |= {placement.uid for placement in decision.pods} - self._binds.held.keys()
+                bound |= {p.uid for p in decision.pods if not self._binds.may_have_landed(p.uid)}
                 self._check_bind(decision, scene)
                 stood = {unit for unit in stood if unit != decision.unit and self._stands(unit, scene)}
             elif isinstance(decision, Release):

@@ -141,8 +141,11 @@ class OpenBinds:
 
     def unanswered(self, gang: Gang) -> bool:
         """Whether members are on their way, as far as the engine may know."""
-        doubtful = (pod.metadata.uid in self.doubtful and pod.metadata.uid in self._in_a_row for pod in gang.candidates)
-        return bool(gang.binding) or any(doubtful)
+        return bool(gang.binding) or any(self.may_have_landed(pod.metadata.uid) for pod in gang.candidates)
+
+    def may_have_landed(self, uid: str) -> bool:
+        """Whether the pod's last bind got no answer, and it may be bound."""
+        return uid in self.held or (uid in self.doubtful and uid in self._in_a_row)
 
     def undone(self, gang: Gang) -> None:
         """The gang is released: its members are tried anew, as if for the first time."""

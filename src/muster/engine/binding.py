@@ -111,6 +111,7 @@ class Binding:
             # the failed bind may have landed after all: its room stays taken until the pod is gone, or spared
             return
         pod.answered = pod.retries_later = False
+        pod.repeats = bool(pod.unanswered_by)
         gang = self._gang_of(pod)
         if not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)

@@ -304,7 +304,7 @@ class Decider:
             if gang is not None:
                 gang.uncount(pod)
             pod.record = records.get(pod.subset, LONE)
-            pod.stage, pod.answered, pod.retries_later = BINDING, False, False
+            pod.stage, pod.answered, pod.retries_later, pod.repeats = BINDING, False, False, False
             self._cluster.note(pod, names[row])
             if gang is not None:
                 pod.attempt = gang.attempts

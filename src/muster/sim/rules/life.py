@@ -172,7 +172,8 @@ class Life:
     def at_rest(self, gang: Gang) -> None:
         if gang.foreign:
             return
-        if gang.says_disrupted and gang.running and gang.bound >= gang.floor:
+        # one that was spared and has not started takes it back when it does
+        if gang.says_disrupted and gang.started and gang.running and gang.bound >= gang.floor:
             raise BrokenRuleError(_TARGET, f"{gang.key} runs, and still says that it was evicted whole")
         lives = gang.running or gang.binding or gang.candidates
         since = self._since.get(gang.group.metadata.uid, self._world.now) if gang.group is not None else 0.0

@@ -56,6 +56,7 @@ LATER = {
     1794820609377: "a gang that fell was whole again with the first who was bound anew, as when its minimum was raised",
     1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
     1794821861374: "a gang counted as more important as soon as its least important member was to be evicted",
+    1794824010390: "a pod whose binds had been given up without an answer was placed, and evicted in the same turn",
     18257: "a gang in backoff kept what was reserved for it although another scheduler had taken it",
     1794820610680: "what was reserved for a gang counted as lost with what another lacked that had room reserved there",
 }
@@ -69,6 +70,8 @@ RULES = {
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
     1794817149752: "a gang was passed while its group was read again, beside those whom a new scheduler had counted",
     1794821047721: "a gang that kubelets refused was undone in the same batch, since another member is denied for good",
+    1794824013907: "a gang that was spared before its start said that it had been evicted whole",
+    1794824013675: "one of two schedulers with members of a gang said that it was below its minimum",
     1794823380114: "a bind without an answer was asked for again, and its pod evicted, where room had become too small",
     1794822569041: "a pod that was nominated no longer said of as many nodes as before what it had said",
     1794821048639: "a gang had what it lost again while others were on their way for a raised minimum",

@@ -109,7 +109,7 @@ class GangState(Roll):
     def count(self, pod: PodState) -> None:
         super().count(pod)
         # as long as nothing of it ran or was being bound, some who succeeded may have counted for nothing
-        if pod.stage is BOUND or pod.stage is SUCCEEDED or (pod.stage is BINDING and self.has_ended_members):
+        if pod.stage is BOUND or pod.stage is SUCCEEDED or (pod.stage is BINDING and self._succeeded_ever):
             self.notice_start()
 
     def declare(self, declared: Gang | None) -> None:

@@ -112,6 +112,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """The nodes where it did."""
     retries_later: bool = False
     """Its bind failed and is tried again when a timer rings."""
+    repeats: bool = False
+    """Its bind was asked for once more, and the one before, which got no answer, may have succeeded."""
     answered: bool = False
     """Its bind was refused and will be tried again; nothing is on its way."""
     bind_failures: int = 0

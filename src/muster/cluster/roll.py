@@ -63,6 +63,7 @@ class Roll:
         "_priorities",
         "_running",
         "_runs",
+        "_succeeded_ever",
         "candidates",
         "classes",
         "declared",
@@ -97,6 +98,8 @@ class Roll:
         self._marked = 0
         """Of those, how many say that the gang has started."""
         self._binding = 0
+        self._succeeded_ever = 0
+        """Members that succeeded, in whichever run."""
         self._controllers: dict[str, int] = {}
         """Of the candidates, by UID; "" for those without one."""
         self._runs: dict[int, int] = {}
@@ -164,6 +167,7 @@ class Roll:
         _add(self._runs, 0 if record is None else record.run, by)
         if stage is SUCCEEDED:
             _add(counts.succeeded, (pod.controller, record), by)
+            self._succeeded_ever += by
             return
         _add(self._placed_priorities, pod.priority, by)
         if stage is BINDING:
@@ -251,11 +255,6 @@ class Roll:
         if self._marked == self._running:
             return []
         return sorted((p for p in self.members.values() if _runs(p) and p.marked != self.key), key=lambda pod: pod.key)
-
-    @property
-    def has_ended_members(self) -> bool:
-        """Members have succeeded, in whichever run."""
-        return any(counts.succeeded for counts in self._counts.values())
 
     @property
     def binding(self) -> int:

@@ -113,6 +113,7 @@ class Binding:
             return
         left = pod.answered and self._intake.names_another(pod)
         pod.answered = pod.retries_later = False
+        pod.repeats = bool(pod.unanswered_by)
         gang = self._gang_of(pod)
         if left or not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)

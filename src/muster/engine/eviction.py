@@ -87,7 +87,7 @@ class Eviction:
 
     def _take_back(self, pod: PodState) -> bool:
         """Whether a bind of the pod that was decided in this turn, and is surely the only one, need not be sent."""
-        if pod.unanswered_by:
+        if pod.repeats:
             return False
         for number, decision in enumerate(self._decisions):
             if isinstance(decision, Bind) and any(placement.uid == pod.uid for placement in decision.pods):

@@ -546,7 +546,7 @@ class Intake:
         if gang is not None:
             gang.uncount(pod)
         pod.record, pod.attempt = record, attempt
-        pod.stage, pod.answered, pod.retries_later = BINDING, False, False
+        pod.stage, pod.answered, pod.retries_later, pod.repeats = BINDING, False, False, False
         self._cluster.note(pod, node)
         if gang is not None:
             gang.count(pod)

@@ -172,7 +172,8 @@ class Life:
     def at_rest(self, gang: Gang) -> None:
         if gang.foreign:
             return
-        if gang.says_disrupted and gang.running and gang.bound >= gang.floor:
+        # one that was spared and has not started takes it back when it does
+        if gang.says_disrupted and gang.started and gang.running and gang.bound >= gang.floor:
             raise BrokenRuleError(_TARGET, f"{gang.key} runs, and still says that it was evicted whole")
         lives = gang.running or gang.binding or gang.candidates
         since = self._since.get(gang.group.metadata.uid, self._world.now) if gang.group is not None else 0.0
@@ -180,5 +181,6 @@ class Life:
         if gang.below_minimum and lives and not gang.says_below and self._world.now - since >= _SLACK_SECONDS:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and does not say so")
         # one that fell is not whole again because of members that succeeded before
-        if gang.says_below and not gang.below_minimum and gang.running:
+        # and two schedulers read no record of each other: of a gang of both one may miss what the other does not
+        if gang.says_below and not gang.below_minimum and gang.running and not gang.shared:
             raise BrokenRuleError(_RULE, f"{gang.key} has {gang.bound} of {gang.minimum} bound and says it is below")

@@ -16,8 +16,10 @@ from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, SCHEDULER_ERROR, UNS
 from muster.engine.verdicts import (
     MEMBERS_GATED,
     MEMBERS_MISSING,
+    RESERVED,
     UNPROVEN,
     Outcome,
+    Refusal,
     Verdict,
     fit_error,
     left_bound,
@@ -199,7 +201,11 @@ class Status:
     # --- refusals ---
 
     def pod_refused(self, pod: PodState, verdict: Verdict) -> None:
-        self.pods_wait([pod], fit_error(verdict.nodes, verdict.needs[0].refusals))
+        refusals = verdict.needs[0].refusals
+        if not refusals and pod.reserved:
+            # no node refuses it any more: those who were in its way gave their binds up at once, and others go with them
+            refusals = (Refusal(nodes=1, reason=RESERVED),)
+        self.pods_wait([pod], fit_error(verdict.nodes, refusals))
 
     def gang_refused(self, gang: GangState, trial: Trial, verdict: Verdict) -> None:
         """The group says the summary; members that fit say that the group does not, others upstream's text."""

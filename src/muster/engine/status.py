@@ -203,7 +203,7 @@ class Status:
     def pod_refused(self, pod: PodState, verdict: Verdict) -> None:
         refusals = verdict.needs[0].refusals
         if not refusals and pod.reserved:
-            # no node refuses it any more: those who were in its way gave their binds up at once, and others go with them
+            # no node refuses it any more: those in its way gave their binds up at once, and others go with them
             refusals = (Refusal(nodes=1, reason=RESERVED),)
         self.pods_wait([pod], fit_error(verdict.nodes, refusals))
 

@@ -17,8 +17,10 @@ from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
     MEMBERS_GATED,
     MEMBERS_MISSING,
+    RESERVED,
     UNPROVEN,
     Outcome,
+    Refusal,
     Verdict,
     fit_error,
     left_bound,
@@ -224,8 +226,12 @@ class Status:
     def refused(self, unit: Unit, trial: Trial, verdict: Verdict) -> None:
         if isinstance(unit, GangUnit):
             self._gang_refused(unit.gang, trial, verdict)
-        else:
-            self.pods_wait(unit.candidates, fit_error(verdict.nodes, verdict.needs[0].refusals))
+            return
+        refusals = verdict.needs[0].refusals
+        if not refusals and any(pod.reserved for pod in unit.candidates):
+            # no node refuses it any more: those in its way gave their binds up at once, and others go with them
+            refusals = (Refusal(nodes=1, reason=RESERVED),)
+        self.pods_wait(unit.candidates, fit_error(verdict.nodes, refusals))
 
     def _gang_refused(self, gang: GangState, trial: Trial, verdict: Verdict) -> None:
         """The group says the summary; members that fit say that the group does not, others upstream's text."""

@@ -122,6 +122,9 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return max(0, self.needed - self.placed)
 
 
+RESERVED = "node(s) are reserved for it until others are told to leave"
+
+
 def fit_error(nodes: int, refusals: tuple[Refusal, ...]) -> str:
     """Upstream's text for a pod that fits nowhere."""
     if nodes == 0:

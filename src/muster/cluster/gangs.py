@@ -107,7 +107,7 @@ class GangState(Roll):
         """UID of the object under which the minimum was bound, as seen here."""
 
     def count(self, pod: PodState) -> None:
-        super().count(pod)
+        Roll.count(self, pod)
         # as long as nothing of it ran or was being bound, some who succeeded may have counted for nothing
         if pod.stage is BOUND or pod.stage is SUCCEEDED or (pod.stage is BINDING and self._succeeded_ever):
             self.notice_start()

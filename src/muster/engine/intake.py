@@ -477,7 +477,7 @@ class Intake:
         for gate in self._gates:
             try:
                 why = gate.holds(state)
-                if not isinstance(why, str | None):
+                if why is not None and not isinstance(why, str):
                     raise TypeError(f"gave {why!r}")
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
                 self.noted.failing.append(state)

@@ -152,6 +152,13 @@ class Walk:
         phase = self.rng.choice(("Running", "Running", "Succeeded"))
         return self._put(pod(self._name(), cpu=1, gang="g", on=free[0], bound_at=self.now, phase=phase, record=record))
 
+    def member_is_bound_by_hand(self) -> bool:
+        """On its way or not, and without a record."""
+        found = self._pick(lambda one: not one.spec.node_name and one.metadata.deletion_timestamp is None)
+        if found is None or not self.nodes or self.rng.random() < 0.5:
+            return False
+        return self._put(replace(found, spec=replace(found.spec, node_name=self.rng.choice(sorted(self.nodes)))))
+
     def bind_is_answered(self) -> bool:
         if not self.sent:
             return False
@@ -160,6 +167,8 @@ class Walk:
         known = self.pods.get(uid)
         if known is None or known.metadata.deletion_timestamp is not None:
             return self._tell(BindFailed(uid, placement.node, Failure.POD_GONE))
+        if known.spec.node_name:
+            return self._tell(BindFailed(uid, placement.node, Failure.REJECTED))
         if placement.node not in self.nodes:
             return self._tell(BindFailed(uid, placement.node, Failure.REJECTED))
         failure = self.rng.choice((None, None, None, None, *Failure))
@@ -270,6 +279,7 @@ _EVENTS = [
     Walk.member_comes,
     Walk.member_comes,
     Walk.member_is_found_bound,
+    Walk.member_is_bound_by_hand,
     Walk.bind_is_answered,
     Walk.bind_is_answered,
     Walk.bind_is_answered,

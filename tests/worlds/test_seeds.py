@@ -71,6 +71,7 @@ RULES = {
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
     1794817149752: "a gang was passed while its group was read again, beside those whom a new scheduler had counted",
     1794821047721: "a gang that kubelets refused was undone in the same batch, since another member is denied for good",
+    1794825186816: "the only member of a gang that was on its way was bound by hand",
     1794824013907: "a gang that was spared before its start said that it had been evicted whole",
     1794824013675: "one of two schedulers with members of a gang said that it was below its minimum",
     1794823380114: "a bind without an answer was asked for again, and its pod evicted, where room had become too small",

@@ -238,6 +238,7 @@ _STANDS = (
     Transition((Strength.BINDING, Strength.PART, Strength.EARLIER), _LESS, Strength.NONE),
     Transition((Strength.BINDING, Strength.PART, Strength.EARLIER), _LESS, Strength.FALLEN, says="it had started once"),
     Transition((Strength.BINDING, Strength.PART), _LESS, Strength.EARLIER),
+    Transition((Strength.BINDING, Strength.PART), (Cause.BOUND,), Strength.EARLIER, says="nothing: by somebody else"),
     Transition(
         (Strength.BINDING, Strength.PART),
         (Cause.DEADLINE_OVER, Cause.DENIED),

@@ -126,6 +126,7 @@ class Invariants:
             held=self._binds.held,
             doubtful=self._binds.doubtful,
             fallen=self._life.fallen,
+            spared=self._life.spared,
             began=self._starts.began,
             condemned=self._condemned,
         )

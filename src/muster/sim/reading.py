@@ -62,7 +62,7 @@ class Gang:
         self.key = key
         self.scheduler = scheduler
         self.group: PodGroup | None = None
-        self.fell = False
+        self.fell = self.spared = False
         """It was seen with nothing left of it after its start, and not whole since."""
         self.members: list[Pod] = []
         """All pods that name it."""
@@ -224,7 +224,11 @@ class Gang:
     @property
     def _must_be_whole(self) -> bool:
         """It fell, as was seen or as it says, and must start whole again."""
-        return self.fell or (self.says_below and self.below is not None and self.below.reason != MEMBERS_LOST)
+        return self.fell or (self.says_that_it_fell and not self.spared)
+
+    @property
+    def says_that_it_fell(self) -> bool:
+        return self.says_below and self.below is not None and self.below.reason != MEMBERS_LOST
 
     @property
     def fallen(self) -> bool:
@@ -339,9 +343,9 @@ class Reading:
     """Reads one world as one of its schedulers must see it; what does not change is kept between readings.
 
     `held` are binds that are not in flight but will be tried again: their pods count as being bound.  `doubtful` ones
-    perhaps will.  `fallen` are UIDs of groups of which nothing was left after their start, `began` of those that had
-    their minimum bound since the scheduler came.  `condemned` are pods that are to be evicted, and whose deletions have
-    not gone out: they count as leaving.
+    perhaps will.  `fallen` are UIDs of groups of which nothing was left after their start, `spared` of those that say
+    so although a member was spared then, `began` of those that had their minimum bound since the scheduler came.
+    `condemned` are pods that are to be evicted, and whose deletions have not gone out: they count as leaving.
     """
 
     def __init__(
@@ -352,6 +356,7 @@ class Reading:
         held: Mapping[str, Placement],
         doubtful: Mapping[str, Placement],
         fallen: Container[str],
+        spared: Container[str] = (),
         began: Container[str] = (),
         condemned: Container[str] = (),
     ) -> None:
@@ -361,6 +366,7 @@ class Reading:
         self._held = held
         self._doubtful = doubtful
         self._fallen = fallen
+        self._spared = spared
         self._began = began
         self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
@@ -401,6 +407,7 @@ class Reading:
             gang = gangs[key] = Gang(key, scheduler=self.scheduler)
             gang.group = group
             gang.fell = group.metadata.uid in self._fallen
+            gang.spared = group.metadata.uid in self._spared
             gang.began = self._began
         for pod in self._world.pods.values():
             if pod.spec.scheduling_group is not None:

@@ -32,6 +32,8 @@ class Life:
         self._world = world
         self.fallen: set[str] = set()
         """UIDs of groups of which nothing was left after their start; they must start whole again."""
+        self.spared: set[str] = set()
+        """UIDs of groups that had just fallen when a member was spared; they may still say that they fell."""
         self._since: dict[str, float] = {}
         """By UID: since when it is below its minimum."""
         self._binding_at: dict[str, float] = {}
@@ -59,6 +61,7 @@ class Life:
             for uid in change.uids:
                 if not self._condemned.pop(uid, False) and uid in self._world.pods:
                     self.fallen.discard(self._group_uid(uid))
+                    self.spared.add(self._group_uid(uid))
         if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
             uid = change.pod.metadata.uid
             if uid not in self._failed:
@@ -68,6 +71,7 @@ class Life:
     def restarted(self) -> None:
         """A new scheduler knows what the objects say."""
         self.fallen.clear()
+        self.spared.clear()
         self._since.clear()
         self._refused.clear()
         self._condemned.clear()
@@ -80,6 +84,8 @@ class Life:
             if gang.group is None or gang.foreign:
                 continue
             uid = gang.group.metadata.uid
+            if not gang.says_that_it_fell or gang.nothing_left:
+                self.spared.discard(uid)
             if not gang.below_minimum:
                 self.fallen.discard(uid)
                 self._since.pop(uid, None)

@@ -107,6 +107,15 @@ def test_a_wrong_token_is_refused_before_the_body_is_read_as_anything(api):
     connection.close()
 
 
+def test_a_header_of_any_bytes_is_no_token_and_no_harm(server, api):
+    for _ in range(400):
+        connection = api.connection()
+        connection.request("GET", PODS, headers={"Authorization": b"Bearer \xff\xfe\x80"})
+        assert connection.getresponse().status == 401
+        connection.close()
+    assert server.complaints == []
+
+
 def test_health_is_told_to_everybody(api):
     connection = api.connection()
     for path in ("/healthz", "/livez", "/readyz", "/readyz?verbose"):
@@ -173,6 +182,8 @@ def test_nobody_acts_as_somebody_else(api):
     answer = api.ask("GET", PODS, Impersonate_User="bob")
     assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
     assert api.ask("GET", "/apis", Impersonate_User="bob").code == 200
+    for header in ("Impersonate_Group", "Impersonate_Uid", "Impersonate_Extra_scopes"):
+        assert api.ask("GET", PODS, **{header: "system:masters"}).code == 403
 
 
 # --- bad input ---

@@ -112,6 +112,12 @@ class Lists:
             self._snapshots[key] = self._store.list(storage, namespace)
             if len(self._snapshots) > _MOST_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
+        self.forget()
+
+    def forget(self) -> None:
+        """Snapshots from before the history: they would keep superseded objects in memory that nothing else does."""
+        for key in [key for key in self._snapshots if key[2] < self._store.oldest]:
+            del self._snapshots[key]
 
 
 def _page(found: list[Stored], selection: Selection, limit: int) -> tuple[list[Stored], int]:

@@ -248,8 +248,9 @@ def test_so_is_what_is_applied(api, body):
 
 @pytest.mark.parametrize("content_type", _MERGES)
 def test_so_are_patches(api, content_type):
-    api.ask("POST", MAPS, config_map("patched"))
+    api.request("POST", MAPS, config_map("patched"))
     assert api.ask("PATCH", f"{MAPS}/patched", _nested(), content_type=content_type).code == 400
+    api.request("DELETE", f"{MAPS}/patched")
 
 
 @pytest.mark.parametrize("query", [f"resourceVersion={_LONG}", f"watch=1&resourceVersion={_LONG}", f"limit={_LONG}"])
@@ -269,13 +270,14 @@ def test_so_are_they_in_bodies(api, content_type):
 
 
 def test_copies_of_copies_do_not_unfold_without_end(api):
-    api.ask("POST", MAPS, config_map("copied", a="x" * 1_000))
+    api.request("POST", MAPS, config_map("copied", a="x" * 1_000))
     for source in ("/data", "/data/a"):
         patch = [{"op": "copy", "from": source, "path": f"/data/b{number}"} for number in range(4_000)]
         answer = api.ask("PATCH", f"{MAPS}/copied", patch, content_type="application/json-patch+json")
         assert (answer.code, answer.body["reason"]) == (413, "RequestEntityTooLarge")
     patch = [{"op": "add", "path": f"/metadata/finalizers/{_LONG}", "value": "a/b"}]
     assert api.ask("PATCH", f"{MAPS}/copied", patch, content_type="application/json-patch+json").code == 422
+    api.request("DELETE", f"{MAPS}/copied")
 
 
 def test_unknown_content_types_are_refused(api):

@@ -1,8 +1,10 @@
 """kill -9 at any moment loses no acknowledged write."""
 
 import itertools
+import os
 import random
 import shutil
+import sys
 import threading
 import time
 
@@ -271,3 +273,38 @@ def test_data_that_cannot_be_read_is_refused_with_one_line(tmp_path):
     (line,) = refused.value.args[0]
     assert line.startswith("muster: the cluster's data cannot be read: file is not a database (file=")
     assert line.endswith("move it away to start afresh")
+
+
+def test_selectors_find_after_a_restart_what_they_found_before_it(tmp_path):
+    folder = tmp_path / "cluster"
+    with Server(folder) as server, server.api() as api:
+        for name in ("one", "two"):
+            spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": name}
+            api.request("POST", PODS, {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec})
+        server.kill()
+    with Server(folder) as server, server.api() as api:
+        for query in ("fieldSelector=spec.nodeName%3Dtwo", "labelSelector=app%3Dtwo"):
+            assert [one["metadata"]["name"] for one in api.get(f"{PODS}?{query}")["items"]] == ["two"]
+
+
+def test_what_goes_wrong_is_in_the_log_and_not_where_the_port_was_told(tmp_path):
+    """Nobody reads on there: a pipe that is full would stop the server."""
+    with Server(tmp_path / "cluster", environment={"PYTHONPATH": _broken(tmp_path)}) as server, server.api() as api:
+        for _ in range(300):
+            assert api.ask("GET", "/api/v1/nodes").code == 500
+        assert server.stop() == 0
+        assert server.complaints.count("ValueError: broken on purpose") == 300
+
+
+def _broken(folder):
+    """What makes the server fail with every list of nodes."""
+    (folder / "sitecustomize.py").write_text(
+        "import muster.local.reading as reading\n"
+        "real = reading.Lists.read\n"
+        "def read(self, served, *rest):\n"
+        "    if served.kind.plural == 'nodes':\n"
+        "        raise ValueError('broken on purpose')\n"
+        "    return real(self, served, *rest)\n"
+        "reading.Lists.read = read\n"
+    )
+    return os.pathsep.join([str(folder), *sys.path])

@@ -107,6 +107,15 @@ def test_a_wrong_token_is_refused_before_the_body_is_read_as_anything(api):
     connection.close()
 
 
+def test_a_header_of_any_bytes_is_no_token_and_no_harm(server, api):
+    for _ in range(400):
+        connection = api.connection()
+        connection.request("GET", PODS, headers={"Authorization": b"Bearer \xff\xfe\x80"})
+        assert connection.getresponse().status == 401
+        connection.close()
+    assert server.complaints == []
+
+
 def test_health_is_told_to_everybody(api):
     connection = api.connection()
     for path in ("/healthz", "/livez", "/readyz", "/readyz?verbose"):
@@ -173,6 +182,8 @@ def test_nobody_acts_as_somebody_else(api):
     answer = api.ask("GET", PODS, Impersonate_User="bob")
     assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
     assert api.ask("GET", "/apis", Impersonate_User="bob").code == 200
+    for header in ("Impersonate_Group", "Impersonate_Uid", "Impersonate_Extra_scopes"):
+        assert api.ask("GET", PODS, **{header: "system:masters"}).code == 403
 
 
 # --- bad input ---
@@ -202,6 +213,71 @@ def test_a_body_that_cannot_be_used_is_refused(api, body, code, words):
     answer = api.ask("POST", MAPS, body)
     assert (answer.code, answer.body["kind"], answer.body["status"]) == (code, "Status", "Failure"), answer.body
     assert words in answer.body["message"]
+
+
+_DEEP = 100_000
+_LONG = "9" * 5_000
+_YAML, _APPLY = "application/yaml", "application/apply-patch+yaml"
+_MERGES = ("application/merge-patch+json", "application/strategic-merge-patch+json")
+
+
+def _nested(levels=_DEEP):
+    return b'{"apiVersion":"v1","kind":"ConfigMap","data":' + b'{"a":' * levels + b"1" + b"}" * levels + b"}"
+
+
+@pytest.mark.parametrize("content_type", ["application/json", _YAML])
+def test_what_is_nested_too_deep_is_refused(api, content_type):
+    assert api.ask("POST", MAPS, _nested(), content_type=content_type).code == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _nested(),
+        b"apiVersion: v1\nkind: ConfigMap\ndata: " + b"[" * _DEEP + b"]" * _DEEP,
+        b"apiVersion: v1\nkind: ConfigMap\ndata:\n" + b"- " * _DEEP + b"x",
+        b"apiVersion: v1\nkind: ConfigMap\ndata:\n" + b"? " * _DEEP + b"x",
+        b"\n".join(b" " * level + b"a:" for level in range(2_400)),
+        ("[" * _DEEP + "]" * _DEEP).encode("utf-16"),
+    ],
+    ids=["object", "flow", "block", "keys", "indented", "wide"],
+)
+def test_so_is_what_is_applied(api, body):
+    assert api.ask("PATCH", f"{MAPS}/deep?fieldManager=m", body, content_type=_APPLY).code == 400
+
+
+@pytest.mark.parametrize("content_type", _MERGES)
+def test_so_are_patches(api, content_type):
+    api.request("POST", MAPS, config_map("patched"))
+    assert api.ask("PATCH", f"{MAPS}/patched", _nested(), content_type=content_type).code == 400
+    api.request("DELETE", f"{MAPS}/patched")
+
+
+@pytest.mark.parametrize("query", [f"resourceVersion={_LONG}", f"watch=1&resourceVersion={_LONG}", f"limit={_LONG}"])
+def test_numbers_of_thousands_of_digits_are_refused_in_queries(api, query):
+    assert api.ask("GET", f"{MAPS}?{query}").code == 400
+
+
+@pytest.mark.parametrize("content_type", ["application/json", _YAML])
+def test_so_are_they_in_bodies(api, content_type):
+    for spec, code in (
+        (f'"priority":{_LONG},"containers":[]', 400),
+        (f'"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{_LONG}"}}}}}}]', 400),
+    ):
+        body = f'{{"metadata":{{"name":"long"}},"spec":{{{spec}}}}}'.encode()
+        assert api.ask("POST", PODS, body, content_type=content_type).code == code, spec[:20]
+    assert api.ask("DELETE", f"{MAPS}/none", f'{{"gracePeriodSeconds":{_LONG}}}'.encode()).code == 400
+
+
+def test_copies_of_copies_do_not_unfold_without_end(api):
+    api.request("POST", MAPS, config_map("copied", a="x" * 1_000))
+    for source in ("/data", "/data/a"):
+        patch = [{"op": "copy", "from": source, "path": f"/data/b{number}"} for number in range(4_000)]
+        answer = api.ask("PATCH", f"{MAPS}/copied", patch, content_type="application/json-patch+json")
+        assert (answer.code, answer.body["reason"]) == (413, "RequestEntityTooLarge")
+    patch = [{"op": "add", "path": f"/metadata/finalizers/{_LONG}", "value": "a/b"}]
+    assert api.ask("PATCH", f"{MAPS}/copied", patch, content_type="application/json-patch+json").code == 422
+    api.request("DELETE", f"{MAPS}/copied")
 
 
 def test_unknown_content_types_are_refused(api):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -187,7 +188,8 @@ async def _start(wanted: Wanted, port: int, log: Path) -> tuple[asyncio.subproce
     pipe = asyncio.subprocess.PIPE
     try:
         # not emptied: it may be the log of a server that runs, and refuses us its folder
-        with log.open("ab") as errors:
+        with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "ab") as errors:
+            os.fchmod(errors.fileno(), 0o600)
             said = errors.tell()
             # in a session of its own: Ctrl-C is for us, the server goes last
             process = await asyncio.create_subprocess_exec(

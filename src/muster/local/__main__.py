@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import resource
 import secrets
 import signal
@@ -16,6 +17,8 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+
+import structlog
 
 from muster.base.errors import MusterError
 from muster.local import http
@@ -50,6 +53,9 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ephemeral", action="store_true", help="keep everything in memory")
     options = parser.parse_args()
+    # whatever is written here may hold secrets
+    os.umask(0o077)
+    _log_to_stderr()
     try:
         asyncio.run(_serve(options))
     except MusterError as error:
@@ -58,6 +64,18 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _log_to_stderr() -> None:
+    """Standard output carries the port, and nobody reads on: whatever else went there would fill the pipe."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, sort_keys=False),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
 
 
 async def _serve(options: argparse.Namespace) -> None:

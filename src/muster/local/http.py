@@ -87,9 +87,11 @@ class _Shell:
                 self._log.exception("a bug: time cannot pass")
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await _read(request)
+        token = _token(request.headers.get("Authorization", ""))
+        # nobody sends megabytes to a server that does not know him
+        body = await _read(request) if self._server.knows(token) or not request.can_read_body else None
         if body is None:
-            refusal = status.too_large(LARGEST_BODY)
+            refusal = status.too_large(LARGEST_BODY) if self._server.knows(token) else status.unauthorized()
             response = _response(Answer(code=refusal.code, body=status.encoded(refusal.status)))
             # the rest of what is being sent is not read
             response.force_close()
@@ -104,8 +106,8 @@ class _Shell:
                 accept=request.headers.get("Accept", ""),
                 host=request.host,
                 user_agent=request.headers.get("User-Agent", ""),
-                acts_as=request.headers.get("Impersonate-User", ""),
-                token=_token(request.headers.get("Authorization", "")),
+                acts_as=_acts_as(request),
+                token=token,
             )
         )
         if isinstance(answer, Answer):
@@ -197,6 +199,12 @@ async def _send(response: web.StreamResponse, stream: Stream) -> None:
             raise
     finally:
         stream.on_ready = _nobody
+
+
+def _acts_as(request: web.BaseRequest) -> str:
+    """Whom the client wants to be: a user, or whatever else it names of one."""
+    named = [text for name, text in request.headers.items() if name.lower().startswith("impersonate-")]
+    return request.headers.get("Impersonate-User", "") or next(iter(named), "")
 
 
 def _token(authorization: str) -> str:

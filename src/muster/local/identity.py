@@ -17,7 +17,7 @@ from muster.local.certificates import Authority
 
 _VALID = datetime.timedelta(days=3650)
 _AUTHORITY, _CERTIFICATE, _KEY, _TOKEN = "ca.crt", "server.crt", "server.key", "token"
-_LOCK = "lock"
+_LOCK, _MAKING = "lock", "making"
 
 KUBECONFIG = "kubeconfig"
 CONTEXT = "muster"
@@ -30,11 +30,32 @@ class Identity:
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._check_owner()
             if not (folder / _TOKEN).exists():
-                self._make()
+                self._make_once()
             self.token = (folder / _TOKEN).read_text().strip()
         except OSError as error:
             raise self._unusable(error) from error
+
+    def _check_owner(self) -> None:
+        """Whoever else could have put a token here would rule the cluster."""
+        for path in (self._folder, *(self._folder / name for name in (_AUTHORITY, _CERTIFICATE, _KEY, _TOKEN))):
+            if not path.exists():
+                continue
+            found = path.stat()
+            if found.st_uid != os.geteuid():
+                raise LocalError(
+                    "the cluster's folder is somebody else's", path=str(path), hint="choose another with --dir"
+                )
+            if found.st_mode & 0o022:
+                raise LocalError("others may write to the cluster's folder", path=str(path), hint=f"chmod go-w {path}")
+
+    def _make_once(self) -> None:
+        """Of two first starts one makes the files, and the other waits for them."""
+        with open(os.open(self._folder / _MAKING, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (self._folder / _TOKEN).exists():
+                self._make()
 
     def _make(self) -> None:
         authority = Authority(valid=_VALID)

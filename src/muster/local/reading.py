@@ -18,6 +18,7 @@ from muster.local.views import View
 
 _ALPHABET = string.ascii_letters + string.digits + "-_"
 _MOST_SNAPSHOTS = 64
+_UINT64_DIGITS = 20
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -112,6 +113,12 @@ class Lists:
             self._snapshots[key] = self._store.list(storage, namespace)
             if len(self._snapshots) > _MOST_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
+        self.forget()
+
+    def forget(self) -> None:
+        """Snapshots from before the history: they would keep superseded objects in memory that nothing else does."""
+        for key in [key for key in self._snapshots if key[2] < self._store.oldest]:
+            del self._snapshots[key]
 
 
 def _page(found: list[Stored], selection: Selection, limit: int) -> tuple[list[Stored], int]:
@@ -178,7 +185,11 @@ def parse_version(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         error = fields.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
         raise status.bad_request(f"invalid resource version: {error}")
-    return int(text)
+    digits = text.lstrip("0") or "0"
+    if len(digits) > _UINT64_DIGITS or int(digits) >= 2**64:
+        why = f'strconv.ParseUint: parsing "{text}": value out of range'
+        raise status.bad_request(f"invalid resource version: {fields.invalid('resourceVersion', text, why)}")
+    return int(digits)
 
 
 # --- tokens ---

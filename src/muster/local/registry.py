@@ -9,6 +9,8 @@ import msgspec
 from muster.local.kinds.kind import Kind
 from muster.local.schema.shapes import Object, Shape
 
+_decode = msgspec.json.Decoder().decode
+
 Convert = Callable[[Object], Object]
 
 
@@ -30,6 +32,10 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> tuple[str, str, str]:
         return self.kind.group, self.kind.version, self.kind.plural
+
+    def selectable(self, data: bytes) -> dict[str, str]:
+        """What field selectors may ask for of a stored object."""
+        return self.kind.strategy.selectable(_decode(data))
 
 
 class Registry:

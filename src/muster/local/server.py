@@ -45,11 +45,18 @@ class Server:
         self._registry = registry
         self.watches = Watches()
         self._objects = Objects(store, Admission(store), source)
+        self._lists = Lists(store)
         self._verbs = Verbs(
-            self._objects, Lists(store), self.watches, source, budgets=_find(registry, rows.DISRUPTION_BUDGET)
+            self._objects, self._lists, self.watches, source, budgets=_find(registry, rows.DISRUPTION_BUDGET)
         )
         self._documents = Documents(registry)
         self._definitions = Definitions(store, registry, self._objects, _find(registry, rows.DEFINITION), source)
+        for served in registry:
+            store.derive(served.storage, served.selectable)
+
+    def knows(self, token: str) -> bool:
+        # a header may be any bytes
+        return hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
 
     def handle(self, request: Request) -> Answer | Stream:
         """Never raises: what goes wrong in here is the server's fault, and is answered and logged as such."""
@@ -60,13 +67,13 @@ class Server:
         except Exception as error:
             # not with exc_info: the schema of all kinds would be shown as somebody's local variable
             trace = "".join(traceback.format_exception(error))
-            _log.error("a request failed", method=request.method, path=request.path, trace=trace)
+            _log.error("a request failed", method=request.method, path=request.path, exception=trace)
             return _refused(status.internal(f"{type(error).__name__}: {error}"), request)
 
     def _handle(self, request: Request) -> Answer | Stream:
         if request.path in _HEALTH:
             return Answer(code=200, body=b"ok", content_type=TEXT)
-        if not hmac.compare_digest(request.token.encode(), self._token):
+        if not self.knows(request.token):
             raise status.unauthorized()
         if len(request.body) > LARGEST_BODY:
             raise status.too_large(LARGEST_BODY)
@@ -99,6 +106,7 @@ class Server:
         events, store = _find(self._registry, rows.EVENT), self._objects.store
         for stored in list(expired(store.list(events.storage), now=self._source.now())):
             self._objects.delete(events, stored.namespace, stored.name, Deletion())
+        self._lists.forget()
         self.watches.bookmark()
 
     def ensure(self, kind: Kind, document: Object) -> None:

@@ -14,7 +14,9 @@ from typing import Protocol
 import msgspec
 
 HISTORY = 20_000
-"""So many changes of all kinds are remembered; a watch from before them is too old."""
+"""So many changes of all kinds are remembered, if they are small; a watch from before them is too old."""
+HISTORY_BYTES = 32 << 20
+"""So much of what was superseded is remembered."""
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -74,14 +76,19 @@ class Log(Protocol):
 class Store:
     """All objects of a cluster.  `storage` names where a kind's objects are kept, one place for all its versions."""
 
-    def __init__(self, log: Log | None = None, *, history: int = HISTORY, first: int = 0) -> None:
+    def __init__(
+        self, log: Log | None = None, *, history: int = HISTORY, history_bytes: int = HISTORY_BYTES, first: int = 0
+    ) -> None:
         self.version = first
         """Of the last change."""
         self._log = log
         self._objects: dict[str, dict[tuple[str, str], Stored]] = {}
         self._ordered: dict[str, list[tuple[str, str]]] = {}
         """Keys in the order in which they are listed, for storages that have not changed since."""
-        self._history: deque[Happened] = deque(maxlen=history)
+        self._history: deque[Happened] = deque()
+        self._most, self._most_bytes = history, history_bytes
+        self._bytes = 0
+        """Of what was superseded or deleted, and is kept for the history alone."""
         self._forgotten = first
         """Changes up to this version are not in the history."""
         self._watchers: dict[str, list[Callable[[Happened], None]]] = {}
@@ -135,17 +142,25 @@ class Store:
         if before is None or deleted:
             self._ordered.pop(storage, None)
         happened = Happened(what, storage, stored, before, {})
-        if len(self._history) == self._history.maxlen:
-            self._forgotten = self._history[0].now.version
         self._history.append(happened)
+        self._bytes += _kept(happened)
+        while len(self._history) > self._most or self._bytes > self._most_bytes:
+            oldest = self._history.popleft()
+            self._bytes -= _kept(oldest)
+            self._forgotten = oldest.now.version
         self.version = stored.version
         return happened
 
     def _recover(self) -> None:
         """What was superseded before the process began is not in the log: the history begins where it is whole."""
         if self._history:
-            self._forgotten = self.version
-            self._history.clear()
+            self.compact()
+
+    def derive(self, storage: str, selectable: Callable[[bytes], dict[str, str]]) -> None:
+        """Sets what field selectors may ask for, of all objects in a storage."""
+        objects = self._objects.get(storage, {})
+        for key, stored in objects.items():
+            objects[key] = msgspec.structs.replace(stored, fields=selectable(stored.data))
 
     # --- watching ---
 
@@ -162,7 +177,7 @@ class Store:
 
     def compact(self) -> None:
         """Forgets all history."""
-        self._forgotten = self.version
+        self._forgotten, self._bytes = self.version, 0
         self._history.clear()
 
     def watch(self, storage: str, told: Callable[[Happened], None]) -> None:
@@ -177,3 +192,8 @@ class Store:
         # those who come later are few: to keep all events ready for them would double what the history takes
         happened.frames.clear()
         return happened
+
+
+def _kept(happened: Happened) -> int:
+    deleted = len(happened.now.data) if happened.what is What.DELETED else 0
+    return deleted + (len(happened.before.data) if happened.before is not None else 0)

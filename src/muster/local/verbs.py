@@ -291,7 +291,7 @@ def _watch_version(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         words = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         raise status.Refusal(500, "", words)
-    return int(text)
+    return reading.parse_version(text)
 
 
 def _deletion(request: Request) -> Deletion:

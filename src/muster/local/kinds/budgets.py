@@ -67,7 +67,11 @@ def _share_errors(share: int | str | None, field: str) -> list[FieldError]:
         return not_negative(share, field)
     if not _PERCENT.fullmatch(share):
         return [invalid(field, share, _PERCENT_WORDS)]
-    return [invalid(field, share, "must not be greater than 100%")] if int(share[:-1]) > 100 else []
+    return (
+        [invalid(field, share, "must not be greater than 100%")]
+        if len(share.lstrip("0")) > 4 or int(share[:-1]) > 100
+        else []
+    )
 
 
 STRATEGY = Strategy(

@@ -22,6 +22,7 @@ _MOST_EXIT_CODES = 255
 _MOST_PATTERNS = 20
 _LONGEST_INDEXES = 64 * 1024
 _NUMBER = re.compile(r"[+-]?[0-9]+")
+_LONGEST_INDEX = 18
 
 
 class BadIndexes(ValueError):
@@ -189,6 +190,6 @@ def interval(text: str, completions: int) -> tuple[int, int]:
 def _index(text: str, completions: int) -> int:
     if not _NUMBER.fullmatch(text):
         raise BadIndexes(f"cannot convert string to integer for index: {quoted(text)}")
-    if int(text) >= completions:
+    if len(text) > _LONGEST_INDEX or int(text) >= completions:
         raise BadIndexes(f"too large index: {quoted(text)}")
     return int(text)

@@ -319,7 +319,7 @@ def _is_int32(text: str) -> bool:
     plain = text.removeprefix("-")
     if not plain.isdecimal() or not plain.isascii() or (text[0] == "0" and text != "0"):
         return False
-    return -LARGEST_INT32 - 1 <= int(text) <= LARGEST_INT32
+    return len(plain) <= len(str(LARGEST_INT32)) and -LARGEST_INT32 - 1 <= int(text) <= LARGEST_INT32
 
 
 def _seccomp(profile: str, path: str) -> Errors:

@@ -41,7 +41,8 @@ MOST_STRICT_ERRORS = 100
 """More are not told."""
 
 _INT_BITS = {Base.INT32: 32, Base.INT64: 64}
-_WHOLE = re.compile(r"-?[0-9]+")
+# no integer of Go is longer; Python reads none of thousands of digits
+_WHOLE = re.compile(r"-?[0-9]{1,20}")
 _UNSET: Any = msgspec.UNSET
 
 

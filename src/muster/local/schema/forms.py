@@ -38,11 +38,15 @@ _INT64_DIGITS = 18
 _INT64_MAX = 2**63 - 1
 
 
+# nobody has so much of anything; Python reads no number of thousands of digits
+_LONGEST_QUANTITY = 256
+
+
 @lru_cache(maxsize=1 << 14)
 def quantity(text: str) -> str:
     """As `Quantity` prints what it has read.  Raises Malformed."""
     text = text.strip()
-    found = _QUANTITY.fullmatch(text)
+    found = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST_QUANTITY else None
     if not text or found is None:
         raise Malformed(_WRONG_FORMAT)
     number, digits, fraction, suffix = found.groups(default="")

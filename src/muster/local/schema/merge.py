@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from muster.local.schema.diff import same
 from muster.local.schema.granular import copied
 from muster.local.schema.shapes import Object
 
+_encode = msgspec.json.Encoder().encode
+
 _MOST_OPERATIONS = 10_000
+# copies of copies unfold: Kubernetes takes no more of them together than a request may have
+_LARGEST_COPIES = 3 << 20
+_LONGEST_PLACE = 18
 
 
 class PatchError(Exception):
@@ -84,13 +91,23 @@ def json_patch(document: Object, patch: Any) -> Any:
     if len(operations) > _MOST_OPERATIONS:
         limit = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(operations)}"
         raise PatchError(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
-    root = {"": copied(document)}
+    root, left = {"": copied(document)}, _LARGEST_COPIES
     try:
         for operation in operations:
+            if operation.get("op") == "copy":
+                left -= len(_encode(_copied_by(root, operation)))
+                if left < 0:
+                    size = f"{_LARGEST_COPIES - left}, exceeding the limit {_LARGEST_COPIES}"
+                    words = f"Unable to complete the copy, the accumulated size increase of copy is {size}"
+                    raise PatchError(413, "RequestEntityTooLarge", f"Request entity too large: {words}")
             _carry_out(root, operation)
     except _Failed as failed:
         raise unprocessable() from failed
     return root[""]
+
+
+def _copied_by(root: Object, operation: Object) -> Any:
+    return _look(*_find(root, operation.get("from")))
 
 
 def strict_problems(patch: Any) -> list[str]:
@@ -200,6 +217,7 @@ def _take(holder: Any, key: str) -> Any:
 def _place(key: str, size: int) -> int:
     """A place below the size; negative ones count from there."""
     digits = key[1:] if key[:1] in ("-", "+") else key
-    if not (digits.isascii() and digits.isdigit()) or not -size <= int(key) < size:
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_PLACE
+    if not is_number or not -size <= int(key) < size:
         raise _Failed
     return int(key) % size

@@ -23,6 +23,10 @@ _MERGE = "<<"
 _PLAIN = ""
 _TAG = "tag:yaml.org,2002:"
 _DEEP = "yaml: exceeded max depth of 10000"
+# in binary, and more
+_LONGEST_INTEGER = 256
+# nodes are composed by recursion in C, where nothing stops it: some 50,000 levels would end the process
+_DEEPEST = 5_000
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -57,6 +61,7 @@ class _Loader(_Base):  # type: ignore[misc]
 
 def _first_document(body: bytes) -> yaml.Node | None:
     try:
+        _check_depth(body)
         loader = _Loader(body)
         try:
             node: yaml.Node | None = loader.get_node() if loader.check_node() else None
@@ -69,6 +74,19 @@ def _first_document(body: bytes) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         raise Malformed(f"yaml: {_where(error)}{error.problem}") from None
     return node
+
+
+def _check_depth(body: bytes) -> None:
+    """Raises Malformed if the text is too deep; events come one after another, however deep they are."""
+    openings = sum(map(body.count, (b"[", b"{", b"- ", b"-\t", b"? ", b"?\t")))
+    is_wide = body[:2] in (b"\xff\xfe", b"\xfe\xff")
+    if openings < _DEEPEST and b" " * (_DEEPEST // 2) not in body and not is_wide:
+        return
+    depth = 0
+    for event in yaml.parse(body, Loader=_Base):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise Malformed(_DEEP)
 
 
 def _alias(body: bytes, mark: yaml.Mark | None) -> str:
@@ -215,7 +233,7 @@ def _resolved(text: str) -> Any:
         return text
     bare = text.replace("_", "")
     for pattern, base in _INTEGERS:
-        if found := pattern.fullmatch(bare):
+        if (found := pattern.fullmatch(bare)) and len(found[2]) <= _LONGEST_INTEGER:
             whole = int(found[2], base) * (-1 if found[1] == "-" else 1)
             if -(2**63) <= whole < 2**63 or (whole < 2**64 and not found[1]):
                 return whole

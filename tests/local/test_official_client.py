@@ -71,7 +71,9 @@ def test_a_pod_runs_and_ends(core, namespace):
     )
     phases = []
     watching = watch.Watch()
-    for event in watching.stream(core.list_namespaced_pod, namespace, field_selector="metadata.name=web"):
+    # from its creation on: it may run before the watch begins
+    since = {"field_selector": "metadata.name=web", "resource_version": made.metadata.resource_version}
+    for event in watching.stream(core.list_namespaced_pod, namespace, **since):
         phases.append(event["object"].status.phase)
         if phases[-1] == "Succeeded":
             watching.stop()

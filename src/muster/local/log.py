@@ -44,6 +44,8 @@ DELETE FROM log WHERE version < (SELECT max(version) FROM log) AND (deleted OR v
 # whichever comes first
 _TIDY_AFTER = 20_000
 _TIDY_AFTER_BYTES = 64 << 20
+# what is free is written to again: to give it back each time would cost as much as to write it
+_MOST_FREE_BYTES = 2 * _TIDY_AFTER_BYTES
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -100,7 +102,8 @@ class SqliteLog:
             )
         if form < FORMAT:
             self._take_over()
-        self._drop_superseded()
+        execute(_SUPERSEDED)
+        self._shrink()
 
     def _take_over(self) -> None:
         """A new file, or one of an older format: whole in the new one, or left as it was."""
@@ -136,12 +139,19 @@ class SqliteLog:
     def _tidy(self) -> None:
         """The change is written, whatever becomes of this; it is tried again when as much has been appended."""
         try:
-            self._drop_superseded()
+            self._database.execute(_SUPERSEDED)
+            if self._free_bytes() > _MOST_FREE_BYTES:
+                self._shrink()
         except sqlite3.Error as error:
             _log.warning("the cluster's file cannot be tidied", error=str(error))
 
-    def _drop_superseded(self) -> None:
-        self._database.execute(_SUPERSEDED)
+    def _free_bytes(self) -> int:
+        (pages,), (size,) = (
+            self._database.execute(f"PRAGMA {what}").fetchone() for what in ("freelist_count", "page_size")
+        )
+        return int(pages) * int(size)
+
+    def _shrink(self) -> None:
         # `execute` would take one step of it, which is one page
         self._database.executescript("PRAGMA incremental_vacuum")
 

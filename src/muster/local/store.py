@@ -15,7 +15,7 @@ import msgspec
 
 HISTORY = 20_000
 """So many changes of all kinds are remembered, if they are small; a watch from before them is too old."""
-HISTORY_BYTES = 32 << 20
+HISTORY_BYTES = 24 << 20
 """So much of what was superseded is remembered."""
 
 

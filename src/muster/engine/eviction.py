@@ -60,12 +60,19 @@ class Eviction:
         for victim in plan.victims:
             if victim.reservation:
                 self.lose(victim.reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
+        taken_back: set[str] = set()
         for pod in sorted(plan.pods, key=lambda pod: pod.key):
             not_sent = pod.stage is Stage.BINDING and self._take_back(pod)
+            if not_sent:
+                taken_back.add(pod.gang or pod.uid)
             if pod.stage is Stage.BINDING and (pod.answered or not_sent or (pod.stranded and pod.retries_later)):
                 # not bound, or to no node: it waits like others of its gang, and nobody need delete it
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
+        for reservation, _ in self._ended:
+            if reservation.unit in taken_back:
+                # it had landed where others were evicted for it, in this turn, and has not after all
+                self._tell_lost(reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room")
         together = [[pod for pod in victim.pods if pod.takes_room] for victim in plan.victims if not victim.reservation]
         together = [pods for pods in together if pods]
         if together:
@@ -225,19 +232,20 @@ class Eviction:
             elif why is Loss.FOREIGN:
                 efforts.rests_until = now + 2.0 ** (efforts.rounds - 1)
         if reservation.evicted and why is not None:
-            message = f"room that others were evicted for is lost: {message}"
-            first = reservation.pods[0]
-            lone = first.gang is None
-            self._decisions.append(Lost(_name(reservation), why, message))
-            refs = (PodRef(first.uid, first.key),) if lone and key in self._cluster.pods else ()
-            gang = "" if lone else key
-            if refs or gang:
-                self._decisions.append(
-                    Event(
-                        reason="PreemptionLost", note=message, action="Preempting", warning=True, pods=refs, gang=gang
-                    )
-                )
+            self._tell_lost(reservation, why, message)
         return reservation
+
+    def _tell_lost(self, reservation: Reservation, why: Loss, message: str) -> None:
+        message = f"room that others were evicted for is lost: {message}"
+        first, key = reservation.pods[0], reservation.unit
+        lone = first.gang is None
+        self._decisions.append(Lost(_name(reservation), why, message))
+        refs = (PodRef(first.uid, first.key),) if lone and key in self._cluster.pods else ()
+        gang = "" if lone else key
+        if refs or gang:
+            self._decisions.append(
+                Event(reason="PreemptionLost", note=message, action="Preempting", warning=True, pods=refs, gang=gang)
+            )
 
     def _gang_of(self, pod: PodState) -> GangState | None:
         return self._cluster.gangs.get(pod.gang) if pod.gang else None

@@ -97,6 +97,9 @@ class Objects:
         """Stores a new object."""
         kind, strategy = served.kind, served.kind.strategy
         meta = given["metadata"]
+        if kind.is_ending:
+            words = "create not allowed while custom resource definition is terminating"
+            raise status.forbidden(kind, meta.get("name", ""), words)
         if kind.namespaced:
             self._admission.check_namespace(kind, namespace, meta.get("name", ""))
             meta["namespace"] = namespace

@@ -57,6 +57,9 @@ class Server:
             return self._handle(request)
         except status.Refusal as refusal:
             return _refused(refusal, request)
+        except RecursionError:
+            # nothing was stored: that comes last, and is not deep
+            return _refused(status.bad_request("the request is nested too deeply"), request)
         except Exception as error:
             # not with exc_info: the schema of all kinds would be shown as somebody's local variable
             trace = "".join(traceback.format_exception(error))

@@ -10,12 +10,12 @@ import msgspec
 
 from muster.local.fields import FieldError
 from muster.local.kinds import tables
-from muster.local.kinds.definition_status import ESTABLISHED, condition
+from muster.local.kinds.definition_status import ESTABLISHED, TERMINATING, condition
 from muster.local.kinds.kind import Kind, Strategy
 from muster.local.registry import Served
 from muster.local.schema import custom, rules
 from muster.local.schema.gotext import quoted
-from muster.local.schema.shapes import Object, Shape
+from muster.local.schema.shapes import Base, Object, Shape
 
 _PREFER_DOMAIN = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
 
@@ -29,6 +29,21 @@ def served(definition: Object) -> tuple[Served, ...]:
     if condition(definition, ESTABLISHED).get("status") != "True":
         return ()
     return tuple(_served(definition, version) for version in definition["spec"]["versions"] if version["served"])
+
+
+def unserved(definition: Object) -> Served:
+    """The kind as far as it takes to remove its objects, whether a version is served or not."""
+    spec = definition["spec"]
+    kind = Kind(
+        group=spec["group"],
+        version=spec["versions"][0]["name"],
+        name=spec["names"]["kind"],
+        plural=spec["names"]["plural"],
+        type_name="",
+        namespaced=spec["scope"] == "Namespaced",
+        strategy=Strategy(has_generation=True),
+    )
+    return Served(kind=kind, shape=Shape(base=Base.ANY), storage=storage(definition), is_custom=True)
 
 
 def _served(definition: Object, version: Object) -> Served:
@@ -46,6 +61,7 @@ def _served(definition: Object, version: Object) -> Served:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         has_status=has_status,
+        is_ending=condition(definition, TERMINATING).get("status") == "True",
         strategy=_strategy(version, shape, has_status=has_status),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )

@@ -47,6 +47,9 @@ _NESTED_MUST = {
 """What a schema inside anyOf, allOf, oneOf and not may not say."""
 _INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _META = ("metadata", "kind", "apiVersion")
+_DEEPEST = 100
+"""Schemas are gone through by functions that call themselves, and objects by them.  Go would go on to some 5,000 levels,
+which keep a kube-apiserver busy for minutes; what people write has 20 to 30."""
 
 
 def errors(validation: Object | None, field: str, *, has_status: bool) -> list[FieldError]:
@@ -55,6 +58,8 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
     if schema is None:
         return []
     at = f"{field}.openAPIV3Schema"
+    if why := too_deep(schema):
+        return [forbidden(at, why)]
     found = []
     if has_status and schema.get("type", "object") != "object":
         words = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
@@ -64,6 +69,26 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
     found += sorted(_structural(schema, at, _ROOT), key=str)
     found += _standard(schema, at, is_root=True, no_defaults="")
     return found or list(_default_errors(schema, at))
+
+
+def too_deep(schema: Object) -> str:
+    """Why a schema is not gone through; "" for one that is."""
+    level = [schema]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in _parts(one)]
+        if not level:
+            return ""
+    return f"must not be nested more than {_DEEPEST} levels deep"
+
+
+def _parts(schema: Object) -> Iterator[Object]:
+    """The schemas in a schema."""
+    yield from _properties(schema).values()
+    for part in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(part), dict):
+            yield schema[part]
+    for part in ("allOf", "anyOf", "oneOf"):
+        yield from schema.get(part) or ()
 
 
 # --- structural schemas ---

@@ -131,6 +131,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     categories: tuple[str, ...] = ()
     has_status: bool = False
     """There is a /status subresource."""
+    is_ending: bool = False
+    """It is being taken away with all its objects: there will be no new ones."""
     strategy: Strategy = Strategy()
     table: Table | None = None
     """None: its name, and when it was created."""

@@ -5,7 +5,6 @@ import json
 import msgspec
 import pytest
 
-from muster.local.store import Store
 from tests.local.serving import APPLY, MERGE, Served
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -53,7 +52,7 @@ def deep(levels, how="properties"):
     """The body of a definition whose schema has schemas in schemas."""
     before, after = NESTS[how]
     inside = before * levels + '{"type":"object"}' + after * levels
-    schema = '{"type":"object","properties":{"x":%s}}' % inside
+    schema = '{"type":"object","properties":{"x":' + inside + "}}"
     return json.dumps(definition(version(schema="SCHEMA"))).replace('"SCHEMA"', schema).encode()
 
 
@@ -183,3 +182,54 @@ def test_a_kind_that_is_going_takes_no_new_objects(api):
     api.merge(f"{WIDGETS}/held", {"metadata": {"labels": {"a": "b"}}})
     [row] = api.get("/apis/example.com/v1")["resources"]
     assert row["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
+
+
+# --- patterns ---
+
+
+def with_pattern(pattern):
+    return definition(version(schema={"type": "object", "properties": {"s": {"type": "string", "pattern": pattern}}}))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "does_not"),
+    [
+        (r"^\p{L}+$", "äß", "a1"),
+        (r"^a\z", "a", "a\n"),
+        ("^a$", "a", "a\n"),
+        ("(?i)^abc$", "ABC", "ABD"),
+        ("^[[:alpha:]]+$", "abc", "a1"),
+        (r"^\d+$", "12", "\u0661"),
+        (r"\bfoo\b", "a foo b", "food"),
+        ("(?<n>a)b", "ab", "b"),
+        ("^[^/]+$", "a", "/"),
+    ],
+)
+def test_a_pattern_means_what_it_means_to_go(api, pattern, fits, does_not):
+    api.create(DEFINITIONS, with_pattern(pattern))
+    api.create(WIDGETS, widget(s=fits))
+    words = f"s in body should match '{pattern}'"
+    assert words in api.refused("POST", WIDGETS, widget("b", s=does_not), code=422)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("(a", "missing closing ): `(a`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        (r"\Z", r"invalid escape sequence: `\Z`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+    ],
+)
+def test_what_is_no_pattern_to_go_is_refused(api, pattern, why):
+    said = api.refused("POST", DEFINITIONS, with_pattern(pattern), code=422)
+    assert f"must be a valid regular expression, but isn't: error parsing regexp: {why}" in said
+
+
+def test_no_pattern_takes_longer_than_its_text_is_long(api):
+    api.create(DEFINITIONS, with_pattern("^(a+)+$"))
+    # Python's own would take longer than the world has
+    api.refused("POST", WIDGETS, widget(s="a" * 10_000 + "b"), code=422)

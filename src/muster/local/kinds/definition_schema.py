@@ -6,14 +6,13 @@ defaults have fields that their schemas do not know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from muster.local.fields import FieldError, forbidden, invalid, not_supported, required
-from muster.local.schema import custom, rules
+from muster.local.schema import custom, patterns, rules
 from muster.local.schema.shapes import Object
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -48,8 +47,8 @@ _NESTED_MUST = {
 _INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _META = ("metadata", "kind", "apiVersion")
 _DEEPEST = 100
-"""Schemas are gone through by functions that call themselves, and objects by them.  Go would go on to some 5,000 levels,
-which keep a kube-apiserver busy for minutes; what people write has 20 to 30."""
+"""Schemas are gone through by functions that call themselves, and objects by them.  Go would go on to some 5,000
+levels, which keep a kube-apiserver busy for minutes; what people write has 20 to 30."""
 
 
 def errors(validation: Object | None, field: str, *, has_status: bool) -> list[FieldError]:
@@ -168,9 +167,8 @@ def _values(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterato
     if schema.get("not") is not None:
         yield from _nested(schema["not"], f"{field}.not")
     pattern = schema.get("pattern")
-    if pattern and _pattern_problem(pattern):
-        words = f"must be a valid regular expression, but isn't: {_pattern_problem(pattern)}"
-        yield invalid(f"{field}.pattern", pattern, words)
+    if pattern and (why := patterns.problem(pattern)):
+        yield invalid(f"{field}.pattern", pattern, f"must be a valid regular expression, but isn't: {why}")
 
 
 def _nested(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:
@@ -188,15 +186,6 @@ def _nested(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterato
 
 def _is_int_or_string(any_of: Any) -> bool:
     return bool(any_of == _INTEGER_OR_STRING)
-
-
-def _pattern_problem(pattern: str) -> str:
-    """Python's patterns are not Go's; what neither takes is refused, in Python's words."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        return str(error)
-    return ""
 
 
 # --- defaults ---

@@ -233,3 +233,131 @@ def test_no_pattern_takes_longer_than_its_text_is_long(api):
     api.create(DEFINITIONS, with_pattern("^(a+)+$"))
     # Python's own would take longer than the world has
     api.refused("POST", WIDGETS, widget(s="a" * 10_000 + "b"), code=422)
+
+
+# --- versions and defaults ---
+
+
+def schema(**properties):
+    return {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+
+
+TEXT = {"type": "string"}
+OLD = schema(a=TEXT, n={"type": "integer"})
+NEW = schema(a=TEXT, d={"type": "string", "default": "dd"})
+SECOND = schema(a=TEXT, two={"type": "string", "default": "2"})
+WIDGETS_2 = WIDGETS.replace("/v1/", "/v2/")
+
+
+@pytest.fixture
+def redefined(api):
+    """An object of before the definition was changed: a field has gone, a default and a version have come."""
+    api.create(DEFINITIONS, definition(version(schema=OLD)))
+    api.create(WIDGETS, widget(spec={"a": "x", "n": 3}))
+    redefine(api, version(schema=NEW), version("v2", SECOND, storage=False))
+    return api
+
+
+def redefine(api, *versions, **spec):
+    return api.merge(DEFINITION, {"spec": {"versions": list(versions), **spec}})
+
+
+def test_defaults_that_came_later_are_there_when_an_object_is_read(redefined):
+    filled = {"a": "x", "d": "dd"}
+    assert redefined.get(f"{WIDGETS}/a")["spec"] == filled
+    assert [one["spec"] for one in redefined.get(WIDGETS)["items"]] == [filled]
+    assert [one["object"]["spec"] for one in redefined.watch(WIDGETS).whole()] == [filled]
+    patch = [{"op": "test", "path": "/spec/d", "value": "dd"}]
+    redefined.ask("PATCH", f"{WIDGETS}/a", patch, content_type="application/json-patch+json")
+
+
+def test_they_are_there_after_a_restart_too(redefined):
+    assert Served(redefined.store).get(f"{WIDGETS}/a")["spec"] == {"a": "x", "d": "dd"}
+
+
+def test_what_came_by_a_default_is_no_change_of_the_spec(redefined):
+    changed = redefined.merge(f"{WIDGETS}/a", {"metadata": {"labels": {"a": "b"}}})
+    assert (changed["spec"], changed["metadata"]["generation"]) == ({"a": "x", "d": "dd"}, 1)
+
+
+def test_in_another_version_only_the_version_is_another(redefined):
+    found = redefined.get(f"{WIDGETS_2}/a")
+    assert (found["apiVersion"], found["spec"]) == ("example.com/v2", {"a": "x"})
+    assert found["metadata"] == redefined.get(f"{WIDGETS}/a")["metadata"]
+
+
+def test_what_the_version_in_which_it_is_stored_does_not_know_is_not_stored(redefined):
+    made = redefined.create(WIDGETS_2, widget("b", number="v2", spec={"a": "q", "two": "3"}))
+    assert made["spec"] == {"a": "q"}
+    assert redefined.get(f"{WIDGETS}/b")["spec"] == {"a": "q", "d": "dd"}
+    assert redefined.get(f"{WIDGETS_2}/b")["spec"] == {"a": "q"}
+
+
+def test_an_object_is_checked_in_the_version_in_which_it_is_sent(api):
+    needs = schema(two=TEXT)
+    needs["properties"]["spec"]["required"] = ["two"]
+    api.create(DEFINITIONS, definition(version(schema=OLD), version("v2", needs, storage=False)))
+    api.refused("POST", WIDGETS_2, widget(number="v2", spec={}), code=422)
+    api.create(WIDGETS_2, widget(number="v2", spec={"two": "x"}))
+    api.merge(f"{WIDGETS}/a", {"spec": {"a": "y"}})
+
+
+def test_who_changes_metadata_in_one_version_keeps_what_only_the_stored_one_knows(api):
+    api.create(DEFINITIONS, definition(version(schema=OLD), version("v2", SECOND, storage=False)))
+    api.create(WIDGETS, widget(spec={"a": "x", "n": 3}, metadata={"finalizers": ["example.com/wait"]}))
+    api.merge(f"{WIDGETS_2}/a", {"metadata": {"labels": {"a": "b"}}})
+    api.ask("DELETE", f"{WIDGETS_2}/a")
+    assert api.get(f"{WIDGETS}/a")["spec"] == {"a": "x", "n": 3}
+
+
+# --- conversion by webhooks, which nobody calls ---
+
+HOOK = {
+    "strategy": "Webhook",
+    "webhook": {"clientConfig": {"url": "https://127.0.0.1:1/x"}, "conversionReviewVersions": ["v1"]},
+}
+
+
+def hooked(api):
+    body = definition(version(schema=OLD), version("v2", SECOND, storage=False), conversion=HOOK)
+    answer = api.answer("POST", DEFINITIONS, body)
+    assert answer.code == 201
+    api.create(WIDGETS, widget(spec={"a": "x", "n": 3}))
+    return answer.warnings
+
+
+def test_a_definition_whose_versions_need_a_webhook_says_that_none_is_called(api):
+    [warning] = hooked(api)
+    assert warning.startswith("spec.conversion: webhooks are not called")
+
+
+def test_an_object_that_needs_a_webhook_is_shown_as_it_is_stored_and_not_written(api):
+    hooked(api)
+    assert api.get(f"{WIDGETS_2}/a")["spec"] == {"a": "x", "n": 3}
+    words = "conversion webhook for example.com/v2, Kind=Widget failed"
+    assert words in api.refused("POST", WIDGETS_2, widget("b", number="v2", spec={"two": "x"}), code=500)
+    assert words in api.refused("PATCH", f"{WIDGETS_2}/a", {"spec": {"a": "y"}}, code=500, content_type=MERGE)
+    assert api.get(f"{WIDGETS}/a")["spec"] == {"a": "x", "n": 3}
+
+
+def test_those_who_look_after_metadata_may_do_so_without_a_webhook(api):
+    hooked(api)
+    api.merge(f"{WIDGETS_2}/a", {"metadata": {"labels": {"a": "b"}}})
+    found = api.get(f"{WIDGETS}/a")
+    assert (found["spec"], found["metadata"]["labels"]) == ({"a": "x", "n": 3}, {"a": "b"})
+    api.ask("DELETE", f"{WIDGETS_2}/a")
+
+
+# --- rules that are not evaluated ---
+
+
+def test_a_definition_with_rules_that_are_not_evaluated_says_so(api):
+    ruled = schema(a=TEXT)
+    ruled["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": "self.a != 'x'"}]
+    answer = api.answer("POST", DEFINITIONS, definition(version(schema=ruled)))
+    assert answer.code == 201
+    [warning] = answer.warnings
+    where = "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations"
+    assert warning == f"{where}: rules in CEL are not evaluated, objects that break them are taken"
+    body = definition(version())
+    assert api.answer("POST", DEFINITIONS, {**body, "metadata": {"name": "x"}}).warnings == ()

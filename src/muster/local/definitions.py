@@ -38,6 +38,8 @@ class Definitions:
         self._changed: dict[str, None] = {}
         self._ending: dict[str, str] = {}
         """Definitions that wait for their objects to go: by name, where those are."""
+        self._schemas: dict[str, tuple[list[Object], int]] = {}
+        """By name: the versions of a definition, and when they were first seen so."""
         store.watch(STORAGE, self._hear)
         for stored in store.list(STORAGE):
             self._changed[stored.name] = None
@@ -48,6 +50,7 @@ class Definitions:
         self._changed[name] = None
         if happened.what is What.DELETED:
             self._ending.pop(name, None)
+            self._schemas.pop(name, None)
             self._registry.define(name, ())
 
     def settle(self) -> None:
@@ -75,10 +78,18 @@ class Definitions:
             # looked at again, as it then is
             self._say(name, definition, new)
             return
-        kinds = custom.served(definition)
+        kinds = custom.served(definition, since=self._since(name, definition))
         self._registry.define(name, kinds)
         if "deletionTimestamp" in definition["metadata"]:
             self._clean_up(name, definition, kinds[0] if kinds else custom.unserved(definition))
+
+    def _since(self, name: str, definition: Object) -> int:
+        """Up to which version objects may have been stored by other schemas."""
+        versions = definition["spec"]["versions"]
+        known = self._schemas.get(name)
+        if known is None or known[0] != versions:
+            known = self._schemas[name] = (versions, self._store.version)
+        return known[1]
 
     def _clean_up(self, name: str, definition: Object, served: Served) -> None:
         finalizers = definition["metadata"].get("finalizers", [])

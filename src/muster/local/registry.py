@@ -8,6 +8,9 @@ import msgspec
 
 from muster.local.kinds.kind import Kind
 from muster.local.schema.shapes import Object, Shape
+from muster.local.store import Stored
+
+_decode = msgspec.json.Decoder().decode
 
 Convert = Callable[[Object], Object]
 
@@ -23,9 +26,22 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     """Makes an object of this version one as it is stored."""
     storage: str = ""
     """Where its objects are, one place for all versions."""
+    fill: Convert | None = None
+    """Custom kinds: makes an object as it was stored one of this version, by schemas that may have changed since."""
+    fits_after: int = 0
+    """What was stored after this version needs no filling."""
+    strip: Convert | None = None
+    """Custom kinds: makes an object of this version one as it is stored."""
+    only_stored: str = ""
+    """Custom kinds whose versions cannot be made of each other: the one in which they are stored, if it is not this."""
     is_custom: bool = False
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
+
+    def filled(self, stored: Stored) -> Object:
+        """A copy of a stored object, as it is in this version."""
+        document: Object = _decode(stored.data)
+        return document if self.fill is None or stored.version > self.fits_after else self.fill(document)
 
     @property
     def key(self) -> tuple[str, str, str]:

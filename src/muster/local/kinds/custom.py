@@ -17,6 +17,7 @@ from muster.local.schema import custom, rules
 from muster.local.schema.gotext import quoted
 from muster.local.schema.shapes import Base, Object, Shape
 
+_NEVER = 2**63
 _PREFER_DOMAIN = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
 
 
@@ -24,11 +25,20 @@ def storage(definition: Object) -> str:
     return f"{definition['spec']['names']['plural']}.{definition['spec']['group']}"
 
 
-def served(definition: Object) -> tuple[Served, ...]:
-    """What a definition declares, in each version that is served; nothing until it is established."""
+def served(definition: Object, *, since: int = 0) -> tuple[Served, ...]:
+    """What a definition declares, in each version that is served; nothing until it is established.
+
+    since   All that was stored after this version was stored by these schemas.
+    """
     if condition(definition, ESTABLISHED).get("status") != "True":
         return ()
-    return tuple(_served(definition, version) for version in definition["spec"]["versions"] if version["served"])
+    versions = [version for version in definition["spec"]["versions"] if version["served"]]
+    shapes = {version["name"]: _shape(version) for version in definition["spec"]["versions"]}
+    return tuple(_served(definition, version, shapes, since=since) for version in versions)
+
+
+def _shape(version: Object) -> Shape:
+    return custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
 
 
 def unserved(definition: Object) -> Served:
@@ -46,9 +56,14 @@ def unserved(definition: Object) -> Served:
     return Served(kind=kind, shape=Shape(base=Base.ANY), storage=storage(definition), is_custom=True)
 
 
-def _served(definition: Object, version: Object) -> Served:
+def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, since: int) -> Served:
+    """Objects are kept in one version, by its schema; in others they are shown as far as those know their fields."""
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    shape = custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
+    kept = next(one["name"] for one in spec["versions"] if one["storage"])
+    is_kept = version["name"] == kept
+    needs_webhook = not is_kept and (spec.get("conversion") or {}).get("strategy") == "Webhook"
+    # of what a webhook would have made something else, nothing must be lost
+    shape = shapes[kept] if needs_webhook else shapes[version["name"]]
     has_status = "status" in (version.get("subresources") or {})
     kind = Kind(
         group=spec["group"],
@@ -65,7 +80,16 @@ def _served(definition: Object, version: Object) -> Served:
         strategy=_strategy(version, shape, has_status=has_status),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )
-    return Served(kind=kind, shape=shape, storage=storage(definition), is_custom=True)
+    return Served(
+        kind=kind,
+        shape=shape,
+        storage=storage(definition),
+        is_custom=True,
+        fill=partial(custom.fill, stored=shapes[kept], shown=shape),
+        fits_after=since if is_kept else _NEVER,
+        strip=None if is_kept else partial(custom.strip, root=shapes[kept]),
+        only_stored=kept if needs_webhook else "",
+    )
 
 
 def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:

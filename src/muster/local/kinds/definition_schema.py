@@ -28,6 +28,7 @@ _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specifie
 _PRESERVE, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _LIST_TYPE, _LIST_KEYS, _MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
+_RULES = "x-kubernetes-validations"
 _NESTED_MUST = {
     "type": "must be empty to be structural",
     "additionalProperties": "must be undefined to be structural",
@@ -41,7 +42,7 @@ _NESTED_MUST = {
     _LIST_KEYS: "must be empty to be structural",
     _LIST_TYPE: "must be undefined to be structural",
     _MAP_TYPE: "must be undefined to be structural",
-    "x-kubernetes-validations": "must be empty to be structural",
+    _RULES: "must be empty to be structural",
 }
 """What a schema inside anyOf, allOf, oneOf and not may not say."""
 _INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
@@ -74,20 +75,31 @@ def too_deep(schema: Object) -> str:
     """Why a schema is not gone through; "" for one that is."""
     level = [schema]
     for _ in range(_DEEPEST):
-        level = [inner for one in level for inner in _parts(one)]
+        level = [inner for one in level for _, inner in _parts(one)]
         if not level:
             return ""
     return f"must not be nested more than {_DEEPEST} levels deep"
 
 
-def _parts(schema: Object) -> Iterator[Object]:
-    """The schemas in a schema."""
-    yield from _properties(schema).values()
+def rules_in(schema: Object, field: str) -> list[str]:
+    """Where a schema has rules in CEL."""
+    level, found = [(field, schema)], []
+    for _ in range(_DEEPEST):
+        found += [f"{at}.{_RULES}" for at, one in level if one.get(_RULES)]
+        level = [(f"{at}.{part}", inner) for at, one in level for part, inner in _parts(one)]
+    return found
+
+
+def _parts(schema: Object) -> Iterator[tuple[str, Object]]:
+    """The schemas in a schema, and where in it they are."""
+    for name, inner in _properties(schema).items():
+        yield f"properties[{name}]", inner
     for part in ("items", "additionalProperties", "not"):
         if isinstance(schema.get(part), dict):
-            yield schema[part]
+            yield part, schema[part]
     for part in ("allOf", "anyOf", "oneOf"):
-        yield from schema.get(part) or ()
+        for index, inner in enumerate(schema.get(part) or ()):
+            yield f"{part}[{index}]", inner
 
 
 # --- structural schemas ---

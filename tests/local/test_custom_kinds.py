@@ -361,3 +361,134 @@ def test_a_definition_with_rules_that_are_not_evaluated_says_so(api):
     assert warning == f"{where}: rules in CEL are not evaluated, objects that break them are taken"
     body = definition(version())
     assert api.answer("POST", DEFINITIONS, {**body, "metadata": {"name": "x"}}).warnings == ()
+
+
+# --- scale ---
+
+COUNT = {"type": "integer"}
+SCALED = version(
+    schema={
+        "type": "object",
+        "properties": {
+            "spec": {"type": "object", "properties": {"replicas": {**COUNT, "maximum": 100}, "a": TEXT}},
+            "status": {"type": "object", "properties": {"replicas": COUNT, "selector": TEXT}},
+        },
+    },
+    subresources={
+        "status": {},
+        "scale": {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        },
+    },
+)
+SCALE = f"{WIDGETS}/a/scale"
+
+
+@pytest.fixture
+def scaled(api):
+    api.create(DEFINITIONS, definition(SCALED))
+    api.create(WIDGETS, widget(spec={"replicas": 2, "a": "x"}, metadata={"labels": {"l": "m"}}))
+    return api
+
+
+def scale(replicas, **meta):
+    head = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a", "namespace": "default", **meta}}
+    return {**head, "spec": {"replicas": replicas}}
+
+
+def test_a_scale_shows_what_is_wanted_and_what_is_there(scaled):
+    scaled.merge(f"{WIDGETS}/a/status", {"status": {"replicas": 1, "selector": "app=x"}})
+    found = scaled.get(SCALE)
+    assert sorted(found["metadata"]) == ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"]
+    assert (found["kind"], found["apiVersion"]) == ("Scale", "autoscaling/v1")
+    assert (found["spec"], found["status"]) == ({"replicas": 2}, {"replicas": 1, "selector": "app=x"})
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "content_type"),
+    [
+        ("PUT", scale(5), "application/json"),
+        ("PUT", {"metadata": {"name": "a"}, "spec": {"replicas": 5}}, "application/json"),
+        ("PATCH", {"spec": {"replicas": 5}}, MERGE),
+        ("PATCH", [{"op": "replace", "path": "/spec/replicas", "value": 5}], "application/json-patch+json"),
+    ],
+)
+def test_an_object_is_scaled_and_nothing_else_of_it_changes(scaled, method, body, content_type):
+    before = scaled.get(f"{WIDGETS}/a")
+    assert scaled.ask(method, SCALE, body, content_type=content_type)["spec"] == {"replicas": 5}
+    after = scaled.get(f"{WIDGETS}/a")
+    assert after["spec"] == {"replicas": 5, "a": "x"}
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]
+    assert after["metadata"]["generation"] == 2
+    [entry] = after["metadata"]["managedFields"]
+    assert entry["fieldsV1"]["f:spec"] == {".": {}, "f:a": {}}, "nobody's any more"
+
+
+def test_an_object_without_a_number_can_be_given_one(scaled):
+    scaled.create(WIDGETS, widget("bare"))
+    words = 'Internal error occurred: the spec replicas field ".spec.replicas" does not exist'
+    assert scaled.refused("GET", f"{WIDGETS}/bare/scale", code=500) == words
+    scaled.ask("PUT", f"{WIDGETS}/bare/scale", scale(3, name="bare"))
+    assert scaled.get(f"{WIDGETS}/bare")["spec"] == {"replicas": 3}
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (scale(-1), 422),
+        (scale(1000), 422),
+        (scale(5, resourceVersion="1"), 409),
+        (scale(5, uid="another"), 409),
+        (scale(5, name="another"), 400),
+        (scale("many"), 400),
+    ],
+)
+def test_a_scale_that_is_wrong_is_refused(scaled, body, code):
+    scaled.refused("PUT", SCALE, body, code=code)
+    assert scaled.get(SCALE)["spec"] == {"replicas": 2}
+
+
+def test_a_scale_can_be_tried(scaled):
+    assert scaled.ask("PUT", f"{SCALE}?dryRun=All", scale(7))["spec"] == {"replicas": 7}
+    assert scaled.get(SCALE)["spec"] == {"replicas": 2}
+
+
+def test_only_kinds_with_a_scale_have_one(scaled):
+    rows = {one["name"]: one for one in scaled.get("/apis/example.com/v1")["resources"]}
+    assert rows["widgets/scale"] | {"verbs": []} == {
+        "name": "widgets/scale",
+        "singularName": "",
+        "namespaced": True,
+        "group": "autoscaling",
+        "version": "v1",
+        "kind": "Scale",
+        "verbs": [],
+    }
+    scaled.refused("DELETE", SCALE, code=405)
+    scaled.refused("GET", "/api/v1/namespaces/default/configmaps/a/scale", code=404)
+
+
+# --- watches ---
+
+
+def test_a_watch_ends_when_its_kind_is_served_otherwise_and_has_told_all_before(api):
+    api.create(DEFINITIONS, definition(version(schema=OLD)))
+    watch, other = api.watch(WIDGETS), api.watch("/api/v1/namespaces/default/configmaps")
+    api.create(WIDGETS, widget(spec={"a": "x"}))
+    api.merge(DEFINITION, {"metadata": {"labels": {"a": "b"}}})
+    assert not watch.stream.ended
+    redefine(api, version(schema=NEW))
+    assert watch.stream.ended
+    assert watch.events() == [("ADDED", "a")]
+    assert not other.stream.ended
+
+
+def test_a_watch_tells_of_all_deletions_when_its_kind_goes(api):
+    api.create(DEFINITIONS, definition(version()))
+    api.create(WIDGETS, widget())
+    watch = api.watch(WIDGETS)
+    api.ask("DELETE", DEFINITION)
+    assert watch.stream.ended
+    assert watch.events() == [("ADDED", "a"), ("DELETED", "a")]

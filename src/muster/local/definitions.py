@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -19,6 +20,15 @@ STORAGE = "customresourcedefinitions.apiextensions.k8s.io"
 
 _log = structlog.get_logger()
 _decode = msgspec.json.Decoder().decode
+
+
+class _Known(NamedTuple):
+    """A definition as it was last looked at."""
+
+    facts: tuple[Object, ...]
+    since: int
+    """Up to this version objects may have been stored by other schemas."""
+    kinds: tuple[Served, ...]
 
 
 class Definitions:
@@ -38,8 +48,8 @@ class Definitions:
         self._changed: dict[str, None] = {}
         self._ending: dict[str, str] = {}
         """Definitions that wait for their objects to go: by name, where those are."""
-        self._schemas: dict[str, tuple[list[Object], int]] = {}
-        """By name: the versions of a definition, and when they were first seen so."""
+        self._known: dict[str, _Known] = {}
+        """By name."""
         store.watch(STORAGE, self._hear)
         for stored in store.list(STORAGE):
             self._changed[stored.name] = None
@@ -50,7 +60,7 @@ class Definitions:
         self._changed[name] = None
         if happened.what is What.DELETED:
             self._ending.pop(name, None)
-            self._schemas.pop(name, None)
+            self._known.pop(name, None)
             self._registry.define(name, ())
 
     def settle(self) -> None:
@@ -78,18 +88,23 @@ class Definitions:
             # looked at again, as it then is
             self._say(name, definition, new)
             return
-        kinds = custom.served(definition, since=self._since(name, definition))
+        kinds = self._kinds(name, definition)
         self._registry.define(name, kinds)
         if "deletionTimestamp" in definition["metadata"]:
             self._clean_up(name, definition, kinds[0] if kinds else custom.unserved(definition))
 
-    def _since(self, name: str, definition: Object) -> int:
-        """Up to which version objects may have been stored by other schemas."""
+    def _kinds(self, name: str, definition: Object) -> tuple[Served, ...]:
+        """What is served of a definition: the same as before if nothing of that has changed."""
+        known = self._known.get(name)
+        facts = rules.facts(definition)
+        if known is not None and known.facts == facts:
+            return known.kinds
         versions = definition["spec"]["versions"]
-        known = self._schemas.get(name)
-        if known is None or known[0] != versions:
-            known = self._schemas[name] = (versions, self._store.version)
-        return known[1]
+        same = known is not None and known.facts[0]["versions"] == versions
+        since = known.since if known is not None and same else self._store.version
+        kinds = custom.served(definition, since=since)
+        self._known[name] = _Known(facts, since, kinds)
+        return kinds
 
     def _clean_up(self, name: str, definition: Object, served: Served) -> None:
         finalizers = definition["metadata"].get("finalizers", [])

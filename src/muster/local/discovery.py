@@ -298,6 +298,8 @@ def _parts(kind: Kind) -> list[_Part]:
     parts = list(_PARTS.get((kind.group, kind.plural), ()))
     if kind.has_status:
         parts.append(_Part("status", kind.name, _STATUS))
+    if kind.scale is not None:
+        parts.append(_Part("scale", "Scale", _STATUS, "autoscaling", "v1"))
     return parts
 
 

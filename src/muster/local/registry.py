@@ -55,6 +55,8 @@ class Registry:
         self._built_in = {served.key: served for served in built_in}
         self._custom: dict[str, tuple[Served, ...]] = {}
         """By the name of the definition."""
+        self.changes = 0
+        """How often something else came to be served."""
         self._found = dict(self._built_in)
 
     def __iter__(self) -> Iterator[Served]:
@@ -69,6 +71,9 @@ class Registry:
 
     def define(self, definition: str, kinds: tuple[Served, ...]) -> None:
         """What a CustomResourceDefinition declares now; nothing, if it has gone."""
+        if self._custom.get(definition, ()) is kinds:
+            return
+        self.changes += 1
         if kinds:
             self._custom[definition] = kinds
         else:

@@ -44,6 +44,8 @@ class Server:
         self._source = source
         self._registry = registry
         self.watches = Watches()
+        self._changes = 0
+        """Of the registry, when watches were last looked through."""
         self._objects = Objects(store, Admission(store), source)
         self._verbs = Verbs(
             self._objects, Lists(store), self.watches, source, budgets=_find(registry, rows.DISRUPTION_BUDGET)
@@ -95,6 +97,9 @@ class Server:
             return None
         answer = self._verbs.answer(request, route, served)
         self._definitions.settle()
+        if self._registry.changes != self._changes:
+            self._changes = self._registry.changes
+            self.watches.end(self._registry)
         return answer
 
     def pass_time(self) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from muster.local.fields import FieldError
 from muster.local.kinds import tables
 from muster.local.kinds.definition_status import ESTABLISHED, TERMINATING, condition
-from muster.local.kinds.kind import Kind, Strategy
+from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.registry import Served
 from muster.local.schema import custom, rules
 from muster.local.schema.gotext import quoted
@@ -76,6 +76,7 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         has_status=has_status,
+        scale=_scaling(version),
         is_ending=condition(definition, TERMINATING).get("status") == "True",
         strategy=_strategy(version, shape, has_status=has_status),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
@@ -90,6 +91,17 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
         strip=None if is_kept else partial(custom.strip, root=shapes[kept]),
         only_stored=kept if needs_webhook else "",
     )
+
+
+def _scaling(version: Object) -> Scaling | None:
+    given = (version.get("subresources") or {}).get("scale")
+    if given is None:
+        return None
+
+    def path(name: str) -> tuple[str, ...]:
+        return tuple(part for part in given.get(name, "").split(".") if part)
+
+    return Scaling(spec=path("specReplicasPath"), status=path("statusReplicasPath"), selector=path("labelSelectorPath"))
 
 
 def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:

@@ -48,6 +48,12 @@ def settled(definition: Object, others: Iterable[Object], *, now: float) -> Obje
     return result
 
 
+def facts(definition: Object) -> tuple[Object, ...]:
+    """All on which it depends what is served of a definition."""
+    conditions = {kind: condition(definition, kind).get("status") for kind in (ESTABLISHED, TERMINATING)}
+    return definition["spec"], definition["status"].get("acceptedNames") or {}, conditions
+
+
 def problem(definition: Object) -> str:
     """Why the kind cannot be served, whatever else is in order: other versions of Muster took other schemas."""
     for version in definition["spec"].get("versions") or ():

@@ -422,8 +422,8 @@ def test_an_object_is_scaled_and_nothing_else_of_it_changes(scaled, method, body
     assert after["spec"] == {"replicas": 5, "a": "x"}
     assert after["metadata"]["labels"] == before["metadata"]["labels"]
     assert after["metadata"]["generation"] == 2
-    [entry] = after["metadata"]["managedFields"]
-    assert entry["fieldsV1"]["f:spec"] == {".": {}, "f:a": {}}, "nobody's any more"
+    owned = {one.get("subresource"): one["fieldsV1"]["f:spec"] for one in after["metadata"]["managedFields"]}
+    assert owned == {None: {".": {}, "f:a": {}}, "scale": {"f:replicas": {}}}
 
 
 def test_an_object_without_a_number_can_be_given_one(scaled):

@@ -58,7 +58,7 @@ class Scale:
             words = f"request to convert CR to an invalid group/version: {_HEAD['apiVersion']}"
             raise status.Refusal(500, "", f"failed to create manager for existing fields: {words}")
         wanted = options.of_write(self._request, name="PatchOptions")
-        said = Write(owners=_Nobody(()), patched=True, warnings=[])
+        said = Write(owners=self._scaler(wanted), patched=True, warnings=[])
         patch = Patch(self._request, self._part, wanted, said, now=self._source.now())
         given = patch.change(self._scale(self._objects.stored(*self._place)))
         return self._write(given, wanted, said.warnings)
@@ -87,8 +87,12 @@ class Scale:
             inside[last] = replicas
             return new
 
-        write = Write(owners=_Nobody(self._paths.spec), dry_run=wanted.dry_run, subresource="scale", warnings=warnings)
+        owners = self._scaler(wanted)
+        write = Write(owners=owners, dry_run=wanted.dry_run, subresource="scale", warnings=warnings)
         return self._shown(self._objects.update(*self._place, change, write), tuple(write.warnings))
+
+    def _scaler(self, wanted: Options) -> _Scaler:
+        return _Scaler(self._paths.spec, manager=wanted.manager, api_version=self._served.kind.api_version)
 
     # --- what is seen of it ---
 
@@ -128,31 +132,48 @@ class Scale:
         return Answer(code=200, body=data, content_type=chosen.content_type, warnings=warnings)
 
 
-class _Nobody:
-    """Who scales an object does not own the number, and nobody else does any more."""
+class _Scaler:
+    """Who scales an object takes the number over from those who own it; with the next scaling it is nobody's."""
 
-    def __init__(self, path: tuple[str, ...]) -> None:
+    def __init__(self, path: tuple[str, ...], *, manager: str, api_version: str) -> None:
         self._path = path
+        self._own = {
+            "manager": manager,
+            "operation": "Update",
+            "apiVersion": api_version,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": _field(path),
+            "subresource": "scale",
+        }
 
     def note(self, old: Object | None, new: Object) -> Object:
         entries = deepcopy((old or new)["metadata"].get("managedFields") or [])
-        for entry in entries:
-            _give_up(entry.get("fieldsV1") or {}, self._path)
+        lost = [entry for entry in entries if _give_up(entry.get("fieldsV1") or {}, self._path)]
         kept = [entry for entry in entries if entry.get("fieldsV1")]
-        if kept:
-            new["metadata"]["managedFields"] = kept
-        else:
-            new["metadata"].pop("managedFields", None)
+        if any("subresource" not in entry for entry in lost):
+            kept.insert(sum("subresource" not in entry for entry in kept), self._own)
+        new["metadata"] = {**new["metadata"], "managedFields": kept}
+        if not kept:
+            del new["metadata"]["managedFields"]
         return new
 
 
-def _give_up(owned: Object, path: tuple[str, ...]) -> None:
+def _field(path: tuple[str, ...]) -> Object:
+    owned: Object = {}
+    for part in reversed(path):
+        owned = {f"f:{part}": owned}
+    return owned
+
+
+def _give_up(owned: Object, path: tuple[str, ...]) -> bool:
+    """Takes a field out of those that somebody owns; whether it was among them."""
     first, *rest = path
     key = f"f:{first}"
-    if rest and key in owned:
-        _give_up(owned[key], tuple(rest))
-    if not rest or owned.get(key) == {}:
-        owned.pop(key, None)
+    if key not in owned or (rest and not _give_up(owned[key], tuple(rest))):
+        return False
+    if not rest or not owned[key]:
+        del owned[key]
+    return True
 
 
 def _look_up(document: Any, path: tuple[str, ...]) -> Any:

@@ -334,7 +334,7 @@ def _check_convertible(served: Served, old: Object | None, new: Object) -> None:
     if not served.only_stored or (old is not None and _body(new) == _body(old)):
         return
     kind = served.kind
-    words = f"webhooks are not called here, send it as {kind.group}/{served.only_stored}, as which it is stored"
+    words = f"webhooks are not called here, send it as {served.only_stored}, as which it is stored"
     raise status.Refusal(500, "", f"conversion webhook for {kind.api_version}, Kind={kind.name} failed: {words}")
 
 

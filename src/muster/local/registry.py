@@ -33,7 +33,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     strip: Convert | None = None
     """Custom kinds: makes an object of this version one as it is stored."""
     only_stored: str = ""
-    """Custom kinds whose versions cannot be made of each other: the one in which they are stored, if it is not this."""
+    """Custom kinds whose versions cannot be made of each other: the apiVersion as which they are stored, if another."""
     is_custom: bool = False
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""

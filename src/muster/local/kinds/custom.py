@@ -33,12 +33,30 @@ def served(definition: Object, *, since: int = 0) -> tuple[Served, ...]:
     if condition(definition, ESTABLISHED).get("status") != "True":
         return ()
     versions = [version for version in definition["spec"]["versions"] if version["served"]]
-    shapes = {version["name"]: _shape(version) for version in definition["spec"]["versions"]}
+    shapes = _shapes(definition["spec"])
     return tuple(_served(definition, version, shapes, since=since) for version in versions)
+
+
+def _shapes(spec: Object) -> dict[str, Shape]:
+    """By apiVersion."""
+    shapes = {f"{spec['group']}/{version['name']}": _shape(version) for version in spec["versions"]}
+    if _needs_webhook(spec):
+        # of what a webhook would have made something else, nothing must be lost
+        return dict.fromkeys(shapes, shapes[_kept(spec)])
+    return shapes
 
 
 def _shape(version: Object) -> Shape:
     return custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
+
+
+def _kept(spec: Object) -> str:
+    """The apiVersion in which objects are stored."""
+    return next(f"{spec['group']}/{version['name']}" for version in spec["versions"] if version["storage"])
+
+
+def _needs_webhook(spec: Object) -> bool:
+    return bool((spec.get("conversion") or {}).get("strategy") == "Webhook")
 
 
 def unserved(definition: Object) -> Served:
@@ -59,11 +77,7 @@ def unserved(definition: Object) -> Served:
 def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, since: int) -> Served:
     """Objects are kept in one version, by its schema; in others they are shown as far as those know their fields."""
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    kept = next(one["name"] for one in spec["versions"] if one["storage"])
-    is_kept = version["name"] == kept
-    needs_webhook = not is_kept and (spec.get("conversion") or {}).get("strategy") == "Webhook"
-    # of what a webhook would have made something else, nothing must be lost
-    shape = shapes[kept] if needs_webhook else shapes[version["name"]]
+    shape, kept, is_kept = shapes[f"{spec['group']}/{version['name']}"], _kept(spec), version["storage"]
     has_status = "status" in (version.get("subresources") or {})
     kind = Kind(
         group=spec["group"],
@@ -89,7 +103,7 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
         fill=partial(custom.fill, stored=shapes[kept], shown=shape),
         fits_after=since if is_kept else _NEVER,
         strip=None if is_kept else partial(custom.strip, root=shapes[kept]),
-        only_stored=kept if needs_webhook else "",
+        only_stored=kept if _needs_webhook(spec) and not is_kept else "",
     )
 
 

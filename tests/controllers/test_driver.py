@@ -197,7 +197,7 @@ async def test_a_refusal_is_an_answer():
     core = Scripted(Patch(path="/api/v1/namespaces/team/configmaps/none", body={}))
     async with running(server, (core, WATCHES_MAPS)):
         await asyncio.sleep(1)
-    assert core.answers == [Refused(code=404, reason="NotFound", message="team/none not found")]
+    assert core.answers == [Refused(code=404, reason="NotFound", message='"none" not found')]
 
 
 async def test_a_busy_server_is_asked_again():
@@ -321,12 +321,24 @@ async def test_kinds_may_come_and_go_while_it_runs():
         driver.attach(core, WATCHES_MAPS)
         await asyncio.sleep(1)
         assert core.names() == ["m"]
-        driver.detach(WATCHES_MAPS)
+        driver.detach(core, WATCHES_MAPS)
+        server.delete(MAPS, "m")
         await asyncio.sleep(1)
-        assert core.names() == []
+        assert core.names() == ["m"], "nobody told it anything"
+        server.create(MAPS, {"metadata": {"name": "later"}, "data": {}})
         driver.attach(core, WATCHES_MAPS)
         await asyncio.sleep(1)
-        assert core.names() == ["m"]
+        assert core.names() == ["later", "m"]
+
+
+async def test_a_kind_that_one_core_reads_no_more_is_read_on_for_the_others():
+    server = Server()
+    one, other = Scripted(), Scripted()
+    async with running(server, (one, WATCHES_MAPS), (other, WATCHES_MAPS)) as driver:
+        driver.detach(one, WATCHES_MAPS)
+        server.create(MAPS, {"metadata": {"name": "m"}, "data": {}})
+        await asyncio.sleep(1)
+        assert (one.names(), other.names()) == ([], ["m"])
 
 
 async def test_a_core_that_comes_late_is_told_what_others_know():

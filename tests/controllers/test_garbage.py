@@ -1,5 +1,6 @@
 """Objects go when their owners have, and not before."""
 
+import msgspec
 import pytest
 
 from muster.api.calls import Delete, Look, Lost, Refused
@@ -274,3 +275,43 @@ def test_a_kind_that_is_read_with_more_fields_is_garbage_all_the_same():
     place.put("a", reference("space", kind="Namespace")).run()
     place.delete(NAMESPACES, "space")
     assert place.run().names == []
+
+
+# --- kinds that are served otherwise ---
+
+NEW_MAPS = Resource("", "v2", "configmaps", "ConfigMap")
+
+
+def test_what_is_said_to_be_gone_is_asked_for_once_before_what_it_owns_goes():
+    place = Place().put("a")
+    for number in range(20):
+        place.put(f"d{number}", "a")
+    place.run()
+    place.delete(MAPS, "a")
+    assert place.run().names == []
+    assert [call.path for call in place.calls if isinstance(call, Look)] == ["/api/v1/namespaces/team/configmaps/a"]
+
+
+def test_an_owner_that_is_said_to_be_gone_and_is_there_keeps_what_it_owns():
+    place = Place().put("a").put("b", "a").run()
+    there = msgspec.json.decode(msgspec.json.encode(place.get(MAPS, "a")), type=Bare)
+    place.garbage.gone(MAPS.path(), there)
+    assert place.run(60).names == ["a", "b"]
+
+
+@pytest.mark.parametrize("words", ["404 page not found", "the server could not find the requested resource"])
+def test_an_owner_is_not_gone_because_its_kind_is_not_served_at_the_moment(words):
+    place = Place().put("a").put("b", "a").run()
+    refusal = Refused(code=404, reason="NotFound", message=words)
+    place.answer = lambda call: refusal if isinstance(call, Look) else None
+    there = msgspec.json.decode(msgspec.json.encode(place.get(MAPS, "a")), type=Bare)
+    place.garbage.gone(MAPS.path(), there)
+    assert place.run(600).names == ["a", "b"]
+
+
+def test_what_was_not_seen_again_in_a_new_version_is_asked_for():
+    place = Place().put("a").put("b", "a").run()
+    place.garbage.serve([NEW_MAPS])
+    place.run(600)
+    asked = {call.path for call in place.calls if isinstance(call, Look)}
+    assert asked == {f"/api/v2/namespaces/team/configmaps/{name}" for name in "ab"}

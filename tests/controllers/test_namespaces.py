@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import pytest
 
-from muster.api.calls import Delete, Done, Look, Refused
+from muster.api.calls import Delete, Done, Look, Lost, Refused
 from muster.controllers.accounts import Accounts
 from muster.controllers.discovery import Discovery
 from muster.controllers.namespaces import Namespaces
@@ -303,3 +303,13 @@ def test_a_server_that_answers_in_part_changes_nothing():
     place.answer = None
     place.run(40)
     assert len(heard) == 1
+
+
+@pytest.mark.parametrize("answer", [Lost(), Refused(code=404, message="404 page not found")])
+def test_a_kind_that_cannot_be_listed_may_still_have_objects(answer):
+    place = Place().put(MAPS, "a").end()
+    place.answer = lambda call: answer if call.path.endswith("/configmaps") else None
+    place.run(60)
+    assert place.get(NAMESPACES, "team") is not None
+    place.answer = None
+    assert place.run(60).get(NAMESPACES, "team") is None

@@ -141,7 +141,7 @@ class World:
                 return Done(b'{"kind":"Status"}')
         document = there.get(key)
         if document is None:
-            return Refused(code=404, reason="NotFound", message=f"{key} not found")
+            return Refused(code=404, reason="NotFound", message=f'"{key.rpartition("/")[2]}" not found')
         match call:
             case Look():
                 return Done(msgspec.json.encode(document))

@@ -152,17 +152,18 @@ class Driver:
             feed.attach(core)
         self._woken.set()
 
-    def detach(self, kinds: Iterable[Kind]) -> None:
-        """Nobody reads these kinds any more: they are not served.  For those who did, all their objects are gone."""
+    def detach(self, core: Core, kinds: Iterable[Kind]) -> None:
+        """A core reads these kinds no more; that says nothing about their objects, and it is told nothing."""
         for kind in kinds:
             key = (kind.resource, kind.type)
-            feed, task = self._feeds.pop(key, None), self._reflecting.pop(key, None)
-            if task is not None:
-                task.cancel()
-            if feed is not None:
-                for name, thing in list(feed.shelf.objects.items()):
-                    feed.shelf.watched(Gone(name, thing.metadata.uid))
-        self._woken.set()
+            feed = self._feeds.get(key)
+            if feed is None or core not in feed.cores:
+                continue
+            feed.cores.remove(core)
+            if not feed.cores:
+                del self._feeds[key]
+                if (task := self._reflecting.pop(key, None)) is not None:
+                    task.cancel()
 
     def wake(self) -> None:
         """Has all cores asked for work, although nothing was seen."""

@@ -4,8 +4,9 @@
     Foreground   the owner waits, with the finalizer foregroundDeletion, until its dependents that block it are gone
     Orphan       the owner waits, with the finalizer orphan, until its dependents name it no longer
 
-Nothing is deleted because of an owner that is not known before the server was asked for it by name, and has none of
-that UID.
+Nothing is deleted because of an owner that is not known, or that is said to be gone, before the server was asked for it
+by name, and has none of that UID.  A kind that is served in another version now, or not at all, says nothing about its
+objects: they are known as they were until they are seen again, or the server was asked for them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from muster.kube.resources import Resource
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _REMEMBERED = 500
+# by then what a kind has in its new version has been read
+_DOUBT_SECONDS = 30.0
 
 Steps = Generator[Sequence[Asked], Sequence[Answer], Any]
 
@@ -75,14 +78,26 @@ class Garbage(AtDesks):
         """UIDs of what an object owns, by its UID; of objects that are not known, too."""
         self._absent: OrderedDict[tuple[str, ...], None] = OrderedDict()
         """Owners that are known not to be there."""
+        self._reported: dict[str, _Thing] = {}
+        """Owners that a watch says are gone, by UID: as they were."""
+        self._doubted: set[str] = set()
+        """UIDs of what was seen in a version that is not read any more, and not since."""
         self._desk = Desk(self._look)
+        self._asking = Desk(self._confirm)
         self._orphaning = Desk(self._orphan)
-        super().__init__(self._desk, self._orphaning)
+        super().__init__(self._desk, self._asking, self._orphaning)
 
     def serve(self, resources: Iterable[Resource]) -> None:
-        """These kinds are served, in this version each."""
+        """These kinds are served, in this version each; of others nothing will be said any more."""
         self._resources = {resource.path(): resource for resource in resources}
         self._kinds = {(resource.group, resource.kind): resource for resource in self._resources.values()}
+        for uid, thing in self._things.items():
+            now = self._kinds.get((thing.resource.group, thing.resource.kind))
+            if thing.resource != now:
+                self._things[uid] = thing._replace(resource=now or thing.resource)
+                self._doubted.add(uid)
+            if uid in self._doubted and now is not None:
+                self._asking.add(uid, at=self._asking.now + _DOUBT_SECONDS)
 
     # --- what is seen ---
 
@@ -91,28 +106,26 @@ class Garbage(AtDesks):
             self._seen(_Thing(self._resources[where], thing.metadata))
 
     def gone(self, where: str, thing: Any) -> None:
-        uid = thing.metadata.uid
-        known = self._things.pop(uid, None)
-        if known is None:
-            return
+        known = self._things.get(thing.metadata.uid)
+        if known is not None and where in self._resources:
+            self._gone(known)
+
+    def _gone(self, known: _Thing) -> None:
+        uid = known.meta.uid
+        del self._things[uid]
+        self._doubted.discard(uid)
         self._forget_owners(uid, known.meta.owner_references)
-        if dependents := self._dependents.get(uid):
-            group, version = known.resource.group, known.resource.version
-            name = OwnerReference(
-                api_version=f"{group}/{version}" if group else version,
-                kind=known.resource.kind,
-                name=known.meta.name,
-                uid=uid,
-            )
-            self._note_absent(name, known.meta.namespace)
-        for dependent in dependents or ():
-            self._desk.add(dependent)
+        if uid in self._dependents:
+            self._reported[uid] = known
+            self._asking.add(uid)
         self._wake_owners(known.meta.owner_references)
 
     def _seen(self, thing: _Thing) -> None:
         uid, owners = thing.meta.uid, thing.meta.owner_references
         before = self._things.get(uid)
         self._things[uid] = thing
+        self._doubted.discard(uid)
+        self._reported.pop(uid, None)
         if before is None or before.meta.owner_references != owners:
             had = before.meta.owner_references if before is not None else ()
             self._forget_owners(uid, had)
@@ -140,6 +153,50 @@ class Garbage(AtDesks):
             known = self._things.get(owner.uid)
             if known is not None and known.waits_for_dependents:
                 self._desk.add(owner.uid)
+
+    # --- what is asked for because it may be gone ---
+
+    def _confirm(self, uid: str) -> Looking:
+        if uid in self._reported:
+            yield from self._confirm_owner(self._reported[uid])
+        elif uid in self._doubted:
+            thing = self._things[uid]
+            if (thing.resource.group, thing.resource.kind) not in self._kinds:
+                # nobody can say; asked when it is served again
+                return
+            there = yield from self._ask(thing.resource, thing.meta)
+            if uid not in self._doubted:
+                return
+            if there is None:
+                self._gone(self._things[uid])
+            else:
+                self._seen(there)
+
+    def _confirm_owner(self, owner: _Thing) -> Steps:
+        """Has what it owned looked at if the server does not have it, either."""
+        uid, meta = owner.meta.uid, owner.meta
+        resource = self._kinds.get((owner.resource.group, owner.resource.kind))
+        # a kind that went with its objects: nothing can be asked any more, and the watch told of each
+        there = (yield from self._ask(resource, meta)) if resource is not None else None
+        if self._reported.pop(uid, None) is None:
+            return
+        if there is not None:
+            self._seen(there)
+            return
+        name = OwnerReference(api_version=owner.resource.api_version, kind=owner.resource.kind, name=meta.name, uid=uid)
+        self._note_absent(name, meta.namespace)
+        for dependent in self._dependents.get(uid, ()):
+            self._desk.add(dependent)
+
+    def _ask(self, resource: Resource, meta: Metadata) -> Steps:
+        """An object as the server has it, None if it has none of that UID; Again if it does not say."""
+        [answer] = yield [Look(path=resource.path(meta.namespace, meta.name), told=True)]
+        found = read(Bare, answer.data) if isinstance(answer, Done) else None
+        if found is not None and found.metadata.uid == meta.uid:
+            return _Thing(resource, found.metadata)
+        if found is None and not _says_absent(answer, meta.name):
+            raise Again
+        return None
 
     # --- what is done ---
 
@@ -226,15 +283,11 @@ class Garbage(AtDesks):
         return known if named == (known.resource.group, known.resource.kind, known.meta.name) else None
 
     def _ask_for(self, reference: OwnerReference, resource: Resource, namespace: str) -> Steps:
-        path = resource.path(namespace if resource.namespaced else "", reference.name)
-        [answer] = yield [Look(path=path, told=True)]
-        found = read(Bare, answer.data) if isinstance(answer, Done) else None
-        if found is not None and found.metadata.uid == reference.uid:
-            return _Thing(resource, found.metadata)
-        if found is None and not (isinstance(answer, Refused) and answer.code == 404):
-            raise Again
-        self._note_absent(reference, namespace if resource.namespaced else "")
-        return None
+        where = namespace if resource.namespaced else ""
+        owner = yield from self._ask(resource, Metadata(name=reference.name, namespace=where, uid=reference.uid))
+        if owner is None:
+            self._note_absent(reference, where)
+        return owner
 
     def _note_absent(self, reference: OwnerReference, namespace: str) -> None:
         self._absent[_coordinates(reference, namespace)] = None
@@ -269,6 +322,11 @@ class Garbage(AtDesks):
 
 def _blocks(thing: _Thing, owner: _Thing) -> bool:
     return any(one.uid == owner.meta.uid and one.block_owner_deletion for one in thing.meta.owner_references)
+
+
+def _says_absent(answer: Answer, name: str) -> bool:
+    """Whether the server knows the kind and has none of that name: of what is not served it says 404, too."""
+    return isinstance(answer, Refused) and answer.code == 404 and f'"{name}" not found' in answer.message
 
 
 def _group(reference: OwnerReference) -> str:

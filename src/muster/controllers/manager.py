@@ -136,10 +136,14 @@ class _Kinds:
         self._garbage.serve(served.watched)
         self._budgets.serve(served.deletable)
         now = set(served.watched)
-        self._driver.attach(self._garbage, [_kind(one) for one in served.watched if one not in self._followed])
-        # what others read, too, is theirs
-        self._driver.detach([_kind(one) for one in self._followed - now if one not in _TYPES])
+        self._driver.attach(self._garbage, [_found(one) for one in served.watched if one not in self._followed])
+        self._driver.detach(self._garbage, [_found(one) for one in self._followed - now])
         self._followed = now
+
+
+def _found(resource: Resource) -> Kind:
+    """A kind that discovery told of: a server that then says that it is not served is not believed that it is empty."""
+    return _kind(resource)._replace(optional=False)
 
 
 def _kind(resource: Resource) -> Kind:

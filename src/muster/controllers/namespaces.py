@@ -186,8 +186,9 @@ def _list(path: str, account: _Account) -> Steps:
     found = read(_List, answer.data) if isinstance(answer, Done) else None
     if found is not None:
         return found.items or ()
-    if isinstance(answer, Refused) and answer.code not in (404, 405):
-        account.errors.append(answer.message)
+    if not (isinstance(answer, Refused) and answer.code == 405):
+        # of a kind that is not served in this version any more there may still be some
+        account.errors.append(getattr(answer, "message", "") or f"no list: {path}")
     return None
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
+from typing import NamedTuple
+
 import msgspec
+import structlog
 
 from muster.local.kinds import custom
 from muster.local.kinds import definition_status as rules
@@ -14,13 +18,25 @@ from muster.local.store import Happened, Store, What
 
 STORAGE = "customresourcedefinitions.apiextensions.k8s.io"
 
+_log = structlog.get_logger()
 _decode = msgspec.json.Decoder().decode
+
+
+class _Known(NamedTuple):
+    """A definition as it was last looked at."""
+
+    facts: tuple[Object, ...]
+    since: int
+    """Up to this version objects may have been stored by other schemas."""
+    kinds: tuple[Served, ...]
 
 
 class Definitions:
     """Follows the definitions in a store.
 
-    new → names accepted, established, served → being deleted: its objects are deleted first → gone
+        new → names accepted, established, served → being deleted: its objects are deleted first → gone
+
+    One that cannot be read is not served, and says why; what others define is served all the same.
     """
 
     def __init__(self, store: Store, registry: Registry, objects: Objects, served: Served, source: Source) -> None:
@@ -30,47 +46,85 @@ class Definitions:
         self._served = served
         self._source = source
         self._changed: dict[str, None] = {}
+        self._ending: dict[str, str] = {}
+        """Definitions that wait for their objects to go: by name, where those are."""
+        self._known: dict[str, _Known] = {}
+        """By name."""
         store.watch(STORAGE, self._hear)
         for stored in store.list(STORAGE):
             self._changed[stored.name] = None
         self.settle()
 
     def _hear(self, happened: Happened) -> None:
-        self._changed[happened.now.name] = None
+        name = happened.now.name
+        self._changed[name] = None
         if happened.what is What.DELETED:
-            self._registry.define(happened.now.name, ())
+            self._ending.pop(name, None)
+            self._known.pop(name, None)
+            self._registry.define(name, ())
 
     def settle(self) -> None:
         """Does what follows from what was written; nothing may be written while watchers are being told."""
+        for name, storage in self._ending.items():
+            if not self._store.count(storage):
+                self._changed[name] = None
         while self._changed:
             name = next(iter(self._changed))
             del self._changed[name]
             stored = self._store.get(STORAGE, "", name)
-            if stored is not None:
-                self._look_at(name, _decode(stored.data))
+            try:
+                if stored is not None:
+                    self._look_at(name, _decode(stored.data))
+            except Exception as error:
+                # it is stored, and nobody is helped by a server that does not start
+                self._registry.define(name, ())
+                trace = "".join(traceback.format_exception(error))
+                _log.error("a bug: a definition cannot be served", definition=name, exception=trace)
 
     def _look_at(self, name: str, definition: Object) -> None:
         others = [_decode(stored.data) for stored in self._store.list(STORAGE) if stored.name != name]
         new = rules.settled(definition, others, now=self._source.now())
         if new != definition:
             # looked at again, as it then is
-            noted = Noted(self._served, manager=SERVER, now=self._source.now(), subresource="status")
-            before = self._objects.stored(self._served, "", name)
-            self._objects.rewrite(self._served, before, noted.note(definition, new))
+            self._say(name, definition, new)
             return
-        kinds = custom.served(definition)
+        kinds = self._kinds(name, definition)
         self._registry.define(name, kinds)
         if "deletionTimestamp" in definition["metadata"]:
-            self._clean_up(name, definition, kinds)
+            self._clean_up(name, definition, kinds[0] if kinds else custom.unserved(definition))
 
-    def _clean_up(self, name: str, definition: Object, kinds: tuple[Served, ...]) -> None:
+    def _kinds(self, name: str, definition: Object) -> tuple[Served, ...]:
+        """What is served of a definition: the same as before if nothing of that has changed."""
+        known = self._known.get(name)
+        facts = rules.facts(definition)
+        if known is not None and known.facts == facts:
+            return known.kinds
+        versions = definition["spec"]["versions"]
+        same = known is not None and known.facts[0]["versions"] == versions
+        since = known.since if known is not None and same else self._store.version
+        kinds = custom.served(definition, since=since)
+        self._known[name] = _Known(facts, since, kinds)
+        return kinds
+
+    def _clean_up(self, name: str, definition: Object, served: Served) -> None:
         finalizers = definition["metadata"].get("finalizers", [])
         if rules.CLEANUP not in finalizers:
             return
-        storage = custom.storage(definition)
-        for served in kinds[:1]:
-            for stored in self._store.list(storage):
-                self._objects.delete(served, stored.namespace, stored.name, Deletion())
-        if not self._store.count(storage):
-            definition["metadata"]["finalizers"] = [one for one in finalizers if one != rules.CLEANUP]
-            self._objects.rewrite(self._served, self._objects.stored(self._served, "", name), definition)
+        storage = self._ending[name] = served.storage
+        for stored in self._store.list(storage):
+            self._objects.delete(served, stored.namespace, stored.name, Deletion())
+        if self._store.count(storage):
+            # whoever put finalizers on the rest takes them off, and somebody looks again
+            self._say(name, definition, rules.deleting(definition, now=self._source.now()))
+            return
+        del self._ending[name]
+        definition["metadata"]["finalizers"] = [one for one in finalizers if one != rules.CLEANUP]
+        self._objects.rewrite(self._served, self._objects.stored(self._served, "", name), definition)
+
+    def _say(self, name: str, old: Object, new: Object) -> None:
+        """Writes what the server itself says of a definition."""
+        if new != old:
+            noted = Noted(self._served, manager=SERVER, now=self._source.now(), subresource="status")
+            before = self._objects.stored(self._served, "", name)
+            # what cannot be gone through cannot be compared, either
+            self._objects.rewrite(self._served, before, new if rules.problem(new) else noted.note(old, new))

@@ -55,6 +55,7 @@ VERSION: Object = {
 
 _ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _ALL_CUSTOM = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_ENDING = ("delete", "deletecollection", "get", "list", "watch")
 _STATUS = ("get", "patch", "update")
 
 _IDENTITY, _RIGHTS = "authentication.k8s.io", "authorization.k8s.io"
@@ -283,6 +284,8 @@ def _verbs(kind: Kind) -> tuple[str, ...]:
         return tuple(verb for verb in _ALL if verb != "deletecollection")
     if kind.group in (_IDENTITY, _RIGHTS):
         return ("create",)
+    if kind.is_ending:
+        return _ENDING
     return _ALL_CUSTOM if _is_custom(kind) else _ALL
 
 
@@ -295,6 +298,8 @@ def _parts(kind: Kind) -> list[_Part]:
     parts = list(_PARTS.get((kind.group, kind.plural), ()))
     if kind.has_status:
         parts.append(_Part("status", kind.name, _STATUS))
+    if kind.scale is not None:
+        parts.append(_Part("scale", "Scale", _STATUS, "autoscaling", "v1"))
     return parts
 
 

@@ -82,8 +82,8 @@ class Objects:
     # --- reading ---
 
     def get(self, served: Served, namespace: str, name: str) -> Object:
-        """A copy of the object, in its stored form."""
-        return _read(self.stored(served, namespace, name))
+        """A copy of the object."""
+        return served.filled(self.stored(served, namespace, name))
 
     def stored(self, served: Served, namespace: str, name: str) -> Stored:
         found = self.store.get(served.storage, namespace, name)
@@ -97,6 +97,10 @@ class Objects:
         """Stores a new object."""
         kind, strategy = served.kind, served.kind.strategy
         meta = given["metadata"]
+        _check_convertible(served, None, given)
+        if kind.is_ending:
+            words = "create not allowed while custom resource definition is terminating"
+            raise status.forbidden(kind, meta.get("name", ""), words)
         if kind.namespaced:
             self._admission.check_namespace(kind, namespace, meta.get("name", ""))
             meta["namespace"] = namespace
@@ -123,6 +127,7 @@ class Objects:
         if there is not None:
             leaving = "deletionTimestamp" in _read(there)["metadata"]
             raise status.already_exists(kind, there.name, leaving=leaving)
+        given = _stripped(served, given, None)
         if write.dry_run:
             return self._stored(served, given, 0)
         return self._put(served, given)
@@ -166,8 +171,8 @@ class Objects:
     ) -> Stored:
         """Puts what `change` makes of the stored object in its place."""
         before = self.stored(served, namespace, name)
-        old = _read(before)
-        new = change(_read(before))
+        old = served.filled(before)
+        new = change(served.filled(before))
         kind, strategy = served.kind, served.kind.strategy
         _check_version(kind, name, new["metadata"], old["metadata"])
         _carry_over(new["metadata"], old["metadata"])
@@ -197,6 +202,7 @@ class Objects:
             errors += strategy.validate_update(new, old)
         if errors:
             raise status.invalid(kind, name, errors)
+        _check_convertible(served, old, new)
         write.warnings.extend(strategy.warnings(new, old))
         return self.rewrite(served, before, new, dry_run=write.dry_run)
 
@@ -204,7 +210,7 @@ class Objects:
         """Stores a change that needs no more looking at, such as one of the server's own; nothing, if it is none."""
         new["metadata"]["resourceVersion"] = str(before.version)
         old = _read(before)
-        new = managers.settled(new, old)
+        new = _stripped(served, managers.settled(new, old), before)
         if new == old:
             return before
         shown = self._stored(served, new, before.version)
@@ -227,7 +233,7 @@ class Objects:
         before = self.stored(served, namespace, name)
         _check_preconditions(kind, before, asked)
         self._admission.check_delete(kind, name)
-        doomed = _read(before)
+        doomed = served.filled(before)
         meta = doomed["metadata"]
         leaving = "deletionTimestamp" in meta
         if strategy.prepare_delete is not None:
@@ -245,6 +251,7 @@ class Objects:
             if not asked.dry_run:
                 self._remove(served, _read(before))
             return before, True
+        doomed = _stripped(served, doomed, before)
         if asked.dry_run:
             return self._stored(served, doomed, before.version), is_over
         stored = self._put(served, doomed) if changed else before
@@ -308,6 +315,31 @@ class Objects:
 def _read(stored: Stored) -> Object:
     found: Object = _decode(stored.data)
     return found
+
+
+def _stripped(served: Served, document: Object, before: Stored | None) -> Object:
+    """The object as it is stored; who changes only its metadata takes no field away that his version does not know."""
+    if served.strip is None:
+        return document
+    if before is not None:
+        old, defaulted = served.filled(before), served.filled(before)
+        served.kind.strategy.default(defaulted)
+        if _body(document) in (_body(old), _body(defaulted)):
+            return {**_read(before), "metadata": document["metadata"]}
+    return served.strip(document)
+
+
+def _check_convertible(served: Served, old: Object | None, new: Object) -> None:
+    """Refuses to store under another version what only a webhook could make one of: it would lose fields."""
+    if not served.only_stored or (old is not None and _body(new) == _body(old)):
+        return
+    kind = served.kind
+    words = f"webhooks are not called here, send it as {served.only_stored}, as which it is stored"
+    raise status.Refusal(500, "", f"conversion webhook for {kind.api_version}, Kind={kind.name} failed: {words}")
+
+
+def _body(document: Object) -> Object:
+    return {name: value for name, value in document.items() if name != "metadata"}
 
 
 def _spec(kind: Kind, document: Object) -> Object:

@@ -8,6 +8,9 @@ import msgspec
 
 from muster.local.kinds.kind import Kind
 from muster.local.schema.shapes import Object, Shape
+from muster.local.store import Stored
+
+_decode = msgspec.json.Decoder().decode
 
 _decode = msgspec.json.Decoder().decode
 
@@ -25,9 +28,22 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     """Makes an object of this version one as it is stored."""
     storage: str = ""
     """Where its objects are, one place for all versions."""
+    fill: Convert | None = None
+    """Custom kinds: makes an object as it was stored one of this version, by schemas that may have changed since."""
+    fits_after: int = 0
+    """What was stored after this version needs no filling."""
+    strip: Convert | None = None
+    """Custom kinds: makes an object of this version one as it is stored."""
+    only_stored: str = ""
+    """Custom kinds whose versions cannot be made of each other: the apiVersion as which they are stored, if another."""
     is_custom: bool = False
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
+
+    def filled(self, stored: Stored) -> Object:
+        """A copy of a stored object, as it is in this version."""
+        document: Object = _decode(stored.data)
+        return document if self.fill is None or stored.version > self.fits_after else self.fill(document)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -45,6 +61,8 @@ class Registry:
         self._built_in = {served.key: served for served in built_in}
         self._custom: dict[str, tuple[Served, ...]] = {}
         """By the name of the definition."""
+        self.changes = 0
+        """How often something else came to be served."""
         self._found = dict(self._built_in)
 
     def __iter__(self) -> Iterator[Served]:
@@ -59,6 +77,9 @@ class Registry:
 
     def define(self, definition: str, kinds: tuple[Served, ...]) -> None:
         """What a CustomResourceDefinition declares now; nothing, if it has gone."""
+        if self._custom.get(definition, ()) is kinds:
+            return
+        self.changes += 1
         if kinds:
             self._custom[definition] = kinds
         else:

@@ -44,6 +44,8 @@ class Server:
         self._source = source
         self._registry = registry
         self.watches = Watches()
+        self._changes = 0
+        """Of the registry, when watches were last looked through."""
         self._objects = Objects(store, Admission(store), source)
         self._lists = Lists(store)
         self._verbs = Verbs(
@@ -64,6 +66,9 @@ class Server:
             return self._handle(request)
         except status.Refusal as refusal:
             return _refused(refusal, request)
+        except RecursionError:
+            # nothing was stored: that comes last, and is not deep
+            return _refused(status.bad_request("the request is nested too deeply"), request)
         except Exception as error:
             # not with exc_info: the schema of all kinds would be shown as somebody's local variable
             trace = "".join(traceback.format_exception(error))
@@ -99,6 +104,9 @@ class Server:
             return None
         answer = self._verbs.answer(request, route, served)
         self._definitions.settle()
+        if self._registry.changes != self._changes:
+            self._changes = self._registry.changes
+            self.watches.end(self._registry)
         return answer
 
     def pass_time(self) -> None:

@@ -13,6 +13,7 @@ from muster.local.kinds.kind import Kind
 from muster.local.objects import Deletion, Objects, Source
 from muster.local.registry import Served
 from muster.local.routes import Route
+from muster.local.scaling import Scale
 from muster.local.views import Plain
 from muster.local.wire import TEXT, Answer, Request
 
@@ -44,7 +45,13 @@ class Special(msgspec.Struct, frozen=True):
 
 
 def find(kind: Kind, name: str) -> Special | None:
+    if name == "scale" and kind.scale is not None:
+        return Special(("GET", "PUT", "PATCH"), _scale)
     return _SPECIALS.get((kind.resource, name))
+
+
+def _scale(call: Call) -> Answer:
+    return Scale(call.objects, call.served, call.source, request=call.request, route=call.route).answer()
 
 
 # --- pods ---

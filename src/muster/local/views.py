@@ -63,8 +63,12 @@ class Plain:
         return _encode(self._kind | self._served.empty | {"metadata": _mark_meta(version, annotations)})
 
     def _data(self, stored: Stored) -> bytes:
-        shown = self._served.shown
-        return stored.data if shown is None else _encode(shown(_decode(stored.data)))
+        served = self._served
+        if served.shown is not None:
+            return _encode(served.shown(_decode(stored.data)))
+        if served.fill is not None and stored.version <= served.fits_after:
+            return _encode(served.filled(stored))
+        return stored.data
 
 
 class Metadata:
@@ -123,7 +127,7 @@ class Rows:
         return _encode(table)
 
     def _shown(self, stored: Stored) -> Object:
-        kind, document = self._served.kind, _decode(stored.data)
+        kind, document = self._served.kind, self._served.filled(stored)
         shown = document if self._served.shown is None else self._served.shown(document)
         return {"kind": kind.name, "apiVersion": kind.api_version, **shown}
 

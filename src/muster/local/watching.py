@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from muster.local import status
-from muster.local.registry import Served
+from muster.local.registry import Registry, Served
 from muster.local.schema.shapes import Object
 from muster.local.selectors import Selection
 from muster.local.store import Happened, Store, Stored, What
@@ -48,7 +48,7 @@ class Watch:
         self.on_ready: Callable[[], None] = _nobody
         self.seconds = seconds
         self._store = store
-        self._served = served
+        self.served = served
         self._selection = selection
         self._view = view
         self._bookmarks = start.bookmarks
@@ -66,7 +66,7 @@ class Watch:
     def close(self) -> None:
         if not self.ended:
             self.ended = True
-            self._store.unwatch(self._served.storage, self._hear)
+            self._store.unwatch(self.served.storage, self._hear)
 
     def bookmark(self) -> None:
         """Tells how far the watch has come, if the client wants to know."""
@@ -76,13 +76,13 @@ class Watch:
 
     def _begin(self, start: Start) -> None:
         if start.version is None:
-            for stored in self._store.list(self._served.storage, self._selection.namespace):
+            for stored in self._store.list(self.served.storage, self._selection.namespace):
                 if self._selection.matches(stored):
                     self._add(_frame("ADDED", self._view.one(stored)))
             if start.mark_initial:
                 self._add(_frame("BOOKMARK", self._view.mark(self._store.version, _INITIAL_END)))
         else:
-            missed = self._store.since(self._served.storage, start.version)
+            missed = self._store.since(self.served.storage, start.version)
             if missed is None:
                 self._too_old(start.version)
                 return
@@ -91,7 +91,7 @@ class Watch:
                 happened.frames.clear()
         # what was there may be as large as it is
         self._gathered = 0
-        self._store.watch(self._served.storage, self._hear)
+        self._store.watch(self.served.storage, self._hear)
 
     def _too_old(self, version: int) -> None:
         refusal = status.expired(f"too old resource version: {version} ({self._store.oldest + 1})")
@@ -146,6 +146,13 @@ class Watches:
     def __iter__(self) -> Iterator[Watch]:
         self._open = {key: watch for key, watch in self._open.items() if not watch.ended}
         return iter(list(self._open.values()))
+
+    def end(self, registry: Registry) -> None:
+        """Ends those on kinds that are served otherwise now, or no more: their clients look again."""
+        for watch in self:
+            if registry.find(*watch.served.key) is not watch.served:
+                watch.close()
+                watch.on_ready()
 
     def bookmark(self) -> None:
         for watch in self:

@@ -7,6 +7,7 @@ from tests.control_plane.comparison import (
     bad_input,
     creating,
     custom_kinds,
+    custom_versions,
     deleting,
     documents,
     every_kind,
@@ -30,4 +31,5 @@ SCRIPT = (
     *deleting.STEPS,
     *everyday.STEPS,
     *custom_kinds.STEPS,
+    *custom_versions.STEPS,
 )

@@ -10,13 +10,14 @@ import msgspec
 
 from muster.local.fields import FieldError
 from muster.local.kinds import tables
-from muster.local.kinds.definition_status import ESTABLISHED, condition
-from muster.local.kinds.kind import Kind, Strategy
+from muster.local.kinds.definition_status import ESTABLISHED, TERMINATING, condition
+from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.registry import Served
 from muster.local.schema import custom, rules
 from muster.local.schema.gotext import quoted
-from muster.local.schema.shapes import Object, Shape
+from muster.local.schema.shapes import Base, Object, Shape
 
+_NEVER = 2**63
 _PREFER_DOMAIN = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
 
 
@@ -24,16 +25,59 @@ def storage(definition: Object) -> str:
     return f"{definition['spec']['names']['plural']}.{definition['spec']['group']}"
 
 
-def served(definition: Object) -> tuple[Served, ...]:
-    """What a definition declares, in each version that is served; nothing until it is established."""
+def served(definition: Object, *, since: int = 0) -> tuple[Served, ...]:
+    """What a definition declares, in each version that is served; nothing until it is established.
+
+    since   All that was stored after this version was stored by these schemas.
+    """
     if condition(definition, ESTABLISHED).get("status") != "True":
         return ()
-    return tuple(_served(definition, version) for version in definition["spec"]["versions"] if version["served"])
+    versions = [version for version in definition["spec"]["versions"] if version["served"]]
+    shapes = _shapes(definition["spec"])
+    return tuple(_served(definition, version, shapes, since=since) for version in versions)
 
 
-def _served(definition: Object, version: Object) -> Served:
+def _shapes(spec: Object) -> dict[str, Shape]:
+    """By apiVersion."""
+    shapes = {f"{spec['group']}/{version['name']}": _shape(version) for version in spec["versions"]}
+    if _needs_webhook(spec):
+        # of what a webhook would have made something else, nothing must be lost
+        return dict.fromkeys(shapes, shapes[_kept(spec)])
+    return shapes
+
+
+def _shape(version: Object) -> Shape:
+    return custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
+
+
+def _kept(spec: Object) -> str:
+    """The apiVersion in which objects are stored."""
+    return next(f"{spec['group']}/{version['name']}" for version in spec["versions"] if version["storage"])
+
+
+def _needs_webhook(spec: Object) -> bool:
+    return bool((spec.get("conversion") or {}).get("strategy") == "Webhook")
+
+
+def unserved(definition: Object) -> Served:
+    """The kind as far as it takes to remove its objects, whether a version is served or not."""
+    spec = definition["spec"]
+    kind = Kind(
+        group=spec["group"],
+        version=spec["versions"][0]["name"],
+        name=spec["names"]["kind"],
+        plural=spec["names"]["plural"],
+        type_name="",
+        namespaced=spec["scope"] == "Namespaced",
+        strategy=Strategy(has_generation=True),
+    )
+    return Served(kind=kind, shape=Shape(base=Base.ANY), storage=storage(definition), is_custom=True)
+
+
+def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, since: int) -> Served:
+    """Objects are kept in one version, by its schema; in others they are shown as far as those know their fields."""
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    shape = custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
+    shape, kept, is_kept = shapes[f"{spec['group']}/{version['name']}"], _kept(spec), version["storage"]
     has_status = "status" in (version.get("subresources") or {})
     kind = Kind(
         group=spec["group"],
@@ -46,10 +90,32 @@ def _served(definition: Object, version: Object) -> Served:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         has_status=has_status,
+        scale=_scaling(version),
+        is_ending=condition(definition, TERMINATING).get("status") == "True",
         strategy=_strategy(version, shape, has_status=has_status),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )
-    return Served(kind=kind, shape=shape, storage=storage(definition), is_custom=True)
+    return Served(
+        kind=kind,
+        shape=shape,
+        storage=storage(definition),
+        is_custom=True,
+        fill=partial(custom.fill, stored=shapes[kept], shown=shape),
+        fits_after=since if is_kept else _NEVER,
+        strip=None if is_kept else partial(custom.strip, root=shapes[kept]),
+        only_stored=kept if _needs_webhook(spec) and not is_kept else "",
+    )
+
+
+def _scaling(version: Object) -> Scaling | None:
+    given = (version.get("subresources") or {}).get("scale")
+    if given is None:
+        return None
+
+    def path(name: str) -> tuple[str, ...]:
+        return tuple(part for part in given.get(name, "").split(".") if part)
+
+    return Scaling(spec=path("specReplicasPath"), status=path("statusReplicasPath"), selector=path("labelSelectorPath"))
 
 
 def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:

@@ -6,14 +6,13 @@ defaults have fields that their schemas do not know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from muster.local.fields import FieldError, forbidden, invalid, not_supported, required
-from muster.local.schema import custom, rules
+from muster.local.schema import custom, patterns, rules
 from muster.local.schema.shapes import Object
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -29,6 +28,7 @@ _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specifie
 _PRESERVE, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _LIST_TYPE, _LIST_KEYS, _MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
+_RULES = "x-kubernetes-validations"
 _NESTED_MUST = {
     "type": "must be empty to be structural",
     "additionalProperties": "must be undefined to be structural",
@@ -42,11 +42,14 @@ _NESTED_MUST = {
     _LIST_KEYS: "must be empty to be structural",
     _LIST_TYPE: "must be undefined to be structural",
     _MAP_TYPE: "must be undefined to be structural",
-    "x-kubernetes-validations": "must be empty to be structural",
+    _RULES: "must be empty to be structural",
 }
 """What a schema inside anyOf, allOf, oneOf and not may not say."""
 _INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _META = ("metadata", "kind", "apiVersion")
+_DEEPEST = 100
+"""Schemas are gone through by functions that call themselves, and objects by them.  Go would go on to some 5,000
+levels, which keep a kube-apiserver busy for minutes; what people write has 20 to 30."""
 
 
 def errors(validation: Object | None, field: str, *, has_status: bool) -> list[FieldError]:
@@ -55,6 +58,8 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
     if schema is None:
         return []
     at = f"{field}.openAPIV3Schema"
+    if why := too_deep(schema):
+        return [forbidden(at, why)]
     found = []
     if has_status and schema.get("type", "object") != "object":
         words = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
@@ -64,6 +69,37 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
     found += sorted(_structural(schema, at, _ROOT), key=str)
     found += _standard(schema, at, is_root=True, no_defaults="")
     return found or list(_default_errors(schema, at))
+
+
+def too_deep(schema: Object) -> str:
+    """Why a schema is not gone through; "" for one that is."""
+    level = [schema]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for _, inner in _parts(one)]
+        if not level:
+            return ""
+    return f"must not be nested more than {_DEEPEST} levels deep"
+
+
+def rules_in(schema: Object, field: str) -> list[str]:
+    """Where a schema has rules in CEL."""
+    level, found = [(field, schema)], []
+    for _ in range(_DEEPEST):
+        found += [f"{at}.{_RULES}" for at, one in level if one.get(_RULES)]
+        level = [(f"{at}.{part}", inner) for at, one in level for part, inner in _parts(one)]
+    return found
+
+
+def _parts(schema: Object) -> Iterator[tuple[str, Object]]:
+    """The schemas in a schema, and where in it they are."""
+    for name, inner in _properties(schema).items():
+        yield f"properties[{name}]", inner
+    for part in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(part), dict):
+            yield part, schema[part]
+    for part in ("allOf", "anyOf", "oneOf"):
+        for index, inner in enumerate(schema.get(part) or ()):
+            yield f"{part}[{index}]", inner
 
 
 # --- structural schemas ---
@@ -143,9 +179,8 @@ def _values(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterato
     if schema.get("not") is not None:
         yield from _nested(schema["not"], f"{field}.not")
     pattern = schema.get("pattern")
-    if pattern and _pattern_problem(pattern):
-        words = f"must be a valid regular expression, but isn't: {_pattern_problem(pattern)}"
-        yield invalid(f"{field}.pattern", pattern, words)
+    if pattern and (why := patterns.problem(pattern)):
+        yield invalid(f"{field}.pattern", pattern, f"must be a valid regular expression, but isn't: {why}")
 
 
 def _nested(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:
@@ -163,15 +198,6 @@ def _nested(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterato
 
 def _is_int_or_string(any_of: Any) -> bool:
     return bool(any_of == _INTEGER_OR_STRING)
-
-
-def _pattern_problem(pattern: str) -> str:
-    """Python's patterns are not Go's; what neither takes is refused, in Python's words."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        return str(error)
-    return ""
 
 
 # --- defaults ---

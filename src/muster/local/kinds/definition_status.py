@@ -8,12 +8,24 @@ from copy import deepcopy
 from urllib.parse import urlsplit
 
 from muster.api.times import stamp
+from muster.local.kinds import definition_schema
 from muster.local.schema.shapes import Object
 
 NAMES_ACCEPTED, ESTABLISHED, TERMINATING = "NamesAccepted", "Established", "Terminating"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 APPROVED = "api-approved.kubernetes.io"
 
+_ACCEPTED = {
+    "status": "True",
+    "reason": "InitialNamesAccepted",
+    "message": "the initial names have been accepted",
+}
+_NOT_ACCEPTED = {"status": "False", "reason": "NotAccepted", "message": "not all names are accepted"}
+_DELETING = {
+    "status": "True",
+    "reason": "InstanceDeletionInProgress",
+    "message": "CustomResource deletion is in progress",
+}
 _CONFORMANT = "KubernetesAPIApprovalPolicyConformant"
 _WORDS = f'protected groups must have approval annotation "{APPROVED}"'
 _WHERE = "see https://github.com/kubernetes/enhancements/pull/1111"
@@ -21,29 +33,46 @@ _WHERE = "see https://github.com/kubernetes/enhancements/pull/1111"
 
 def settled(definition: Object, others: Iterable[Object], *, now: float) -> Object:
     """The definition with its names accepted, as far as no other of its group has them, and its conditions set."""
-    result = deepcopy(definition)
-    status = result.setdefault("status", {})
+    result = _copied(definition)
     _set_approval(result, now)
-    wanted, accepted = result["spec"]["names"], status.get("acceptedNames") or {}
-    if wanted == accepted:
-        return result
-    conflict = _accept(wanted, accepted, others, group=result["spec"]["group"])
-    status["acceptedNames"] = {"plural": "", "kind": "", **conflict.pop("names")}
-    _set_condition(result, NAMES_ACCEPTED, conflict, now)
-    if condition(result, ESTABLISHED).get("status") != "True":
-        taken = {"status": "False", "reason": "NotAccepted", "message": "not all names are accepted"}
-        fine = {
-            "status": "True",
-            "reason": "InitialNamesAccepted",
-            "message": "the initial names have been accepted",
-        }
-        _set_condition(result, ESTABLISHED, fine if conflict["status"] == "True" else taken, now)
+    wanted, accepted = result["spec"]["names"], result["status"].get("acceptedNames") or {}
+    if wanted != accepted:
+        conflict = _accept(wanted, accepted, others, group=result["spec"]["group"])
+        result["status"]["acceptedNames"] = {"plural": "", "kind": "", **conflict.pop("names")}
+        _set_condition(result, NAMES_ACCEPTED, conflict, now)
+    if why := problem(result):
+        _set_condition(result, ESTABLISHED, {"status": "False", "reason": "SchemaNotRead", "message": why}, now)
+    elif condition(result, ESTABLISHED).get("status") != "True":
+        fine = condition(result, NAMES_ACCEPTED).get("status") == "True"
+        _set_condition(result, ESTABLISHED, _ACCEPTED if fine else _NOT_ACCEPTED, now)
+    return result
+
+
+def facts(definition: Object) -> tuple[Object, ...]:
+    """All on which it depends what is served of a definition."""
+    conditions = {kind: condition(definition, kind).get("status") for kind in (ESTABLISHED, TERMINATING)}
+    return definition["spec"], definition["status"].get("acceptedNames") or {}, conditions
+
+
+def problem(definition: Object) -> str:
+    """Why the kind cannot be served, whatever else is in order: other versions of Muster took other schemas."""
+    for version in definition["spec"].get("versions") or ():
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if why := definition_schema.too_deep(schema or {}):
+            return f"the schema of {version['name']} {why}"
+    return ""
+
+
+def deleting(definition: Object, *, now: float) -> Object:
+    """The definition while objects of its kind hold it."""
+    result = _copied(definition)
+    _set_condition(result, TERMINATING, _DELETING, now)
     return result
 
 
 def terminating(definition: Object, *, now: float) -> Object:
     """The definition as it is from its deletion until its objects are gone."""
-    result = deepcopy(definition)
+    result = _copied(definition)
     finalizers = result["metadata"].setdefault("finalizers", [])
     finalizers += [] if CLEANUP in finalizers else [CLEANUP]
     facts = {
@@ -53,6 +82,15 @@ def terminating(definition: Object, *, now: float) -> Object:
     }
     _set_condition(result, TERMINATING, facts, now)
     return result
+
+
+def _copied(definition: Object) -> Object:
+    """A copy in which metadata and status may be changed."""
+    return {
+        **definition,
+        "metadata": deepcopy(definition["metadata"]),
+        "status": deepcopy(definition.get("status") or {}),
+    }
 
 
 def _accept(wanted: Object, accepted: Object, others: Iterable[Object], *, group: str) -> Object:

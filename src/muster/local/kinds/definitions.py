@@ -90,6 +90,26 @@ def validate_status(new: Object, _old: Object) -> list[FieldError]:
     return _status_errors(new)
 
 
+def warnings(new: Object, old: Object | None) -> list[str]:
+    """What the definition asks for, and nobody does here; said again only if that has changed."""
+    said = [] if old is None else _undone(old["spec"])
+    return [words for words in _undone(new["spec"]) if words not in said]
+
+
+def _undone(spec: Object) -> list[str]:
+    versions = spec.get("versions") or []
+    found = []
+    for index, version in enumerate(versions):
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        for at in definition_schema.rules_in(schema, f"spec.versions[{index}].schema.openAPIV3Schema"):
+            found.append(f"{at}: rules in CEL are not evaluated, objects that break them are taken")
+    if (spec.get("conversion") or {}).get("strategy") == "Webhook" and len(versions) > 1:
+        kept = next((version["name"] for version in versions if version.get("storage")), "")
+        words = f"objects are shown in all versions as they are stored, in {kept}, and written in that one only"
+        found.append(f"spec.conversion: webhooks are not called: {words}")
+    return found
+
+
 # --- what is wrong with a definition ---
 
 
@@ -338,6 +358,7 @@ STRATEGY = Strategy(
     prepare_status=prepare_status,
     validate_status=validate_status,
     prepare_delete=lambda definition, now: terminating(definition, now=now),
+    warnings=warnings,
     has_generation=True,
     needs_version=True,
     any_finalizer=True,

@@ -113,6 +113,15 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What it owns stays when it is deleted and nobody says otherwise."""
 
 
+class Scaling(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in an object its number of replicas stands, field by field."""
+
+    spec: tuple[str, ...]
+    status: tuple[str, ...]
+    selector: tuple[str, ...] = ()
+    """Of the pods, as text."""
+
+
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind in one version, as it is served."""
 
@@ -131,6 +140,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     categories: tuple[str, ...] = ()
     has_status: bool = False
     """There is a /status subresource."""
+    scale: Scaling | None = None
+    """There is a /scale subresource."""
+    is_ending: bool = False
+    """It is being taken away with all its objects: there will be no new ones."""
     strategy: Strategy = Strategy()
     table: Table | None = None
     """None: its name, and when it was created."""

@@ -22,7 +22,7 @@ from muster.local.schema import exact, load
 from muster.local.schema.gotext import compact_json
 from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
 
-__all__ = ["METADATA", "default", "is_custom", "is_embedded", "part", "prune", "shape"]
+__all__ = ["METADATA", "default", "fill", "is_custom", "is_embedded", "part", "prune", "shape", "strip"]
 
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -88,6 +88,20 @@ def _defaulted(value: Any, made: Shape) -> Any:
         value = copy.deepcopy(made.limits["default"])
     default(value, made)
     return value
+
+
+def fill(value: Object, stored: Shape, shown: Shape) -> Object:
+    """An object as it was stored, with defaults of that version, without what the version to be shown does not know."""
+    default(value, stored)
+    made: Object = _Pruner().value(value, shown, "")
+    return made
+
+
+def strip(value: Object, root: Shape) -> Object:
+    """An object without what the version in which it is stored does not know, and with the defaults of that."""
+    made: Object = _Pruner().value(value, root, "")
+    default(made, root)
+    return made
 
 
 # --- pruning --------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ properties, uniqueItems, allOf, anyOf, oneOf, not, list types, embedded objects,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ import msgspec
 
 from muster.local import names
 from muster.local.fields import FieldError, Why, duplicate, invalid, not_supported, required, too_long, too_many
+from muster.local.schema import patterns
 from muster.local.schema.custom import is_embedded
 from muster.local.schema.formats import FORMATS, KNOWN
 from muster.local.schema.gotext import compact_json, quoted, shown
@@ -176,7 +176,7 @@ class _Check:
             yield too_long(self._path, limits["maxLength"])
         elif "minLength" in limits and len(value) < limits["minLength"]:
             yield self._invalid(f"should be at least {limits['minLength']} chars long")
-        elif limits.get("pattern") and not _matches(limits["pattern"], value):
+        elif limits.get("pattern") and not patterns.matches(limits["pattern"], value):
             yield self._invalid(f"should match '{limits['pattern']}'")
 
     def _format(self) -> Iterator[FieldError]:
@@ -327,19 +327,6 @@ def _bound(limit: float, value: float) -> float:
 
 def _same(one: Any, other: Any) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool) and other is not None
-
-
-def _matches(pattern: str, value: str) -> bool:
-    try:
-        return re.search(_python_pattern(pattern), value) is not None
-    except re.error:
-        # Go knows patterns that Python does not; better too lenient than closed
-        return True
-
-
-def _python_pattern(pattern: str) -> str:
-    r"""A pattern of Go in Python's spelling: there, $ and \z are the very end."""
-    return re.sub(r"(?<!\\)((?:\\\\)*)(?:\$(?=$|\)|\|)|\\z)", r"\1\\Z", pattern)
 
 
 # --- lists that are sets or maps, objects in objects ----------------------------------------------

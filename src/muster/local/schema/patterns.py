@@ -1,0 +1,52 @@
+"""Patterns in schemas of custom kinds: RE2, as Go has it, whose matching takes no more time than the text is long.
+
+Python's own take exponential time where somebody wants them to (`^(a+)+$`), and mean other things by the same signs.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+_GO = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+}
+"""Go's words for what the library says in others."""
+
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
+
+
+def problem(pattern: str) -> str:
+    """Why a pattern is none, in the words of Go; "" for one that is."""
+    found = _compiled(pattern)
+    if not isinstance(found, str):
+        return ""
+    why, _, where = found.partition(": ")
+    return f"error parsing regexp: {_GO.get(why, why)}: `{where}`"
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in a text; in any, if it is none: other versions of Muster took other patterns."""
+    found = _compiled(pattern)
+    return isinstance(found, str) or found.search(text) is not None
+
+
+# bounded: clients make them up
+@lru_cache(maxsize=500)
+def _compiled(pattern: str) -> Any:
+    """The pattern, or what is wrong with it."""
+    try:
+        return re2.compile(pattern, _OPTIONS)
+    except re2.error as error:
+        [why] = error.args
+        return why.decode(errors="replace") if isinstance(why, bytes) else str(why)
+    except UnicodeError as error:
+        return f"invalid UTF-8: {error}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -26,6 +26,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     is_custom: bool = False
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
+    shapes: Mapping[str, Shape] = {}
+    """Of a custom kind, by apiVersion: its shape in each version that is served, this one included."""
 
     @property
     def key(self) -> tuple[str, str, str]:

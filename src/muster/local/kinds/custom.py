@@ -28,12 +28,18 @@ def served(definition: Object) -> tuple[Served, ...]:
     """What a definition declares, in each version that is served; nothing until it is established."""
     if condition(definition, ESTABLISHED).get("status") != "True":
         return ()
-    return tuple(_served(definition, version) for version in definition["spec"]["versions"] if version["served"])
+    versions = [version for version in definition["spec"]["versions"] if version["served"]]
+    shapes = {f"{definition['spec']['group']}/{version['name']}": _shape(version) for version in versions}
+    return tuple(_served(definition, version, shapes) for version in versions)
 
 
-def _served(definition: Object, version: Object) -> Served:
+def _shape(version: Object) -> Shape:
+    return custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
+
+
+def _served(definition: Object, version: Object, shapes: dict[str, Shape]) -> Served:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    shape = custom.shape((version.get("schema") or {}).get("openAPIV3Schema"))
+    shape = shapes[f"{spec['group']}/{version['name']}"]
     has_status = "status" in (version.get("subresources") or {})
     kind = Kind(
         group=spec["group"],
@@ -49,7 +55,7 @@ def _served(definition: Object, version: Object) -> Served:
         strategy=_strategy(version, shape, has_status=has_status),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )
-    return Served(kind=kind, shape=shape, storage=storage(definition), is_custom=True)
+    return Served(kind=kind, shape=shape, storage=storage(definition), is_custom=True, shapes=shapes)
 
 
 def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:

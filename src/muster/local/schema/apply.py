@@ -251,8 +251,10 @@ class _Apply:
         new: Object = merged(self._live, self._config, target.shape)
         if self._last is not None and (shape := target.shape_in(self._last.api_version)) is not None:
             new = self._pruned(new, self._last, shape)
-        comparison = _Comparison(self._live, new, target)
         others = {one: owner for one, owner in self._owners.items() if one != key}
+        for version in {owner.api_version: None for owner in others.values()}:
+            self._check_at(version, new, "failed to convert new object")
+        comparison = _Comparison(self._live, new, target)
         conflicts = {one: self._taken(owner, comparison) for one, owner in others.items()}
         if not force and any(conflicts.values()):
             raise _Conflicts([(others[one], path) for one in sorted(others) for path in paths(conflicts[one])])
@@ -264,6 +266,12 @@ class _Apply:
             time = before if unchanged else self._now
             owners[key] = msgspec.structs.replace(self._owner, fields=mine, time=time)
         return (copied(self._live) if unchanged else new), owners
+
+    def _check_at(self, version: str, document: Object, words: str) -> None:
+        """Refuses what an owner's version does not know: in that version nobody could tell whose fields these are."""
+        shape = self._target.shape_in(version)
+        if version != self._target.api_version and shape is not None and (found := problems(document, shape)):
+            raise PatchError(500, "", f"{words}: {problems_text(found)}")
 
     def _taken(self, owner: Owner, comparison: _Comparison) -> Fields:
         there = comparison.at(owner.api_version)
@@ -279,6 +287,10 @@ class _Apply:
                 kept[owner.api_version] = union(kept.get(owner.api_version, _NO_FIELDS), owner.fields)
         for version in sorted(kept, key=lambda version: version != last.api_version):
             if (there := self._target.shape_in(version)) is not None:
+                words = (
+                    "failed to prune fields: failed add back owned items: failed to convert merged object at version"
+                )
+                self._check_at(version, pruned, f"{words} {version}")
                 keep = union(_all_named(pruned, there), with_named(kept[version], there))
                 pruned = removed(new, difference(_all_named(new, there), keep), there)
         gone = difference(_all_named(new, shape), _all_named(pruned, shape))

@@ -118,6 +118,30 @@ def test_zeros_are_values():
     assert widgets.apply("one")["spec"] == {**zeros, "seven": 7}
 
 
+def test_an_empty_list_that_is_all_that_is_sent_is_there():
+    widgets = Widgets()
+    widgets.apply("one", {"number": 1})
+    assert widgets.apply("one", {"tags": []})["spec"] == {"tags": [], "seven": 7}
+
+
+def test_an_empty_list_of_another_stays_when_all_else_goes():
+    widgets = Widgets({**TYPED, "properties": {"number": {"type": "integer"}, "tags": TYPED["properties"]["tags"]}})
+    widgets.apply("one", {"number": 1}, labels={"l": "1"})
+    widgets.patch("two", {"spec": {"tags": []}})
+    assert widgets.apply("one")["spec"] == {"tags": []}
+
+
+def test_owners_go_when_the_last_of_what_they_own_goes():
+    widgets = Widgets()
+    widgets.apply("one")
+    live = widgets.apply("one", sub="status", status={"count": 1})
+    assert [entry["manager"] for entry in live["metadata"]["managedFields"]] == ["one"]
+    body = {"metadata": {"name": "it", "resourceVersion": live["metadata"]["resourceVersion"]}}
+    body |= {"apiVersion": "try.dev/v1", "kind": "Widget"}
+    live = widgets.server.ask("PUT", "/apis/try.dev/v1/namespaces/default/widgets/it/status", body)
+    assert "managedFields" not in live["metadata"]
+
+
 @pytest.mark.parametrize(("schema", "spec"), [(OPEN, WILD), (TYPED, {"number": 0, "flag": False, "text": ""})])
 def test_a_manager_of_one_label_leaves_the_rest_alone(schema, spec):
     widgets = Widgets(schema, OPEN)

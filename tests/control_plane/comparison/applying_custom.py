@@ -353,6 +353,42 @@ _STORIES = (
     .apply("metadata by force", {"object": {"metadata": {"name": "q"}}}, by="two", force=True)
     .apply("most goes", {"object": {"apiVersion": "v1", "kind": "Pod"}})
     .get("at the end"),
+    _Story("Knot", "nested")
+    .apply(
+        "create",
+        {"pairs": {"p": {"x": "1"}}, "ports": [{"port": 1, "name": "a"}], "extra": {"m": {"x": 1}}},
+        code=201,
+    )
+    .patch("inside", "merge", {"spec": {"pairs": {"p": {"y": "2"}}, "extra": {"m": {"y": 2}}}})
+    .patch("inside an item", "json", [{"op": "add", "path": "/spec/ports/0/tags", "value": ["t"]}])
+    .apply("given up above what was patched, which goes along", code=422)
+    .get("what was patched"),
+    _Story("Knot", "emptied")
+    .apply("create", {"extra": {"m": {"x": 1}, "e": {}}, "pairs": {"p": {"x": "1"}}, "tags": ["a"]}, code=201)
+    .apply("empty ones of another", {"extra": {"m": {}}}, by="two")
+    .apply("an open one is emptied", {"pairs": {"p": {"x": "1"}}, "tags": ["a"]})
+    .apply("an empty entry of another", {"pairs": {"p": {}}}, by="three")
+    .apply("an entry is emptied", {"tags": ["a"]}, code=422)
+    .apply("an empty list of another", {"tags": []}, by="four")
+    .apply("a list is emptied", {"pairs": {"p": {"x": "1"}}})
+    .get("at the end"),
+    _Story("Knot", "hollow")
+    .apply("create", {"number": 1, "wholePair": {"x": "1"}}, code=201)
+    .apply("an empty list instead", {"tags": []}),
+    _Story("Knot", "hollow-updated")
+    .create("create", {"ports": [], "labels": {"a": "1"}})
+    .apply("the same", {"labels": {"a": "1"}})
+    .patch("changed", "merge", {"spec": {"labels": None, "steps": [1]}})
+    .apply("more", {"number": 1})
+    .apply("nothing in the second version", version="v2")
+    .get("at the end"),
+    _Story("Knot", "hollow-owned")
+    .create("create", {"tags": []})
+    .apply("more", {"number": 1, "steps": [0]})
+    .apply("nothing in the second version", version="v2")
+    .apply("more again", {"number": 1, "steps": [0]}, version="v2")
+    .apply("nothing", version="v2")
+    .get("at the end"),
     _Story("Knot", "numbers")
     .apply(
         "create",

@@ -118,7 +118,7 @@ def _only_status(new: Object, old: Object) -> None:
     status, owners = new.get("status"), new["metadata"].get("managedFields")
     new.clear()
     new.update(old)
-    new["metadata"] = dict(old["metadata"])
+    new["metadata"] = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
     new.pop("status", None)
     if status is not None:
         new["status"] = status

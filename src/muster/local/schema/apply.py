@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from muster.local.schema import managers
-from muster.local.schema.diff import Changes, ItemError, changes, fields_of, same
+from muster.local.schema.diff import Changes, ItemError, changes, fields_of, parts_of, same
 from muster.local.schema.fields import (
     Fields,
     FieldsError,
@@ -278,28 +278,29 @@ class _Apply:
         return intersection(owner.fields, union(there.modified, there.added))
 
     def _pruned(self, new: Object, last: Owner, shape: Shape) -> Object:
-        """The merged object without what the manager named last time, and neither it now nor anybody else owns."""
+        """The merged object without what the manager named last time, and neither it now nor anybody else owns.
+
+        What is there is told by its parts, not by its fields: a list that is empty has none, and would be lost.
+        """
         named = with_named(last.fields, shape)
         pruned: Object = removed(new, named, shape)
         kept: dict[str, Fields] = {}
-        for owner in [*self._owners.values(), self._owner]:
-            if owner.key != self._owner.key or owner is self._owner:
+        for key, owner in self._owners.items():
+            if key != self._owner.key:
                 kept[owner.api_version] = union(kept.get(owner.api_version, _NO_FIELDS), owner.fields)
+        mine = without(parts_of(self._config, self._target.shape), self._target.reset)
+        kept[self._target.api_version] = union(kept.get(self._target.api_version, _NO_FIELDS), mine)
         for version in sorted(kept, key=lambda version: version != last.api_version):
             if (there := self._target.shape_in(version)) is not None:
                 words = (
                     "failed to prune fields: failed add back owned items: failed to convert merged object at version"
                 )
                 self._check_at(version, pruned, f"{words} {version}")
-                keep = union(_all_named(pruned, there), with_named(kept[version], there))
-                pruned = removed(new, difference(_all_named(new, there), keep), there)
-        gone = difference(_all_named(new, shape), _all_named(pruned, shape))
+                keep = union(parts_of(pruned, there), with_named(kept[version], there))
+                pruned = removed(new, difference(parts_of(new, there), keep), there)
+        gone = difference(parts_of(new, shape), parts_of(pruned, shape))
         result: Object = removed(new, intersection(gone, named), shape)
         return result
-
-
-def _all_named(document: Object, shape: Shape) -> Fields:
-    return with_named(fields_of(document, shape), shape)
 
 
 # --- what is wrong with an apply ---

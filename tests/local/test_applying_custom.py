@@ -87,8 +87,12 @@ class Widgets:
     def patch(self, by, body, *, version="v1"):
         return self.server.merge(f"{self._path(version)}?fieldManager={by}", body)
 
-    def live(self, version="v1"):
-        return self.server.get(self._path(version))
+    def redefine(self, operations):
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.try.dev"
+        self.server.ask("PATCH", path, operations, content_type="application/json-patch+json")
+
+    def live(self):
+        return self.server.get(self._path("v1"))
 
     def spec(self):
         return self.live().get("spec")
@@ -173,6 +177,24 @@ def test_owners_of_all_versions_are_kept():
     assert set(widgets.owners()) == {("one", "try.dev/v1"), ("two", "try.dev/v2"), ("three", "try.dev/v2")}
     widgets.patch("four", {"spec": {"number": 2}}, version="v2")
     assert set(widgets.owners()) == {("two", "try.dev/v2"), ("three", "try.dev/v2"), ("four", "try.dev/v2")}
+
+
+def test_an_owner_whose_version_is_no_longer_served_is_an_owner():
+    widgets = Widgets()
+    widgets.apply("one", {"number": 1}, version="v2")
+    widgets.redefine([{"op": "replace", "path": "/spec/versions/1/served", "value": False}])
+    widgets.apply("two", {"number": 2}, code=409)
+    widgets.apply("two", {"flag": False})
+    assert set(widgets.owners()) == {("one", "try.dev/v2"), ("two", "try.dev/v1")}
+
+
+def test_an_owner_whose_version_is_gone_is_forgotten():
+    """Kubernetes refuses every later apply with 500."""
+    widgets = Widgets()
+    widgets.apply("one", {"number": 1}, version="v2")
+    widgets.redefine([{"op": "remove", "path": "/spec/versions/1"}])
+    assert widgets.apply("two", {"number": 2})["spec"] == {"number": 2, "seven": 7}
+    assert set(widgets.owners()) == {("two", "try.dev/v1")}
 
 
 def test_a_manager_that_goes_on_in_another_version_gives_up_what_it_leaves_out():

@@ -27,7 +27,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
     shapes: Mapping[str, Shape] = {}
-    """Of a custom kind, by apiVersion: its shape in each version that is served, this one included."""
+    """Of a custom kind, by apiVersion: its shape in each version that its definition has."""
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -111,6 +111,9 @@ KNOTS = objects.definition("knots", "Knot", version=_schema(_SPEC, _STATUS))
 KNOTS["spec"]["versions"].append(_also("v2", _schema(_LATER, _STATUS)))
 CLOUDS = objects.definition("clouds", "Cloud", version=_schema(_OPEN, _OPEN))
 CLOUDS["spec"]["versions"].append(_also("v2", _schema(_OPEN, _OPEN)))
+TURNS = objects.definition("turns", "Turn", version=_schema(_SPEC, _STATUS))
+TURNS["spec"]["versions"].append(_also("v2", _schema(_SPEC, _STATUS)))
+TURNS["spec"]["versions"].append(_also("v3", _schema(_SPEC, _STATUS)))
 MISTS = objects.definition("mists", "Mist", version={"schema": {"openAPIV3Schema": _OPEN}})
 
 
@@ -481,6 +484,27 @@ def _forget(plural: str) -> tuple[Step, ...]:
     return delete(f"forget {plural}", path), wait(f"{plural} are gone", path, code=404)
 
 
+_TURNED = (
+    *_define("turns", TURNS, "v1", "v2", "v3"),
+    *_Story("Turn", "turned")
+    .apply("in the second version", {"number": 1, "flag": False}, by="two", version="v2", code=201)
+    .apply("in the third version", {"text": "x"}, by="three", version="v3")
+    .steps,
+    patch(
+        "the second version is served no more",
+        "json",
+        at("customresourcedefinitions", "", f"turns.{_GROUP}"),
+        [{"op": "replace", "path": "/spec/versions/1/served", "value": False}],
+    ),
+    wait("nor found", _at("turns", "turned", version="v2"), code=404),
+    *_Story("Turn", "turned")
+    .apply("against an owner whose version is not served", {"number": 2}, code=409)
+    .apply("beside an owner whose version is not served", {"size": 1})
+    .apply("two comes back in another version", {"number": 1}, by="two", version="v1")
+    .get("after the turn")
+    .steps,
+)
+
 STEPS = titled(
     "applying custom kinds",
     create("a namespace", at("namespaces"), objects.namespace(NAMESPACE)),
@@ -488,6 +512,8 @@ STEPS = titled(
     *_define("clouds", CLOUDS, "v1", "v2"),
     *_define("mists", MISTS, "v1"),
     *(step for story in _STORIES for step in story.steps),
+    *_TURNED,
+    *_forget("turns"),
     *_forget("knots"),
     *_forget("clouds"),
     *_forget("mists"),

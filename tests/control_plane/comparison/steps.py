@@ -41,6 +41,7 @@ _ROOTS = {
     "knots": SHAPES,
     "clouds": SHAPES,
     "mists": SHAPES,
+    "turns": SHAPES,
 }
 
 

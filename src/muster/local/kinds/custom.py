@@ -28,9 +28,10 @@ def served(definition: Object) -> tuple[Served, ...]:
     """What a definition declares, in each version that is served; nothing until it is established."""
     if condition(definition, ESTABLISHED).get("status") != "True":
         return ()
-    versions = [version for version in definition["spec"]["versions"] if version["served"]]
+    versions = definition["spec"]["versions"]
+    # of those that are not served, too: objects may have owners from when they were
     shapes = {f"{definition['spec']['group']}/{version['name']}": _shape(version) for version in versions}
-    return tuple(_served(definition, version, shapes) for version in versions)
+    return tuple(_served(definition, version, shapes) for version in versions if version["served"])
 
 
 def _shape(version: Object) -> Shape:

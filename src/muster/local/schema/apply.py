@@ -76,7 +76,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
     versions: Mapping[str, Shape] = {}
-    """The other versions in which the kind is served; objects are the same in all, but for apiVersion."""
+    """The versions that a custom kind has; objects are the same in all, but for apiVersion."""
 
     def shape_in(self, api_version: str) -> Shape | None:
         return self.shape if api_version == self.api_version else self.versions.get(api_version)
@@ -171,7 +171,7 @@ class _Comparison:
 
 
 def _reconciled(owners: Owners, target: Target) -> Owners:
-    """Owners whose version is served, with what is atomic by now owned as a whole."""
+    """Owners whose version there still is, with what is atomic by now owned as a whole."""
     result: Owners = {}
     for key, owner in owners.items():
         shape = target.shape_in(owner.api_version)

@@ -55,6 +55,17 @@ def test_kubectl_finds_that_a_patch_is_validated():
     assert {"name": "fieldValidation", "in": "query"}.items() <= patch["parameters"][2].items()
 
 
+@pytest.mark.parametrize(("described", "is_offered"), [(POD, True), (gang(), False)])
+def test_kubectl_finds_that_a_strategic_merge_patch_is_for_built_in_kinds_only(described, is_offered):
+    made = openapi.document([described], described.kind.group, described.kind.version)
+    patches = [path["patch"] for path in made["paths"].values() if "patch" in path]
+    assert patches
+    for patch in patches:
+        offered = patch["requestBody"]["content"]
+        assert {"application/apply-patch+yaml", "application/merge-patch+json"} <= set(offered)
+        assert ("application/strategic-merge-patch+json" in offered) is is_offered
+
+
 def test_kubectl_finds_the_schema_of_a_resource():
     made = openapi.document([POD, NODE], "", "v1")
     assert made["paths"]["/api/v1/nodes"]["get"]["x-kubernetes-group-version-kind"]["kind"] == "Node"

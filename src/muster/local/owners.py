@@ -66,5 +66,10 @@ def target(served: Served, subresource: str) -> apply.Target:
     elif kind.has_status:
         reset = _STATUS
     return apply.Target(
-        api_version=kind.api_version, shape=served.shape, subresource=subresource, reset=reset, empty=served.empty
+        api_version=kind.api_version,
+        shape=served.shape,
+        subresource=subresource,
+        reset=reset,
+        empty=served.empty,
+        versions=served.shapes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -39,6 +39,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     is_custom: bool = False
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
+    shapes: Mapping[str, Shape] = {}
+    """Of a custom kind, by apiVersion: its shape in each version that its definition has."""
 
     def filled(self, stored: Stored) -> Object:
         """A copy of a stored object, as it is in this version."""

@@ -232,14 +232,20 @@ def _version_discovery(version: Document, served: Document) -> Document:
 
 
 def _status(status: Document) -> Document:
-    """The real server checks the fields of custom kinds in an order of chance."""
+    """The real server checks the fields of custom kinds in an order of chance, and names owners in one."""
     details = status.get("details") or {}
     causes = details.get("causes") or []
+    if status.get("reason") == "Conflict" and causes:
+        return {**status, "details": {**details, "causes": sorted(causes, key=_cause)}}
     if details.get("group") != _CUSTOM or len(causes) < 2:
         return status
-    ordered = sorted(causes, key=lambda cause: (cause["field"], cause["message"]))
+    ordered = sorted(causes, key=_cause)
     message = status["message"].partition("[")[0]
     return {**status, "message": f"{message}[...]", "details": {**details, "causes": ordered}}
+
+
+def _cause(cause: Document) -> tuple[str, str]:
+    return cause.get("field", ""), cause["message"]
 
 
 _DOCUMENTS: dict[str, Callable[[Document], Document]] = {

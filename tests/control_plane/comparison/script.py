@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.control_plane.comparison import (
     applying,
+    applying_custom,
     bad_input,
     creating,
     custom_kinds,
@@ -26,6 +27,7 @@ SCRIPT = (
     *listing.STEPS,
     *patching.STEPS,
     *applying.STEPS,
+    *applying_custom.STEPS,
     *watching.STEPS,
     *scheduling.STEPS,
     *deleting.STEPS,

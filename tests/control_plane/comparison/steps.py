@@ -38,6 +38,10 @@ _ROOTS = {
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "circles": SHAPES,
     "planes": SHAPES,
+    "knots": SHAPES,
+    "clouds": SHAPES,
+    "mists": SHAPES,
+    "turns": SHAPES,
 }
 
 

@@ -232,6 +232,12 @@ CHAPTERS = {
         wait --for=condition=Established crd/gauges.kubectl.muster.dev --timeout=60s
         get crd gauges.kubectl.muster.dev
         apply -f gauge.yaml
+        apply -f gauge-later.yaml
+        get gauge oil -o yaml
+        diff -f gauge.yaml
+        apply -f gauge.yaml --dry-run=server -o yaml
+        apply -f gauge.yaml
+        apply -f gauge.yaml
         get gauges
         get gauges -o wide
         get gg oil -o yaml

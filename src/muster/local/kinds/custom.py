@@ -98,6 +98,7 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
     return Served(
         kind=kind,
         shape=shape,
+        shapes=shapes,
         storage=storage(definition),
         is_custom=True,
         fill=partial(custom.fill, stored=shapes[kept], shown=shape),
@@ -178,7 +179,7 @@ def _only_status(new: Object, old: Object) -> None:
     status, owners = new.get("status"), new["metadata"].get("managedFields")
     new.clear()
     new.update(old)
-    new["metadata"] = dict(old["metadata"])
+    new["metadata"] = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
     new.pop("status", None)
     if status is not None:
         new["status"] = status

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from muster.local.schema import managers
-from muster.local.schema.diff import Changes, ItemError, changes, fields_of, same
+from muster.local.schema.diff import Changes, ItemError, changes, fields_of, parts_of, same
 from muster.local.schema.fields import (
     Fields,
     FieldsError,
@@ -76,7 +76,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     empty: Object = {}
     """What Go shows of an object that nothing was put into."""
     versions: Mapping[str, Shape] = {}
-    """The other versions in which the kind is served; objects are the same in all, but for apiVersion."""
+    """The versions that a custom kind has; objects are the same in all, but for apiVersion."""
 
     def shape_in(self, api_version: str) -> Shape | None:
         return self.shape if api_version == self.api_version else self.versions.get(api_version)
@@ -171,7 +171,7 @@ class _Comparison:
 
 
 def _reconciled(owners: Owners, target: Target) -> Owners:
-    """Owners whose version is served, with what is atomic by now owned as a whole."""
+    """Owners whose version there still is, with what is atomic by now owned as a whole."""
     result: Owners = {}
     for key, owner in owners.items():
         shape = target.shape_in(owner.api_version)
@@ -251,8 +251,10 @@ class _Apply:
         new: Object = merged(self._live, self._config, target.shape)
         if self._last is not None and (shape := target.shape_in(self._last.api_version)) is not None:
             new = self._pruned(new, self._last, shape)
-        comparison = _Comparison(self._live, new, target)
         others = {one: owner for one, owner in self._owners.items() if one != key}
+        for version in {owner.api_version: None for owner in others.values()}:
+            self._check_at(version, new, "failed to convert new object")
+        comparison = _Comparison(self._live, new, target)
         conflicts = {one: self._taken(owner, comparison) for one, owner in others.items()}
         if not force and any(conflicts.values()):
             raise _Conflicts([(others[one], path) for one in sorted(others) for path in paths(conflicts[one])])
@@ -265,29 +267,40 @@ class _Apply:
             owners[key] = msgspec.structs.replace(self._owner, fields=mine, time=time)
         return (copied(self._live) if unchanged else new), owners
 
+    def _check_at(self, version: str, document: Object, words: str) -> None:
+        """Refuses what an owner's version does not know: in that version nobody could tell whose fields these are."""
+        shape = self._target.shape_in(version)
+        if version != self._target.api_version and shape is not None and (found := problems(document, shape)):
+            raise PatchError(500, "", f"{words}: {problems_text(found)}")
+
     def _taken(self, owner: Owner, comparison: _Comparison) -> Fields:
         there = comparison.at(owner.api_version)
         return intersection(owner.fields, union(there.modified, there.added))
 
     def _pruned(self, new: Object, last: Owner, shape: Shape) -> Object:
-        """The merged object without what the manager named last time, and neither it now nor anybody else owns."""
+        """The merged object without what the manager named last time, and neither it now nor anybody else owns.
+
+        What is there is told by its parts, not by its fields: a list that is empty has none, and would be lost.
+        """
         named = with_named(last.fields, shape)
         pruned: Object = removed(new, named, shape)
         kept: dict[str, Fields] = {}
-        for owner in [*self._owners.values(), self._owner]:
-            if owner.key != self._owner.key or owner is self._owner:
+        for key, owner in self._owners.items():
+            if key != self._owner.key:
                 kept[owner.api_version] = union(kept.get(owner.api_version, _NO_FIELDS), owner.fields)
+        mine = without(parts_of(self._config, self._target.shape), self._target.reset)
+        kept[self._target.api_version] = union(kept.get(self._target.api_version, _NO_FIELDS), mine)
         for version in sorted(kept, key=lambda version: version != last.api_version):
             if (there := self._target.shape_in(version)) is not None:
-                keep = union(_all_named(pruned, there), with_named(kept[version], there))
-                pruned = removed(new, difference(_all_named(new, there), keep), there)
-        gone = difference(_all_named(new, shape), _all_named(pruned, shape))
+                words = (
+                    "failed to prune fields: failed add back owned items: failed to convert merged object at version"
+                )
+                self._check_at(version, pruned, f"{words} {version}")
+                keep = union(parts_of(pruned, there), with_named(kept[version], there))
+                pruned = removed(new, difference(parts_of(new, there), keep), there)
+        gone = difference(parts_of(new, shape), parts_of(pruned, shape))
         result: Object = removed(new, intersection(gone, named), shape)
         return result
-
-
-def _all_named(document: Object, shape: Shape) -> Fields:
-    return with_named(fields_of(document, shape), shape)
 
 
 # --- what is wrong with an apply ---

@@ -42,11 +42,10 @@ def shape(schema: Object | None) -> Shape:
     """Of a whole object: what the schema declares, and metadata as all kinds have it."""
     root = _shape(schema or {})
     declared = {name: root.fields[name].shape for name in _HEAD if name in root.fields}
-    fields = {"apiVersion": _string_field(), "kind": _string_field(), "metadata": _metadata_field()}
     return msgspec.structs.replace(
         root,
         base=Base.STRUCT,
-        fields={**root.fields, **fields},
+        fields={**root.fields, **_head_fields()},
         # a definition may limit names, say, which rules must see
         limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True},
     )
@@ -107,13 +106,15 @@ def strip(value: Object, root: Shape) -> Object:
 # --- pruning --------------------------------------------------------------------------------------
 
 
-def prune(tree: Any, value: Any, root: Shape) -> exact.Outcome:
+def prune(tree: Any, value: Any, root: Shape, *, keeps_nulls: bool = False) -> exact.Outcome:
     """An object without what its schema does not know, and which fields those were; `tree` tells of repeated ones.
+
+    Nulls that may not be are left out with the text of a request, and refused (`keeps_nulls`) after an apply.
 
     Named in this order: repeated fields, unknown ones of metadata, all others by their names, those of the metadata of
     embedded objects.
     """
-    pruner = _Pruner()
+    pruner = _Pruner(keeps_nulls=keeps_nulls)
     metadata = value.get("metadata")
     meta = exact.read({} if metadata is None else metadata, load.shapes()[METADATA])
     if meta.error:
@@ -128,7 +129,8 @@ def prune(tree: Any, value: Any, root: Shape) -> exact.Outcome:
 
 
 class _Pruner:
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_nulls: bool) -> None:
+        self._keeps_nulls = keeps_nulls
         self.unknown: list[str] = []
         self.unknown_inside: list[str] = []
         """In the metadata of embedded objects."""
@@ -156,7 +158,7 @@ class _Pruner:
                 self.unknown.append(inner)
             elif known is None:
                 result[name] = _numbers(item)
-            elif item is not None or known.nullable or "default" in known.limits or known is _NOTHING:
+            elif item is not None or self._keeps_nulls or known.nullable or _has_default(known) or known is _NOTHING:
                 result[name] = self.value(item, None if known is _NOTHING else known, inner)
         return result
 
@@ -177,6 +179,10 @@ class _Pruner:
 
     def _wrong(self, path: str, item: Any, why: str) -> None:
         self.error = self.error or f"{path}: Invalid value: {compact_json(item)}: {why}"
+
+
+def _has_default(made: Shape) -> bool:
+    return "default" in made.limits
 
 
 def _inner(made: Shape, name: str) -> Shape | None:
@@ -223,7 +229,7 @@ def _shape(schema: Object) -> Shape:
             name: _field(inner, required=name in required) for name, inner in (schema.get("properties") or {}).items()
         }
         if made.limits.get(_EMBEDDED):
-            made.fields["metadata"] = _metadata_field()
+            made.fields |= _head_fields()
     elif made.base is Base.MAP:
         more = schema["additionalProperties"]
         made.items = _shape(more) if isinstance(more, dict) else _NOTHING
@@ -259,9 +265,11 @@ def _field(schema: Object, *, required: bool) -> Field:
     return Field(shape=_shape(schema), required=required, default=schema.get("default", msgspec.UNSET))
 
 
+def _head_fields() -> dict[str, Field]:
+    """What every object has, whatever its schema says."""
+    metadata = Field(shape=load.shapes()[METADATA])
+    return {"apiVersion": _string_field(), "kind": _string_field(), "metadata": metadata}
+
+
 def _string_field() -> Field:
     return Field(shape=Shape(base=Base.STRING))
-
-
-def _metadata_field() -> Field:
-    return Field(shape=load.shapes()[METADATA])

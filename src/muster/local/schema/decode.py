@@ -86,6 +86,9 @@ def normalise(value: Any, shape: Shape) -> Decoded:
 
 def convert(value: Any, shape: Shape) -> Decoded:
     """A value that was a map in Go's hands, as after a strategic merge patch: like `normalise`, in other words."""
+    if custom.is_custom(shape):
+        outcome = custom.prune(value, value, shape, keeps_nulls=True)
+        return Decoded(outcome.value, outcome.error, outcome.strict)
     try:
         return Decoded(_reader(shape, empty=None)(value))
     except _NOT_TAKEN:

@@ -122,6 +122,11 @@ def fields_of(value: Object, shape: Shape) -> Fields:
     return tree
 
 
+def parts_of(value: Object, shape: Shape) -> Fields:
+    """All that is in an object: its fields, and the structs, maps and lists on the way to them, empty ones as well."""
+    return _inside(value, shape)
+
+
 def _items_of(items: list[Any], shape: Shape) -> Fields:
     of = shape.items or ANYTHING
     tree: Fields = {}

@@ -39,10 +39,6 @@ class FieldsError(ValueError):
 # --- steps ---
 
 
-def field_step(name: str) -> str:
-    return f"f:{name}"
-
-
 @lru_cache(maxsize=8192, typed=True)
 def value_step(value: Any) -> str:
     """To the item of a set; the value is a scalar."""
@@ -92,14 +88,6 @@ def of_names(*paths: str) -> Fields:
         for name in reversed(path.split(".")):
             one = {f"f:{name}": one}
         made = union(made, one)
-    return made
-
-
-def of_path(path: Path) -> Fields:
-    """The set of this one field."""
-    made: Fields = LEAF
-    for step in reversed(path):
-        made = {step: made}
     return made
 
 
@@ -190,11 +178,6 @@ def without(left: Fields, right: Fields) -> Fields:
         elif not is_member(theirs):
             _add(rest, step, without(ours or _ALONE, theirs))
     return rest
-
-
-def leaves(fields: Fields) -> Fields:
-    """The fields below which there are no others."""
-    return {step: leaves(below) for step, below in fields.items() if step != SELF}
 
 
 def _add(fields: Fields, step: str, below: Fields) -> None:

@@ -232,19 +232,11 @@ def with_named(fields: Fields, shape: Shape | None) -> Fields:
         if not below:
             result[step] = below
             continue
-        inner = with_named(below, _step_shape(step, shape))
+        inner = with_named(below, None if shape is None else _below(step, shape))
         if step[:2] == "f:" and step[2:] in named:
             inner[SELF] = LEAF
         result[step] = inner
     return result
-
-
-def _step_shape(step: str, shape: Shape | None) -> Shape | None:
-    if shape is None:
-        return None
-    if step[0] == "f" and shape.base in _MAPS:
-        return inner_shape(shape, step[2:])
-    return shape.items if step[0] == "k" and shape.base is Base.LIST else None
 
 
 def reconciled(fields: Fields, shape: Shape) -> Fields:

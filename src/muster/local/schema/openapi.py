@@ -22,12 +22,9 @@ __all__ = ["Described", "document", "index"]
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _REFERENCE = "#/components/schemas/"
 _MEDIA = ("application/json", "application/yaml")
-_PATCHES = (
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-)
+_PATCHES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+_STRATEGIC = "application/strategic-merge-patch+json"
+"""Of built-in kinds alone: kubectl looks here for how it may patch."""
 _SCALARS: dict[Base, Object] = {
     Base.STRING: {"type": "string"},
     Base.INT32: {"type": "integer", "format": "int32"},
@@ -279,9 +276,13 @@ def _operation(described: Described, method: str, *, many: bool = False) -> Obje
     }
     if method != "get":
         sent = {"patch": _PATCH_TYPE[0], "delete": f"{_META}.DeleteOptions"}.get(method, name)
-        media = _PATCHES if method == "patch" else _MEDIA
+        media = _patches(described) if method == "patch" else _MEDIA
         made["requestBody"] = {"content": _content(media, sent), "required": method != "delete"}
     return made
+
+
+def _patches(described: Described) -> tuple[str, ...]:
+    return _PATCHES if custom.is_custom(described.shape) else (*_PATCHES, _STRATEGIC)
 
 
 def _parameters(method: str, *, many: bool) -> Iterator[Object]:

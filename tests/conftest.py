@@ -28,3 +28,11 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.section("simulated worlds")
     for name, count in sorted(_seen.items()):
         terminalreporter.write_line(f"{count:10,}  {name}")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were():
+    """A command that a test runs in here logs to what pytest captures for that test, and closes after it."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)

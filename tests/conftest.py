@@ -4,6 +4,9 @@ import asyncio
 import signal
 from collections import Counter
 
+import pytest
+import structlog
+
 _seen = Counter()
 
 

@@ -257,6 +257,7 @@ CHAPTERS = {
         scale gauge water --replicas=1
         get gauge oil --subresource=scale
         get gauge oil --subresource=scale -o yaml
+        scale gauge oil --replicas=3
         get gauge oil -o yaml
         label gauge oil a=b
         get gauges -l a=b

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from muster.local import bodies, fields, options, status
+from muster.local import bodies, options, status
+from muster.local.kinds.custom_scale import dotted, look_up, scale_errors
 from muster.local.kinds.kind import Column, Kind, Table
 from muster.local.kinds.tables import as_table
 from muster.local.kinds.tables.cells import NAME, age, name
@@ -69,9 +70,6 @@ class Scale:
 
     def _write(self, given: Object, wanted: Options, warnings: list[str]) -> Answer:
         replicas = (given.get("spec") or {}).get("replicas", 0)
-        if replicas < 0:
-            error = fields.invalid(_text(self._paths.spec), replicas, "should be a non-negative integer")
-            raise status.invalid(self._served.kind, self._route.name, [error])
 
         def change(old: Object) -> Object:
             meta, asked = old["metadata"], given["metadata"]
@@ -98,17 +96,17 @@ class Scale:
 
     def _scale(self, stored: Stored) -> Object:
         """The object's scale, without kind and version."""
-        document = self._served.filled(stored)
-        replicas = _look_up(document, self._paths.spec)
+        document, paths = self._served.filled(stored), self._paths
+        if errors := scale_errors(document, paths):
+            # of before the definition named these places
+            raise status.internal(str(errors[0]))
+        replicas = look_up(document, paths.spec)
         if replicas is None:
-            raise status.internal(f'the spec replicas field "{_text(self._paths.spec)}" does not exist')
-        if not isinstance(replicas, int):
-            words = "accessor error: {} is of the type {}, expected int64"
-            raise status.internal(words.format(replicas, type(replicas).__name__))
+            raise status.internal(f'the spec replicas field "{dotted(paths.spec)}" does not exist')
         meta = document["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-        found: Object = {"replicas": _look_up(document, self._paths.status) or 0}
-        if selector := _look_up(document, self._paths.selector):
+        found: Object = {"replicas": look_up(document, paths.status) or 0}
+        if selector := look_up(document, paths.selector):
             found["selector"] = selector
         return {
             "metadata": {name: meta[name] for name in kept if name in meta},
@@ -174,16 +172,6 @@ def _give_up(owned: Object, path: tuple[str, ...]) -> bool:
     if not rest or not owned[key]:
         del owned[key]
     return True
-
-
-def _look_up(document: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
-        document = document.get(part) if isinstance(document, dict) else None
-    return document if path else None
-
-
-def _text(path: tuple[str, ...]) -> str:
-    return "".join(f".{part}" for part in path)
 
 
 def _part(kind: Kind) -> Served:

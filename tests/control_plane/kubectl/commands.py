@@ -256,6 +256,15 @@ CHAPTERS = {
         apply -f gauge.yaml --server-side
         apply -f gauge.yaml --server-side --force-conflicts
         get gauge oil -o yaml
+        scale gauge oil --replicas=7
+        scale gauge oil --replicas=8 --current-replicas=3
+        scale gauge oil --replicas=8 --current-replicas=7
+        scale gauge oil --replicas=0
+        scale gauge water --replicas=1
+        get gauge oil --subresource=scale
+        get gauge oil --subresource=scale -o yaml
+        scale gauge oil --replicas=3
+        get gauge oil -o yaml
         label gauge oil a=b
         get gauges -l a=b
         diff -f gauge.yaml

@@ -16,7 +16,6 @@ from muster.engine.intake import Intake
 from muster.engine.planning import Plan, Planner
 from muster.engine.preemption import Preemption
 from muster.engine.queue import SchedulingQueue
-from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations
 from muster.engine.status import Status
 from muster.engine.victims import Candidates
@@ -28,13 +27,13 @@ from tests.worlds.faults.registry import fault
 
 @fault("proof", "priorities")
 def victims_go_before_there_is_a_proof(patch):
-    def hopeful(self, gang, ground):
-        victims = yield from self._candidates.everywhere(unit=gang.key, priority=gang.priority)
-        requirement = Requirement.of_gang(gang, self._rule)
+    def hopeful(self, unit, ground):
+        victims = yield from self._candidates.everywhere(unit=unit.key, priority=unit.priority)
+        requirement = unit.requirement(self._rule)
         answer = self._search.find(requirement, self._without(ground, victims), Budget())
         return Plan(self._required(requirement, answer.trial), victims)
 
-    patch(Planner, "_for_gang", hopeful)
+    patch(Planner, "_together", hopeful)
 
 
 @fault("proof", "priorities")
@@ -113,8 +112,12 @@ def a_member_is_worth_no_more_than_its_gang(patch):
 
 @fault("priority", "priorities", "resizing")
 def a_member_is_worth_what_it_says_itself(patch):
-    one = victims._one
-    patch(victims, "_one", lambda key, pod, *, priority, gang="": one(key, pod, priority=pod.priority, gang=gang))
+    victim = victims.Victim
+
+    def alone(*, pods, priority, **facts):
+        return victim(pods=pods, priority=pods[0].priority if len(pods) == 1 else priority, **facts)
+
+    patch(victims, "Victim", alone)
     everybody_is_worth_a_look(patch)
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from muster.local.fields import FieldError
 from muster.local.kinds import tables
+from muster.local.kinds.custom_scale import scale_errors, scaling
 from muster.local.kinds.definition_status import ESTABLISHED, TERMINATING, condition
 from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.registry import Served
@@ -79,6 +80,7 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
     shape, kept, is_kept = shapes[f"{spec['group']}/{version['name']}"], _kept(spec), version["storage"]
     has_status = "status" in (version.get("subresources") or {})
+    scale = scaling(version.get("subresources"))
     kind = Kind(
         group=spec["group"],
         version=version["name"],
@@ -90,9 +92,9 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         has_status=has_status,
-        scale=_scaling(version),
+        scale=scale,
         is_ending=condition(definition, TERMINATING).get("status") == "True",
-        strategy=_strategy(version, shape, has_status=has_status),
+        strategy=_strategy(version, shape, has_status=has_status, scale=scale),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )
     return Served(
@@ -108,36 +110,28 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
     )
 
 
-def _scaling(version: Object) -> Scaling | None:
-    given = (version.get("subresources") or {}).get("scale")
-    if given is None:
-        return None
+def _strategy(version: Object, shape: Shape, *, has_status: bool, scale: Scaling | None) -> Strategy:
+    def of_scale(new: Object) -> list[FieldError]:
+        return [] if scale is None else scale_errors(new, scale)
 
-    def path(name: str) -> tuple[str, ...]:
-        return tuple(part for part in given.get(name, "").split(".") if part)
-
-    return Scaling(spec=path("specReplicasPath"), status=path("statusReplicasPath"), selector=path("labelSelectorPath"))
-
-
-def _strategy(version: Object, shape: Shape, *, has_status: bool) -> Strategy:
     def validate_update(new: Object, old: Object) -> list[FieldError]:
-        return rules.validate_update(new, old, shape)
+        return rules.validate_update(new, old, shape) + of_scale(new)
 
     def validate_status(new: Object, old: Object) -> list[FieldError]:
         """Of the status alone: what else is wrong was so before."""
         field = shape.fields.get("status")
         if field is None or "status" not in new:
-            return []
+            return of_scale(new)
         if "status" in old:
             errors = rules.validate_update(new["status"], old["status"], field.shape)
         else:
             errors = rules.validate(new["status"], field.shape)
-        return [_inside("status", error) for error in errors]
+        return [*(_inside("status", error) for error in errors), *of_scale(new)]
 
     return Strategy(
         prepare_create=_drop_status if has_status else _nothing,
         default=partial(custom.default, made=shape),
-        validate=lambda given: rules.validate(given, shape),
+        validate=lambda given: rules.validate(given, shape) + of_scale(given),
         prepare_update=_keep_status if has_status else _nothing,
         validate_update=validate_update,
         prepare_status=_only_status,

@@ -92,13 +92,13 @@ def _defaulted(value: Any, made: Shape) -> Any:
 def fill(value: Object, stored: Shape, shown: Shape) -> Object:
     """An object as it was stored, with defaults of that version, without what the version to be shown does not know."""
     default(value, stored)
-    made: Object = _Pruner(keeps_nulls=False).value(value, shown, "")
+    made: Object = _Pruner(keeps_nulls=True).value(value, shown, "")
     return made
 
 
 def strip(value: Object, root: Shape) -> Object:
     """An object without what the version in which it is stored does not know, and with the defaults of that."""
-    made: Object = _Pruner(keeps_nulls=False).value(value, root, "")
+    made: Object = _Pruner(keeps_nulls=True).value(value, root, "")
     default(made, root)
     return made
 

@@ -88,10 +88,11 @@ class _Shell:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         token = _token(request.headers.get("Authorization", ""))
+        known = self._server.knows(token)
         # nobody sends megabytes to a server that does not know him
-        body = await _read(request) if self._server.knows(token) or not request.can_read_body else None
+        body = await _read(request) if known or not request.can_read_body else None
         if body is None:
-            refusal = status.too_large(LARGEST_BODY) if self._server.knows(token) else status.unauthorized()
+            refusal = status.too_large(LARGEST_BODY) if known else status.unauthorized()
             response = _response(Answer(code=refusal.code, body=status.encoded(refusal.status)))
             # the rest of what is being sent is not read
             response.force_close()

@@ -106,7 +106,7 @@ def _also(name: str, version: dict[str, Any]) -> dict[str, Any]:
 
 
 _OTHER = {"later": _TEXT, "steps": _list(_NUMBER, "set"), "tags": _list(_TEXT), "whole": _map(_TEXT)}
-_LATER = {**_SPEC, "properties": {**_SPEC["properties"], **_OTHER}}  # type: ignore[dict-item]
+_LATER = {**_SPEC, "properties": {**_SPEC["properties"], **_OTHER}}
 KNOTS = objects.definition("knots", "Knot", version=_schema(_SPEC, _STATUS))
 KNOTS["spec"]["versions"].append(_also("v2", _schema(_LATER, _STATUS)))
 CLOUDS = objects.definition("clouds", "Cloud", version=_schema(_OPEN, _OPEN))

@@ -43,7 +43,7 @@ def _defined(what: str, body: dict[str, Any]) -> tuple[Step, ...]:
 
 
 def _object(kind: str, name: str, *, version: str = "v1", **more: object) -> dict[str, Any]:
-    metadata = {"name": name, **more.pop("metadata", {})}  # type: ignore[dict-item]
+    metadata = {"name": name, **more.pop("metadata", {})}
     return {"apiVersion": f"{_GROUP}/{version}", "kind": kind, "metadata": metadata, **more}
 
 

@@ -9,6 +9,7 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.gangs.dialects import declare
 from muster.gangs.model import Gang, Subset
+from muster.gangs.record import BoundFor
 from tests.builders import bound_for, group, pod
 
 CLASSES = [Cluster(states={}).classes.of(pod("p", cpu=cpu)) for cpu in (1, 2)]
@@ -125,7 +126,10 @@ def test_priority_is_the_groups_or_else_the_lowest_of_the_members():
 @pytest.mark.parametrize("seed", range(20))
 def test_counters_kept_through_any_life_equal_counters_of_a_new_gang(seed):
     rng = Random(seed)
-    members = [member(f"p{n}", pod_class=rng.choice(CLASSES), priority=rng.choice([0, 5])) for n in range(8)]
+    members = [
+        member(f"p{n}", pod_class=rng.choice(CLASSES), priority=rng.choice([0, 5]), controller=rng.choice(["", "job"]))
+        for n in range(8)
+    ]
     state = gang(4, *members)
     for _ in range(60):
         found = rng.choice(members)
@@ -134,6 +138,14 @@ def test_counters_kept_through_any_life_equal_counters_of_a_new_gang(seed):
             continue
         if rng.random() < 0.2:
             state.remove(found)
+            continue
+        if rng.random() < 0.2 and state.candidates:
+            free = [pod for pod in state.candidates.values() if pod.gated_by is None]
+            setting_out = rng.sample(free, rng.randint(0, len(free)))
+            for pod_ in setting_out:
+                pod_.record = BoundFor(gang=state.key, run=rng.randint(0, 1))
+            state.set_out(setting_out)
+            assert facts(state) == facts(gang(4, *state.members.values()))
             continue
         state.uncount(found)
         found.stage = rng.choice(list(Stage))
@@ -154,5 +166,8 @@ def facts(state):
         dict(state.classes),
         set(state.candidates),
         state.priority,
+        state.highest_placed,
+        state.run,
+        state.next_run,
         state.first_bound,
     )

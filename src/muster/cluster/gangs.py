@@ -112,6 +112,11 @@ class GangState(Roll):
         if pod.stage is BOUND or pod.stage is SUCCEEDED or (pod.stage is BINDING and self._succeeded_ever):
             self.notice_start()
 
+    def set_out(self, pods: list[PodState]) -> None:
+        super().set_out(pods)
+        if self._succeeded_ever:
+            self.notice_start()
+
     def declare(self, declared: Gang | None) -> None:
         super().declare(declared)
         self.notice_start()
@@ -120,7 +125,7 @@ class GangState(Roll):
         """A member came, or changed so that it may be placed otherwise than before."""
         declared = self.declared
         # whom room is reserved for was here when its victims were chosen, and a basic group has no minimum to miss
-        if pod.nominated or declared is None or declared.policy is Policy.BASIC or not self.has_started:
+        if declared is None or not self.has_started or pod.nominated or declared.policy is Policy.BASIC:
             return
         if pod.candidate:
             self.unread[pod.uid] = pod
@@ -173,7 +178,9 @@ class GangState(Roll):
         """
         declared = self.declared
         assert declared is not None
-        whole = all(self.bound_of(subset.name) >= subset.minimum for subset in declared.subsets)
+        whole = True
+        for subset in declared.subsets:
+            whole = whole and self.bound_of(subset.name) >= subset.minimum
         if self.fallen:
             return self.lives and (whole or (self.has_part() and not self.lost))
         return whole
@@ -270,15 +277,15 @@ class GangState(Roll):
 
         A member that comes back to a gang below a raised minimum was promised no more than those it joins.
         """
-        declared, run = self.declared, self.next_run
+        declared, run, has_started = self.declared, self.next_run, self.has_started
         assert declared is not None
         records: dict[str, BoundFor] = {}
         for subset in declared.subsets:
             minimum, counts = subset.minimum, self.of(subset.name)
-            if not (self.has_started and counts.binding):
+            if not (has_started and counts.binding):
                 # those who came together before are all there, or the gang fell since
                 self._grows_from.pop(subset.name, None)
-            if self.has_started and (floor := self.floor(subset)) < minimum:
+            if has_started and (floor := self.floor(subset)) < minimum:
                 if counts.bound + counts.binding + placed.count(subset.name) < minimum:
                     minimum = floor
                 else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from muster.cluster.classes import PodClass
@@ -12,6 +14,8 @@ from muster.gangs.model import Gang, Policy
 from muster.gangs.record import BoundFor
 
 _Key = TypeVar("_Key")
+
+_counted_by = attrgetter("subset", "priority", "controller", "pod_class", "record")
 
 
 class Standing(NamedTuple):
@@ -144,6 +148,23 @@ class Roll:
         else:
             _add(self.classes, pod.pod_class, -1)
 
+    def set_out(self, pods: list[PodState]) -> None:
+        """Candidates, none of them gated, are being bound: counted anew all at once, since most are alike."""
+        self.version += 1
+        for pod in pods:
+            pod.stage = BINDING
+            del self.candidates[pod.uid]
+        self._binding += len(pods)
+        for (subset, priority, controller, pod_class, record), alike in groupby(pods, _counted_by):
+            number = len(list(alike))
+            counts = self._counts[subset]
+            counts.pending -= number
+            counts.binding += number
+            _add(self._controllers, controller, -number)
+            _add(self.classes, pod_class, -number)
+            _add(self._placed_priorities, priority, number)
+            _add(self._runs, record.run, number)
+
     def _count(self, pod: PodState, by: int) -> None:
         self.version += 1
         stage = pod.stage
@@ -271,7 +292,10 @@ class Roll:
         assert gang is not None
         if gang.policy is Policy.BASIC:
             return 0
-        return sum(max(0, s.minimum - self.of(s.name).present) for s in gang.subsets)
+        missing = 0
+        for subset in gang.subsets:
+            missing += max(0, subset.minimum - self.of(subset.name).present)
+        return missing
 
     @property
     def free(self) -> dict[str, int]:

@@ -149,7 +149,8 @@ class Binding:
             self._intake.started(gang, now)
             gang.efforts.succeed()
         self._status.other_not_bound_yet(gang)
-        if gang.has_minimum or (gang.has_started and not gang.lost):
+        started = gang.started
+        if started and (gang.has_minimum or not gang.lost):
             gang.passed, gang.waited = None, 0.0
             gang.fallen, gang.below_since, gang.lost_to, gang.turned_away = False, None, "", False
             self._falls.pop(gang.key, None)
@@ -159,7 +160,8 @@ class Binding:
                 self._status.gang_runs_again(gang)
         elif gang.below_minimum:
             self._look_at_fallen(gang, now)
-        if gang.started:
+            started = gang.started
+        if started:
             self._deadlines.pop(gang.key, None)
             self._status.gang_says(gang, SCHEDULED, "", started=True)
             if not gang.declared.has_status and (pods := self._intake.mark_started(gang)):

@@ -17,7 +17,7 @@ from muster.cluster.pods import PodState
 from muster.engine.answers import Budget, Placed
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.cycle import Trial
-from muster.engine.decisions import Bind, Decision, Placement
+from muster.engine.decisions import Bind, Decision
 from muster.engine.eviction import Eviction
 from muster.engine.explain import Explainer
 from muster.engine.ground import Exclusion, Ground
@@ -35,7 +35,6 @@ from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
 from muster.framework.profile import Profile
 from muster.framework.views import CLASSES_AT_ONCE, Views
-from muster.gangs.record import LONE
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
 _WORK_PER_UNIT = 15
@@ -287,12 +286,8 @@ class Decider:
         mends = bool(self.starvation.waiting) and unit.mends
         self._status.sets_out(unit)
         records, attempt = unit.set_out(binds)
-        placements: list[Placement] = []
-        for pod, row in binds:
-            node, record = names[row], records.get(pod.subset, LONE)
-            self._intake.set_out(pod, node, record, attempt)
-            placements.append(Placement(pod.uid, pod.key, node, record))
-        self._decisions.append(Bind(name, tuple(placements), unit.binds_after))
+        placements = self._intake.set_out([(pod, names[row]) for pod, row in binds], records, attempt)
+        self._decisions.append(Bind(name, placements, unit.binds_after))
         if self.starvation.waiting:
             self.starvation.leaves(unit.key)
             if not mends:

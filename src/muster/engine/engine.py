@@ -324,11 +324,11 @@ class Engine:
             self._drop(key, cause)
             self._binding.forget(key)
             return
-        unit = self._units.get(key)
+        unit, order = self._units.get(key), self._order(gang)
         if not isinstance(unit, GangUnit) or unit.gang is not gang:
             # new, or deleted and made again under its name
             self._drop(key, cause)
-            unit = self._units[key] = GangUnit(key=key, gang=gang, order=self._order(gang), efforts=gang.efforts)
+            unit = self._units[key] = GangUnit(key=key, gang=gang, order=order, efforts=gang.efforts)
             if self._new:
                 self._reserve_again(unit, list(gang.candidates.values()))
         unit.changes += 1
@@ -348,7 +348,7 @@ class Engine:
             self._lose(unit, "nothing of it is left to place")
             self._queue.rest(unit, Phase.SETTLED, cause)
         else:
-            self._reconsider(unit, gang, cause)
+            self._reconsider(unit, gang, order, cause)
 
     def _unhonoured(self, gang: GangState) -> tuple[Ask, ...]:
         """What the gang's object asks for in vain; of no matter while the gang has nobody to place."""
@@ -367,9 +367,8 @@ class Engine:
             unit.to_be_told = True
             self._timers.set(self._now + _QUIET_SECONDS, Purpose.TELL, key=unit.key)
 
-    def _reconsider(self, unit: Unit, gang: GangState, cause: Cause) -> None:
+    def _reconsider(self, unit: Unit, gang: GangState, order: Order, cause: Cause) -> None:
         """The gang may be decided: it is ready, unless it waits for something that has not changed."""
-        order = self._order(gang)
         if unit.is_parked:
             parked = self._queue.parked(unit)
             assert parked is not None
@@ -469,7 +468,7 @@ class Engine:
 
     def _could_make_room(self, unit: Unit) -> bool:
         try:
-            return self._decider.preemption.could_help(unit, self._decider.excluded(unit), self._now)
+            return self._decider.preemption.could_help(unit, self._decider.excluded, self._now)
         except Exception:  # a plugin's bug shows when the unit is tried
             return True
 

@@ -31,6 +31,7 @@ from muster.engine.changes import (
     PodSeen,
     Spared,
 )
+from muster.engine.decisions import Placement
 from muster.engine.life import Cause
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
@@ -216,7 +217,7 @@ class Intake:
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
-        self._ask_gates(pod)
+        pod.gated_by, pod.gated_as = self._why_gated(pod)
         if gang is not None:
             gang.count(pod)
             self.noted.members.append(pod)
@@ -281,7 +282,7 @@ class Intake:
         before.remove(pod)
         self._unreserve(pod)
         pod.gang = key
-        self._ask_gates(pod)
+        pod.gated_by, pod.gated_as = self._why_gated(pod)
         after = self._cluster.gang(key)
         after.add(pod)
         after.joins(pod)
@@ -352,16 +353,17 @@ class Intake:
     def _read(self, pod: Pod) -> PodState:
         """A pod that is new, or new to its gang; nothing changes yet."""
         meta, spec, status = pod.metadata, pod.spec, pod.status
-        member, record = self._belongs(pod)
+        member, record = self._belongs(pod) if spec.node_name else (membership(pod), None)
+        names_two = member is not None and bool(member.besides)
         return PodState(
             uid=meta.uid,
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.classes.of(pod),
-            gang=member.settled(self._gives_way) if member else None,
-            subset=member.subset if member else "",
-            names=member if member and member.besides else None,
+            gang=None if member is None else member.settled(self._gives_way) if names_two else member.gang,
+            subset="" if member is None else member.subset,
+            names=member if names_two else None,
             ours=spec.scheduler_name in self._names,
             controller=_controller(pod) if meta.owner_references else "",
             record=record,
@@ -385,7 +387,7 @@ class Intake:
         )
 
     def _pod_came(self, state: PodState, node: str) -> None:
-        self._ask_gates(state)
+        state.gated_by, state.gated_as = self._why_gated(state)
         self._cluster.pods[state.uid] = state
         if state.stage is BOUND:
             self._cluster.occupy(state, node)
@@ -443,7 +445,7 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        self._ask_gates(state)
+        state.gated_by, state.gated_as = self._why_gated(state)
         self._cluster.disturb(state)
         self._note(state, gang, cause)
         if gang is not None:
@@ -468,9 +470,6 @@ class Intake:
             return True
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
-
-    def _ask_gates(self, state: PodState) -> None:
-        state.gated_by, state.gated_as = self._why_gated(state)
 
     def _why_gated(self, state: PodState) -> tuple[str | None, str]:
         """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
@@ -540,16 +539,27 @@ class Intake:
 
     # --- what the engine itself changes ---
 
-    def set_out(self, pod: PodState, node: str, record: BoundFor, attempt: int) -> None:
-        """The pod is being bound for whom the record says; whoever calls has taken its room."""
-        gang = self._gang_of(pod)
+    def set_out(
+        self, binds: Iterable[tuple[PodState, str]], records: dict[str, BoundFor], attempt: int
+    ) -> tuple[Placement, ...]:
+        """Pending members of a unit are being bound, for whom the record of their subset says.
+
+        Whoever calls has taken their room.
+        """
+        placements: list[Placement] = []
+        pods: list[PodState] = []
+        for pod, node in binds:
+            record = pod.record = records[pod.subset]
+            pod.attempt, pod.answered, pod.retries_later, pod.repeats = attempt, False, False, False
+            self._cluster.note(pod, node)
+            pods.append(pod)
+            placements.append(Placement(pod.uid, pod.key, node, record))
+        gang = self._gang_of(pods[0])
         if gang is not None:
-            gang.uncount(pod)
-        pod.record, pod.attempt = record, attempt
-        pod.stage, pod.answered, pod.retries_later, pod.repeats = BINDING, False, False, False
-        self._cluster.note(pod, node)
-        if gang is not None:
-            gang.count(pod)
+            gang.set_out(pods)
+        else:
+            pods[0].stage = BINDING
+        return tuple(placements)
 
     def move(
         self,

@@ -241,7 +241,7 @@ class Planner:
         answer = self._search.find(requirement, ground, self._budget)
         if isinstance(answer, Placed):
             return Plan(self._required(requirement, answer.trial), [])
-        if not self._anybody_below(pod.priority):
+        if not self.anybody_below(pod.priority):
             return None
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
         reserved = self._reserved_by_row(pod.priority)
@@ -352,12 +352,13 @@ class Planner:
 
     def could_help(self, wants: dict[PodClass, int], needed: int, priority: int, ground: Ground) -> bool:
         """Whether there would be room enough if all below this priority left, each class counted alone."""
-        if not self._anybody_below(priority):
+        if not self.anybody_below(priority):
             return False
         fits = {pod_class: int(self._hoped_for(pod_class, priority, ground).sum()) for pod_class in wants}
         return count_bound(wants, fits, needed) is None
 
-    def _anybody_below(self, priority: int) -> bool:
+    def anybody_below(self, priority: int) -> bool:
+        """Whether anybody could make room for a unit of this priority."""
         return self._cluster.levels.any_below(priority) or bool(self._reservations.lower_than(priority))
 
     def _hoped_for(self, pod_class: PodClass, priority: int, ground: Ground) -> Ints:

@@ -7,6 +7,7 @@ A plan with thousands of candidates takes several turns; it is begun anew if any
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from muster.cluster.cluster import Cluster
@@ -99,11 +100,14 @@ class Preemption:
             return f"it could not be bound: {unit.bind_error or 'its time was over'}"
         return ""
 
-    def could_help(self, unit: Unit, excluded: tuple[Exclusion, ...], now: float) -> bool:
-        """Whether the unit might find a place if others left: no more than a guess, but a quick one."""
-        if not self.may_evict(unit, now):
+    def could_help(self, unit: Unit, excluded: Callable[[Unit], tuple[Exclusion, ...]], now: float) -> bool:
+        """Whether the unit might find a place if others left: no more than a guess, but a quick one.
+
+        `excluded` says where the unit may not go.
+        """
+        if not self._planner.anybody_below(unit.priority) or not self.may_evict(unit, now):
             return False
-        ground = Ground(self._cluster.nodes.usage, excluded)
+        ground = Ground(self._cluster.nodes.usage, excluded(unit))
         return self._planner.could_help(unit.classes, unit.needed, unit.priority, ground)
 
     def waits_for_victims(self, key: str, now: float) -> bool:

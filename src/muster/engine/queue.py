@@ -10,6 +10,7 @@ import heapq
 from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain, islice
 from zlib import crc32
 
 from muster.base.backoff import backoff_seconds
@@ -227,10 +228,14 @@ class SchedulingQueue:
 
     def _whom_to_ask(self) -> list[_Entry]:
         """The best of them, and some others: with thousands of them, other ones each time."""
-        hopeful = self._hopeful = list(filter(_still_there, self._hopeful))
-        best, others = hopeful[:_HOPEFUL_AT_ONCE], hopeful[_HOPEFUL_AT_ONCE:]
-        first = bisect_right(others, self._asked_last, key=_place) if self._asked_last else 0
-        chosen = (others[first:] + others[:first])[:_HOPEFUL_IN_A_ROW]
+        hopeful = self._hopeful
+        best = list(islice(filter(_still_there, hopeful), _HOPEFUL_AT_ONCE))
+        if not best:
+            hopeful.clear()
+        begin = bisect_right(hopeful, _place(best[-1]), key=_place) if best else 0
+        first = bisect_right(hopeful, self._asked_last, begin, key=_place) if self._asked_last else begin
+        others = map(hopeful.__getitem__, chain(range(first, len(hopeful)), range(begin, first)))
+        chosen = list(islice(filter(_still_there, others), _HOPEFUL_IN_A_ROW))
         self._asked_last = _place(chosen[-1]) if chosen else None
         return best + chosen
 

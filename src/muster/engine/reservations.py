@@ -149,14 +149,15 @@ class Reservations:
         for pod in self._leaving(node, now, patience):
             for resource, amount in pod.pod_class.room:
                 free[resource] += amount
+        # what others lack who have room reserved there is their loss
+        asked: set[int] = set()
         for pod in self._cluster.reserved_on[node].values():
             other = self.by_unit.get(pod.gang or pod.uid)
-            if other is not None and other.priority < reservation.priority:
+            if other is reservation:
+                asked.update(resource for resource, _ in pod.pod_class.room)
+            elif other is not None and other.priority < reservation.priority:
                 for resource, amount in pod.pod_class.room:
                     free[resource] += amount
-        # what others lack who have room reserved there is their loss
-        own = (pod for pod in reservation.pods if pod.reserved == node)
-        asked = {resource for pod in own for resource, _ in pod.pod_class.room}
         return all(free[resource] >= 0 for resource in asked)
 
     def _leaving(self, node: str, now: float, patience: float) -> list[PodState]:

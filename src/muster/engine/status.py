@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -135,9 +136,9 @@ class Status:
 
     def pods_wait(self, pods: Iterable[PodState], message: str, *, reason: str = UNSCHEDULABLE) -> None:
         """The pods say why they wait, and where room is reserved for them; those that name two gangs, which counts."""
-        alike: dict[str, list[PodState]] = {}
+        alike: defaultdict[str, list[PodState]] = defaultdict(list)
         for pod in pods:
-            alike.setdefault(f" ({_overruled(pod)})" if pod.overruled else "", []).append(pod)
+            alike[f" ({_overruled(pod)})" if pod.overruled else ""].append(pod)
         for overruled, some in alike.items():
             self._pods_wait(some, message + overruled, reason=reason)
 

@@ -170,8 +170,12 @@ class Life:
                 raise BrokenRuleError(_TARGET, f"{gang.key} is evicted whole and does not say so")
 
     def _stay(self, gang: Gang, scene: Scene) -> list[Pod]:
-        """Members that run, are being bound or perhaps are, and do not leave."""
-        live = [pod for pod in gang.members if pod.metadata.deletion_timestamp is None]
+        """Members that run, are being bound or perhaps are, and do not leave, however late their evictions are."""
+        live = [
+            pod
+            for pod in gang.members
+            if pod.metadata.deletion_timestamp is None and pod.metadata.uid not in self._condemned
+        ]
         there = scene.takers.keys() | scene.doubtful.keys()
         return [pod for pod in live if pod.metadata.uid in there and pod.metadata.uid not in scene.leaving]
 

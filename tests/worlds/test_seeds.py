@@ -57,6 +57,7 @@ LATER = {
     1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
     1794821861374: "a gang counted as more important as soon as its least important member was to be evicted",
     1794825610149: "(a rule) a gang says that it fell until it has said that a member was spared",
+    1794834014196: "a pod was nominated once more to a node that had just gone, since a plugin failed with it then",
     1794834011572: "(a rule) a gang is evicted whole though the eviction of a member, long decided, has not gone out",
     1794826806298: "a gang that landed where others had left for it had to give that up at once, and nobody was told",
     1794824555990: "a pod for which others gave their binds up at once said that no node refuses it",

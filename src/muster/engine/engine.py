@@ -206,6 +206,7 @@ class Engine:
         """The unit is looked at again after a while; it is not decided before that."""
         self.tally.errors += 1
         gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
+        self._give_up_lost(key)
         if gang is None or not gang.foreign:
             lone = [pod] if pod is not None and pod.candidate else []
             self._status.failed(gang, lone if gang is None else gang.candidates.values(), failure(error))
@@ -249,10 +250,13 @@ class Engine:
             if unit.is_parked:
                 self._wake(unit, Cause.RESERVED_CHANGED)
             if unit.phase in (Phase.BACKING_OFF, Phase.ASSEMBLING):
-                # it is not tried for a while: what it has lost it gives up now
-                if (loss := self._decider.preemption.loss(key, self._now)) is not None:
-                    self._decider.eviction.lose(key, *loss, self._now)
+                self._give_up_lost(key)
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
+
+    def _give_up_lost(self, key: str) -> None:
+        """The unit is not tried for a while: places that are reserved for it and will not serve it are given up now."""
+        if (loss := self._decider.preemption.loss(key, self._now)) is not None:
+            self._decider.eviction.lose(key, *loss, self._now)
 
     def _handle_spared(self, noted: Noted) -> None:
         spared, noted.spared = noted.spared, []

@@ -206,7 +206,7 @@ class Engine:
         """The unit is looked at again after a while; it is not decided before that."""
         self.tally.errors += 1
         gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
-        self._give_up_lost(key)
+        self._decider.give_up_lost(key, self._now)
         if gang is None or not gang.foreign:
             lone = [pod] if pod is not None and pod.candidate else []
             self._status.failed(gang, lone if gang is None else gang.candidates.values(), failure(error))
@@ -250,13 +250,8 @@ class Engine:
             if unit.is_parked:
                 self._wake(unit, Cause.RESERVED_CHANGED)
             if unit.phase in (Phase.BACKING_OFF, Phase.ASSEMBLING):
-                self._give_up_lost(key)
+                self._decider.give_up_lost(key, self._now)
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
-
-    def _give_up_lost(self, key: str) -> None:
-        """The unit is not tried for a while: places that are reserved for it and will not serve it are given up now."""
-        if (loss := self._decider.preemption.loss(key, self._now)) is not None:
-            self._decider.eviction.lose(key, *loss, self._now)
 
     def _handle_spared(self, noted: Noted) -> None:
         spared, noted.spared = noted.spared, []
@@ -273,6 +268,9 @@ class Engine:
         for pod, why in failed:
             if self._binding.failed(pod, why, self._now):
                 rejected.setdefault(pod.gang or pod.uid, []).append((pod, why.node))
+            elif pod.gang in self.cluster.gangs and self.cluster.gangs[pod.gang].denied:
+                # it may be the last whose answer a gang waited for that is to be undone
+                noted.gangs.setdefault(pod.gang, Cause.BIND_REJECTED)
         for key, refused in rejected.items():
             unit = self._units.get(key)
             # tried again at once for the first time, however many of a unit's binds were refused

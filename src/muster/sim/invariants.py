@@ -245,6 +245,10 @@ class Invariants:
                 self._binds.undone(gang)
             self._check_half_bound(gang, scene)
         for unit in scene.waiting:
+            gang = scene.gangs.get(unit.key)
+            if gang is not None and gang.grows:
+                # what it needs is known when those have come who are on their way
+                continue
             if not self._reading.exact(unit):
                 self._look_at_mixed(unit, scene.left_for(unit))
             elif not self._may_back_off(unit.key):

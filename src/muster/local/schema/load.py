@@ -5,7 +5,7 @@ out:
 
     t   what the value is: a base, [] (list) or {} (map) before what it holds, : before the name of a struct
     g   its Go type, where that is not what `t` makes one expect
-    n   number in protobuf             i   embedded struct it comes from, in Go      m   that one's number in protobuf
+    n   number in protobuf             i   embedded struct it comes from, in Go      m   that one's number in protobuf, or several
     p   a pointer in Go                k   always there                             r   required
     d   default                        e   allowed values                           a   atomic (maps)
     l   list type, lk its keys         mk  merge key of strategic merge patch        s   its strategies
@@ -95,8 +95,12 @@ def _field(facts: Object, structs: dict[str, Shape]) -> Field:
         number=facts.get("n", 0),
         go_type=facts.get("g") or _go_type(facts["t"]),
         inline=facts.get("i", ""),
-        inline_number=facts.get("m", 0),
+        inline_numbers=_numbers(facts.get("m", ())),
     )
+
+
+def _numbers(numbers: int | list[int]) -> tuple[int, ...]:
+    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
 
 
 def _shape(kind: str, facts: Object, structs: dict[str, Shape]) -> Shape:

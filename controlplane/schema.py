@@ -106,6 +106,7 @@ def document(plane: ControlPlane) -> str:
             for place in places.values()
         },
         "defaults": seen.defaults,
+        "required": seen.required,
         "kinds": _kinds(fetch),
     }
     body = ",\n".join(

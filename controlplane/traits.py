@@ -52,25 +52,31 @@ class Seen(NamedTuple):
     """By path and plural."""
     defaults: dict[str, list[Line]]
     """By type: {"when": siblings, "set": fields}."""
+    required: dict[str, list[str]]
+    """By type: fields without which it is refused."""
 
 
 def look(plane: ControlPlane, lines: Mapping[str, Line], places: Mapping[tuple[str, str], Place]) -> Seen:
     """`places` by apiVersion and kind."""
     traits: dict[str, Line] = {}
-    defaults = _Defaults(lines)
+    defaults, required, spared = _Defaults(lines), dict[str, set[str]](), set[tuple[str, str]]()
     for sample in yaml.safe_load_all(_SAMPLES.read_text()):
         place = places[sample["apiVersion"], sample["kind"]]
         code, answer = plane.exchange("POST", place.url(), sample)
         if code != 201:
             raise MusterError("a sample is refused", sample=sample["kind"], answer=answer.get("message"))
         defaults.watch(place.type_name, sample, answer)
+        _find_required(plane, place, sample, lines, required)
         found = _traits(_Probe(plane, place, answer), lines)
         key = f"{place.path}/{place.row['name']}"
         traits[key] = _both(traits[key], found) if key in traits else found
+        _refute(sample, place.type_name, lines, spared)
+    for type_name, name in spared:
+        required.get(type_name, set()).discard(name)
     for place in places.values():
         columns = plane.exchange("GET", place.url(), accept=_TABLE)[1].get("columnDefinitions")
         traits.setdefault(f"{place.path}/{place.row['name']}", {})["t"] = [_column(column) for column in columns or ()]
-    return Seen(traits, defaults.rules())
+    return Seen(traits, defaults.rules(), {name: sorted(fields) for name, fields in sorted(required.items()) if fields})
 
 
 def _column(column: Line) -> list[Any]:
@@ -196,6 +202,55 @@ def _both(one: Line, other: Line) -> Line:
     return {**one, **({"f": frozen} if frozen else {})}
 
 
+# --- fields that must be there ---
+
+
+def _find_required(
+    plane: ControlPlane, place: Place, sample: Line, lines: Mapping[str, Line], found: dict[str, set[str]]
+) -> None:
+    """Leaves one field out at a time, and looks whether it is missed."""
+    for type_name, name, lacking in _without(sample, place.type_name, lines):
+        lacking["metadata"]["name"] = f"{sample['metadata']['name']}-lacking"
+        code, answer = plane.exchange("POST", f"{place.url()}?dryRun=All", lacking)
+        causes = (answer.get("details") or {}).get("causes") or () if code == 422 else ()
+        if any(one["reason"] == "FieldValueRequired" and one["field"].rpartition(".")[2] == name for one in causes):
+            found.setdefault(type_name, set()).add(name)
+
+
+def _refute(sample: Line, type_name: str, lines: Mapping[str, Line], spared: set[tuple[str, str]]) -> None:
+    """What a sample lacks that was taken is not always required."""
+    for struct, way in _structs(sample, type_name, lines):
+        inside: Any = sample
+        for step in way:
+            inside = inside[step]
+        spared |= {(struct, name) for name in lines[struct]["f"] if name not in inside}
+
+
+def _without(sample: Line, type_name: str, lines: Mapping[str, Line]) -> Iterator[tuple[str, str, Line]]:
+    """Types, fields, and copies of the sample that lack the field, each in turn."""
+    for struct, way in _structs(sample, type_name, lines):
+        for name in lines[struct]["f"]:
+            lacking = deepcopy(sample)
+            inside: Any = lacking
+            for step in way:
+                inside = inside[step]
+            if name not in ("apiVersion", "kind", "metadata", "status") and inside.pop(name, None) is not None:
+                yield struct, name, lacking
+
+
+def _structs(value: Any, type_name: str, lines: Mapping[str, Line]) -> Iterator[tuple[str, list[Any]]]:
+    """Structs in a value, the value itself first, and the way to each."""
+    if type_name in _CODED:
+        return
+    yield type_name, []
+    for name, facts in lines[type_name]["f"].items():
+        kind, inner = facts["t"], value.get(name)
+        if kind.startswith(":") and isinstance(inner, dict):
+            yield from ((struct, [name, *way]) for struct, way in _structs(inner, kind[1:], lines))
+        elif kind.startswith("[]:") and inner:
+            yield from ((struct, [name, 0, *way]) for struct, way in _structs(inner[0], kind[3:], lines))
+
+
 # --- defaults ---
 
 _ABSENT = object()
@@ -216,6 +271,8 @@ class _Defaults:
         known = {name: value for name, value in answer.items() if isinstance(value, str)}
         known |= {f"{name}?": name in given for name in fields}
         for name, facts in fields.items():
+            if name in ("apiVersion", "kind"):
+                continue
             kind, before, after = facts["t"], given.get(name, _ABSENT), answer.get(name, _ABSENT)
             made = kind.startswith(":") and "p" not in facts
             if after is _ABSENT or (before is _ABSENT and not made):
@@ -242,7 +299,8 @@ class _Defaults:
                     rule = {"when": when, "set": {}} if when else {"set": {}}
                     found[type_name].append(rule)
                 rule["set"][name] = value
-        return {name: rules for name, rules in found.items() if rules}
+        # those that depend on nothing come first: others may depend on them
+        return {name: sorted(rules, key=lambda rule: "when" in rule) for name, rules in found.items() if rules}
 
 
 def _is_zero(value: Any, facts: Line) -> bool:

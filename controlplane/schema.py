@@ -107,6 +107,7 @@ def document(plane: ControlPlane) -> str:
         },
         "defaults": seen.defaults,
         "required": seen.required,
+        "values": seen.values,
         "kinds": _kinds(fetch),
     }
     body = ",\n".join(
@@ -214,7 +215,9 @@ class _Types:
         if fact.go_type != _usual(kind):
             line["g"] = fact.go_type
         kept = not fact.omitempty or (made_by_struct and not fact.pointer and not fact.omitzero)
-        line |= _if(n=fact.number, i=fact.inline, m=_one_or_all(fact.inline_numbers), p=fact.pointer, k=kept, r=required)
+        line |= _if(
+            n=fact.number, i=fact.inline, m=_one_or_all(fact.inline_numbers), p=fact.pointer, k=kept, r=required
+        )
         if "default" in schema:
             line["d"] = schema["default"]
         return line | _merging(schema) | _if(e=schema.get("enum"))

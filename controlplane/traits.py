@@ -54,12 +54,15 @@ class Seen(NamedTuple):
     """By type: {"when": siblings, "set": fields}."""
     required: dict[str, list[str]]
     """By type: fields without which it is refused."""
+    values: dict[str, dict[str, list[str]]]
+    """By type and field: the only texts that are taken."""
 
 
 def look(plane: ControlPlane, lines: Mapping[str, Line], places: Mapping[tuple[str, str], Place]) -> Seen:
     """`places` by apiVersion and kind."""
     traits: dict[str, Line] = {}
     defaults, required, spared = _Defaults(lines), dict[str, set[str]](), set[tuple[str, str]]()
+    values: dict[str, dict[str, list[str]]] = {}
     for sample in yaml.safe_load_all(_SAMPLES.read_text()):
         place = places[sample["apiVersion"], sample["kind"]]
         code, answer = plane.exchange("POST", place.url(), sample)
@@ -67,6 +70,7 @@ def look(plane: ControlPlane, lines: Mapping[str, Line], places: Mapping[tuple[s
             raise MusterError("a sample is refused", sample=sample["kind"], answer=answer.get("message"))
         defaults.watch(place.type_name, sample, answer)
         _find_required(plane, place, sample, lines, required)
+        _find_values(plane, place, sample, lines, values)
         found = _traits(_Probe(plane, place, answer), lines)
         key = f"{place.path}/{place.row['name']}"
         traits[key] = _both(traits[key], found) if key in traits else found
@@ -76,7 +80,9 @@ def look(plane: ControlPlane, lines: Mapping[str, Line], places: Mapping[tuple[s
     for place in places.values():
         columns = plane.exchange("GET", place.url(), accept=_TABLE)[1].get("columnDefinitions")
         traits.setdefault(f"{place.path}/{place.row['name']}", {})["t"] = [_column(column) for column in columns or ()]
-    return Seen(traits, defaults.rules(), {name: sorted(fields) for name, fields in sorted(required.items()) if fields})
+    return Seen(
+        traits, defaults.rules(), {name: sorted(fields) for name, fields in sorted(required.items()) if fields}, values
+    )
 
 
 def _column(column: Line) -> list[Any]:
@@ -106,7 +112,8 @@ class _Probe(NamedTuple):
 
 def _traits(probe: _Probe, lines: Mapping[str, Line]) -> Line:
     """g: counts generations; v: an update must name the version; u: an update creates; m: labels may be written with
-    the status; o: a deletion is answered with the object; f: what is frozen."""
+    the status; w: names may be anything that can stand in a path; o: a deletion is answered with the object; r: what
+    an object owns stays when it is deleted; f: what is frozen."""
     place, found = probe.place, probe.found
     unversioned, _ = probe.put(probe.changed(resourceVersion="", labels={"a": "b"}))
     anew = {"name": "sample-new", "resourceVersion": "", "uid": "", "creationTimestamp": None}
@@ -114,14 +121,19 @@ def _traits(probe: _Probe, lines: Mapping[str, Line]) -> Line:
     labelled = {}
     if "status" in place.subresources:
         labelled = probe.put(probe.changed(labels={"a": "b"}), subresource="status")[1].get("metadata", {})
+    odd = {**probe.changed(**anew), "metadata": {"name": "Not_a Name"}}
+    named, _ = probe.plane.exchange("POST", f"{place.url()}?dryRun=All", odd)
     frozen = list(_frozen(probe, lines))
     _, deleted = probe.plane.exchange("DELETE", place.url(found["metadata"]["name"]))
+    _, left = probe.plane.exchange("GET", place.url(found["metadata"]["name"]))
     answers = {
         "g": "generation" in found["metadata"],
         "v": unversioned == 422,
         "u": created == 201,
         "m": labelled.get("labels") == {"a": "b"},
+        "w": named == 201,
         "o": deleted.get("kind") != "Status",
+        "r": "orphan" in left["metadata"].get("finalizers", ()),
         "f": frozen,
     }
     return {name: 1 if answer is True else answer for name, answer in answers.items() if answer}
@@ -139,7 +151,10 @@ def _frozen(probe: _Probe, lines: Mapping[str, Line]) -> Iterator[list[Any]]:
         for cause in causes:
             words = cause["message"].rpartition(": ")[2]
             if _FROZEN.search(words):
-                rules.setdefault((cause["field"], cause["reason"], words), set()).add(path)
+                # a refusal may name less than the field that was changed: then that is all that is frozen
+                named = re.sub(r"\[.*", "", cause["field"])
+                narrow = named if named.startswith(f"{path}.") else path
+                rules.setdefault((cause["field"], cause["reason"], words), set()).add(narrow)
     for (field, reason, words), paths in sorted(rules.items()):
         # what is refused in the name of a whole struct is all of it but what was taken
         whole = all(path != field and path.startswith(f"{field}.") for path in paths)
@@ -217,6 +232,36 @@ def _find_required(
             found.setdefault(type_name, set()).add(name)
 
 
+def _find_values(
+    plane: ControlPlane,
+    place: Place,
+    sample: Line,
+    lines: Mapping[str, Line],
+    found: dict[str, dict[str, list[str]]],
+) -> None:
+    """Puts a text that nobody expects into one field at a time, and reads which are."""
+    for struct, way in _structs(sample, place.type_name, lines):
+        for name, facts in lines[struct]["f"].items():
+            odd = deepcopy(sample)
+            inside: Any = odd
+            for step in way:
+                inside = inside[step]
+            if name in ("apiVersion", "kind") and not way or "e" in facts or not inside.get(name):
+                continue
+            if facts["t"] not in ("string", "[]string"):
+                continue
+            odd["metadata"]["name"] = f"{sample['metadata']['name']}-odd"
+            inside[name] = "another" if facts["t"] == "string" else ["another"]
+            _, answer = plane.exchange("POST", f"{place.url()}?dryRun=All", odd)
+            for cause in (answer.get("details") or {}).get("causes") or ():
+                at = re.sub(r"\[\d+\]$", "", cause["field"]).rpartition(".")[2]
+                if cause["reason"] == "FieldValueNotSupported" and at == name:
+                    texts = re.findall(r'"([^"]*)"', cause["message"].partition("supported values:")[2])
+                    known = found.setdefault(struct, {}).setdefault(name, [])
+                    # a type may serve several kinds, which take different ones
+                    known += [text for text in texts if text not in known]
+
+
 def _refute(sample: Line, type_name: str, lines: Mapping[str, Line], spared: set[tuple[str, str]]) -> None:
     """What a sample lacks that was taken is not always required."""
     for struct, way in _structs(sample, type_name, lines):
@@ -264,12 +309,13 @@ class _Defaults:
         self._seen: dict[tuple[str, str], list[tuple[Any, Line]]] = {}
         """The value that was put in, and what was known then: texts of other fields, and which of them were given."""
 
-    def watch(self, type_name: str, given: Line, answer: Line) -> None:
+    def watch(self, type_name: str, given: Line, answer: Line, inside: str = "") -> None:
+        """`inside` is the field in which the struct is."""
         if type_name in _CODED:
             return
         fields = self._lines[type_name]["f"]
         known = {name: value for name, value in answer.items() if isinstance(value, str)}
-        known |= {f"{name}?": name in given for name in fields}
+        known |= {f"{name}?": name in given for name in fields} | {"^": inside}
         for name, facts in fields.items():
             if name in ("apiVersion", "kind"):
                 continue
@@ -279,11 +325,11 @@ class _Defaults:
                 if before is _ABSENT and not _is_zero(after, facts):
                     self._seen.setdefault((type_name, name), []).append((after, known))
                 continue
-            self._inside(kind, {} if before is _ABSENT else before, after)
+            self._inside(kind, {} if before is _ABSENT else before, after, name)
 
-    def _inside(self, kind: str, given: Any, answer: Any) -> None:
+    def _inside(self, kind: str, given: Any, answer: Any, name: str) -> None:
         if kind.startswith(":"):
-            self.watch(kind[1:], given or {}, answer)
+            self.watch(kind[1:], given or {}, answer, name)
         elif kind.startswith("[]:") and isinstance(answer, list):
             for before, after in zip(given, answer, strict=False):
                 self.watch(kind[3:], before, after)
@@ -315,7 +361,8 @@ def _told_apart(seen: list[tuple[Any, Line]]) -> list[tuple[Line, Any]]:
         return []
     if all(value == values[0] for value in values):
         return [({}, values[0])]
-    for sibling in sorted(set.intersection(*(set(known) for _, known in seen))):
+    # what other fields say tells more than where the struct is, and that more than which fields were given
+    for sibling in sorted(set.intersection(*(set(known) for _, known in seen)), key=lambda one: (one[-1] in "?^", one)):
         groups: dict[Any, list[Any]] = {}
         for value, known in seen:
             groups.setdefault(known[sibling], []).append(value)

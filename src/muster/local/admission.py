@@ -69,6 +69,8 @@ class Admission:
             if GROUP_FINALIZER not in finalizers:
                 finalizers.append(GROUP_FINALIZER)
             self._resolve_priority(kind, given)
+        elif kind.resource == "compositepodgroups.scheduling.k8s.io":
+            self._resolve_priority(kind, given)
         elif kind.resource == CLASSES:
             self._check_only_default(kind, given, updating=False)
 

@@ -10,16 +10,28 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
+from muster.local import names
 from muster.local.fields import FieldError, forbidden, invalid, not_supported, required
 from muster.local.kinds import pod_spec
+from muster.local.kinds.job_spec import matches
 from muster.local.kinds.kind import Strategy
 from muster.local.kinds.pod_validation import template_errors
 from muster.local.metadata import distinct, keep_for_status
 from muster.local.schema import load, writing
 from muster.local.schema.load import Frozen, Resource
-from muster.local.schema.shapes import Base, Object, Shape
+from muster.local.schema.shapes import Base, Field, Object, Shape
 
 _TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
+_CONTROLLERS = frozenset(
+    f"io.k8s.api.{name}"
+    for name in (
+        "apps.v1.DaemonSetSpec",
+        "apps.v1.DeploymentSpec",
+        "apps.v1.ReplicaSetSpec",
+        "apps.v1.StatefulSetSpec",
+    )
+)
+"""Those that have a template of pods, and a selector that must find them."""
 _METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -62,6 +74,8 @@ def strategy(resource: Resource) -> Strategy:
         needs_version=resource.needs_version,
         creates_on_update=resource.creates_on_update,
         returns_deleted=resource.returns_deleted,
+        orphans=resource.orphans,
+        name_problems=names.path_segment_problems if resource.any_name else names.subdomain_problems,
     )
 
 
@@ -76,23 +90,30 @@ def _keep(new: Object, old: Object, names: tuple[str, ...]) -> None:
 # --- defaults ---
 
 
-def _default(value: Object, shape: Shape) -> None:
+def _default(value: Object, shape: Shape, path: str = "") -> None:
     """Sets what was left out, of a struct and of all structs in it."""
     if shape.name == _TEMPLATE:
         pod_spec.default_spec(value.setdefault("spec", {}))
         return
     for rule in load.defaults().get(shape.name, ()):
-        if all(_holds(value, name, wanted) for name, wanted in rule.when.items()):
+        if all(_holds(value, name, wanted, path) for name, wanted in rule.when.items()):
             for name, preset in rule.set.items():
-                if name not in value:
+                if _is_absent(value.get(name), shape.fields[name]):
                     value[name] = deepcopy(preset)
-    for inner, inside, _ in _structs(value, shape, ""):
+    for inner, inside, where in _structs(value, shape, ""):
         if _has_defaults(inside.name):
-            _default(inner, inside)
+            _default(inner, inside, where)
 
 
-def _holds(value: Object, name: str, wanted: Any) -> bool:
-    """Whether a field has a value; `name?` asks whether it was given."""
+def _is_absent(value: Any, field: Field) -> bool:
+    """Go cannot tell an empty text or a zero from none, unless it has a pointer to it."""
+    return value is None or (value in ("", 0) and not field.pointer)
+
+
+def _holds(value: Object, name: str, wanted: Any, path: str) -> bool:
+    """Whether a field has a value; `name?` asks whether it was given, `^` in which field of another struct this is."""
+    if name == "^":
+        return bool(path == wanted)
     return (name[:-1] in value) is wanted if name.endswith("?") else bool(value.get(name) == wanted)
 
 
@@ -126,19 +147,33 @@ def _errors(value: Object, shape: Shape, path: str) -> list[FieldError]:
     head = f"{path}." if path else ""
     found = [required(head + name) for name in load.required().get(shape.name, ()) if not value.get(name)]
     for name, field in shape.fields.items():
-        known, given = field.shape.enum, value.get(name)
-        if known and given and given not in known:
+        known, given = field.shape.enum or load.values().get(shape.name, {}).get(name), value.get(name)
+        if known and given and not isinstance(given, list) and given not in known:
             found.append(not_supported(head + name, given, sorted(known)))
+        for index, item in enumerate(given if known and isinstance(given, list) else ()):
+            if item not in known:
+                found.append(not_supported(f"{head}{name}[{index}]", item, sorted(known)))
+    if "template" in value and shape.name in _CONTROLLERS:
+        found += _selector_errors(value, head)
     for inner, inside, where in _structs(value, shape, head):
         found += _errors(inner, inside, where)
     return found
+
+
+def _selector_errors(spec: Object, head: str) -> list[FieldError]:
+    """Pods that are made of the template must be those that the selector finds."""
+    labels = (spec["template"].get("metadata") or {}).get("labels")
+    if matches(spec.get("selector"), labels or {}) is not False:
+        return []
+    shown = dict(sorted(labels.items())) if labels else None
+    return [invalid(f"{head}template.metadata.labels", shown, "`selector` does not match template `labels`")]
 
 
 def _structs(value: Object, shape: Shape, head: str) -> Iterator[tuple[Object, Shape, str]]:
     """The structs that a struct holds, but its metadata: each with its shape and where it is."""
     for name, inner in value.items():
         field = shape.fields.get(name)
-        if field is None or name == "metadata" or not inner:
+        if field is None or name == "metadata" or inner is None:
             continue
         if field.shape.base is Base.STRUCT:
             yield inner, field.shape, head + name

@@ -16,11 +16,12 @@ It has a line for each kind as well, by where it is served:
     a   short names                c   categories     p   subresources
     g   counts generations         v   an update must name the version               u   an update creates
     o   a deletion is answered with the object         m   labels are written with the status
+    w   names may be anything that stands in a path    r   what its objects own stays when they are deleted
     t   columns of `kubectl get`: name, type, format, priority
     f   what is frozen: field, reason and words of the refusal, what may not change, and what of that may
 
 `defaults` are fields that a struct gets, perhaps only when others have these values (or, with a ?, are there);
-`required` are fields without which a struct is refused.
+`required` are fields without which a struct is refused, `values` the only texts that some take.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ __all__ = [
     "required",
     "resources",
     "shapes",
+    "values",
     "version",
 ]
 
@@ -100,6 +102,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     creates_on_update: bool
     returns_deleted: bool
     labels_with_status: bool
+    any_name: bool
+    orphans: bool
     frozen: tuple[Frozen, ...]
 
 
@@ -108,7 +112,7 @@ class Preset(msgspec.Struct, frozen=True):
 
     set: Object
     when: Object = {}
-    """Only if other fields have these values; `name?` asks whether a field was given."""
+    """Only if other fields have these values; `name?` asks whether a field was given, `^` in which field it all is."""
 
 
 def shapes() -> dict[str, Shape]:
@@ -138,6 +142,13 @@ def defaults() -> dict[str, tuple[Preset, ...]]:
 def required() -> dict[str, tuple[str, ...]]:
     """By struct, for kinds without code of their own."""
     return {_full(name): tuple(fields) for name, fields in _document()["required"].items()}
+
+
+@cache
+def values() -> dict[str, dict[str, tuple[str, ...]]]:
+    """By struct and field, for kinds without code of their own."""
+    found = _document()["values"]
+    return {_full(name): {each: tuple(texts) for each, texts in fields.items()} for name, fields in found.items()}
 
 
 def version() -> str:
@@ -186,6 +197,8 @@ def _resource(where: str, line: Object) -> Resource:
         creates_on_update="u" in line,
         returns_deleted="o" in line,
         labels_with_status="m" in line,
+        any_name="w" in line,
+        orphans="r" in line,
         frozen=tuple(
             Frozen(field, reason, words, *map(tuple, paths)) for field, reason, words, *paths in line.get("f", ())
         ),

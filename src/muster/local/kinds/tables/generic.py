@@ -45,8 +45,9 @@ def _maker(column: Column, own: dict[str, str | Cell]) -> Cell:
     if not isinstance(made, str):
         return made
     whole = _PLACE.fullmatch(made)
-    if whole is not None and column.type in _NOTHING:
-        return lambda obj, _now: _look_up(obj, whole[1], _NOTHING[column.type])
+    if whole is not None:
+        otherwise = _NOTHING.get(column.type, _number(whole[2] or ""))
+        return lambda obj, _now: _look_up(obj, whole[1], otherwise)
     return lambda obj, _now: _PLACE.sub(lambda found: _shown(_look_up(obj, found[1], found[2] or "")), made)
 
 
@@ -56,11 +57,15 @@ def _look_up(value: Any, path: str, otherwise: Any) -> Any:
     return otherwise if value is None else value
 
 
+def _number(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
 def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _at(path: str, show: Callable[[Any], str]) -> Cell:
+def _at(path: str, show: Callable[[Any], Any]) -> Cell:
     return lambda obj, _now: show(_look_up(obj, path, None))
 
 
@@ -180,6 +185,13 @@ def _claim_state(obj: Object, _now: float) -> str:
     return ",".join((["deleted"] if "deletionTimestamp" in obj["metadata"] else []) + states) or "pending"
 
 
+def _reference(of: Object | None) -> str:
+    if of is None:
+        return NONE
+    group = f".{of['apiGroup']}" if of.get("apiGroup") else ""
+    return f"{of['kind']}{group}/{of['name']}"
+
+
 def _count(path: str) -> Cell:
     return lambda obj, _now: len(_look_up(obj, path, None) or ())
 
@@ -193,12 +205,35 @@ def _controller(obj: Object, _now: float) -> str:
     return f"{owner['kind'].lower()}.{owner['apiVersion'].partition('/')[0]}/{owner['name']}" if owner else NONE
 
 
+def _param_kind(obj: Object, _now: float) -> str:
+    of = _look_up(obj, "spec.paramKind", None)
+    return "<unset>" if of is None else f"{of.get('apiVersion', '')}/{of.get('kind', '')}"
+
+
+def _param_ref(of: Object) -> str:
+    return f"{of.get('namespace', '*')}/{of['name']}" if of.get("name") else "<unset>"
+
+
+def _targets(obj: Object, _now: float) -> str:
+    """What is asked of resources; nobody measures them here."""
+    found = []
+    for metric in (obj.get("spec") or {}).get("metrics") or ():
+        target = (metric.get("resource") or {}).get("target") or {}
+        wanted = f"{target['averageUtilization']}%" if "averageUtilization" in target else target.get("averageValue")
+        found.append(f"{metric['resource']['name']}: <unknown>/{wanted}" if wanted else "<unknown>")
+    return joined(found)
+
+
 _ROLE = "{roleRef.kind}/{roleRef.name}"
 _BINDING: dict[str, str | Cell] = {
     "Role": _ROLE,
     "Users": _subjects("User"),
     "Groups": _subjects("Group"),
     "ServiceAccounts": _subjects("ServiceAccount"),
+}
+_POLICY_BINDING: dict[str, str | Cell] = {
+    "PolicyName": "{spec.policyName}",
+    "ParamRef": _at("spec.paramRef", lambda of: "<unset>" if of is None else _param_ref(of)),
 }
 _REPLICAS: dict[str, str | Cell] = {
     "Desired": "{spec.replicas}",
@@ -209,9 +244,9 @@ _REPLICAS: dict[str, str | Cell] = {
 _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("", "endpoints"): {"Endpoints": _endpoints},
     ("", "persistentvolumeclaims"): {
-        "Status": lambda obj, _now: "Terminating"
-        if "deletionTimestamp" in obj["metadata"]
-        else _look_up(obj, "status.phase", ""),
+        "Status": lambda obj, _now: (
+            "Terminating" if "deletionTimestamp" in obj["metadata"] else _look_up(obj, "status.phase", "")
+        ),
         "Volume": "{spec.volumeName}",
         "Capacity": "{status.capacity.storage}",
         "Access Modes": _at("status.accessModes", _access),
@@ -223,9 +258,9 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "Capacity": "{spec.capacity.storage}",
         "Access Modes": _at("spec.accessModes", _access),
         "Reclaim Policy": "{spec.persistentVolumeReclaimPolicy}",
-        "Status": lambda obj, _now: "Terminating"
-        if "deletionTimestamp" in obj["metadata"]
-        else _look_up(obj, "status.phase", ""),
+        "Status": lambda obj, _now: (
+            "Terminating" if "deletionTimestamp" in obj["metadata"] else _look_up(obj, "status.phase", "")
+        ),
         "Claim": _claim,
         "StorageClass": "{spec.storageClassName}",
         "VolumeAttributesClass": "{spec.volumeAttributesClassName|<unset>}",
@@ -253,7 +288,8 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("apps", "statefulsets"): {"Ready": "{status.readyReplicas|0}/{spec.replicas|0}"},
     ("autoscaling", "horizontalpodautoscalers"): {
         "Reference": "{spec.scaleTargetRef.kind}/{spec.scaleTargetRef.name}",
-        "MinPods": "{spec.minReplicas|<unset>}",
+        "Targets": _targets,
+        "MinPods": _at("spec.minReplicas", lambda least: "<unset>" if least is None else str(least)),
         "MaxPods": "{spec.maxReplicas}",
         "Replicas": "{status.currentReplicas|0}",
     },
@@ -273,7 +309,23 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "Ports": _slice_ports,
         "Endpoints": _slice_endpoints,
     },
-    ("networking.k8s.io", "ingressclasses"): {"Controller": "{spec.controller}"},
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): {
+        "PriorityLevel": "{spec.priorityLevelConfiguration.name}",
+        "MatchingPrecedence": "{spec.matchingPrecedence}",
+        "DistinguisherMethod": "{spec.distinguisherMethod.type|<none>}",
+        "MissingPL": "?",
+    },
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): {
+        "Type": "{spec.type}",
+        "NominalConcurrencyShares": "{spec.limited.nominalConcurrencyShares|<none>}",
+        "Queues": "{spec.limited.limitResponse.queuing.queues|<none>}",
+        "HandSize": "{spec.limited.limitResponse.queuing.handSize|<none>}",
+        "QueueLengthLimit": "{spec.limited.limitResponse.queuing.queueLengthLimit|<none>}",
+    },
+    ("networking.k8s.io", "ingressclasses"): {
+        "Controller": "{spec.controller}",
+        "Parameters": lambda obj, _now: _reference(_look_up(obj, "spec.parameters", None)),
+    },
     ("networking.k8s.io", "ingresses"): {
         "Class": "{spec.ingressClassName|<none>}",
         "Hosts": _hosts,
@@ -285,6 +337,12 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("node.k8s.io", "runtimeclasses"): {"Handler": "{handler}"},
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
     ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
+    ("resource.k8s.io", "devicetaintrules"): {
+        "Key": "{spec.taint.key}",
+        "Value": "{spec.taint.value}",
+        "Effect": "{spec.taint.effect}",
+        "TimeAdded": _since("spec.taint.timeAdded", "<unknown>"),
+    },
     ("resource.k8s.io", "resourceclaims"): {"State": _claim_state},
     ("resource.k8s.io", "resourceslices"): {
         "Node": "{spec.nodeName|<unset>}",
@@ -308,7 +366,7 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "Provisioner": "{provisioner}",
         "ReclaimPolicy": "{reclaimPolicy}",
         "VolumeBindingMode": "{volumeBindingMode}",
-        "AllowVolumeExpansion": "{allowVolumeExpansion|false}",
+        "AllowVolumeExpansion": _at("allowVolumeExpansion", bool),
     },
     ("storage.k8s.io", "volumeattachments"): {
         "Attacher": "{spec.attacher}",
@@ -317,10 +375,20 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "Attached": "{status.attached}",
     },
     ("storage.k8s.io", "volumeattributesclasses"): {"DriverName": "{driverName}"},
+    ("storagemigration.k8s.io", "storageversionmigrations"): {
+        "Resource": "{spec.resource.resource}.{spec.resource.group}",
+        "Status": "Unknown",
+    },
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): {"Webhooks": _count("webhooks")},
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): {"Webhooks": _count("webhooks")},
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): {"Validations": _count("spec.validations")},
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): {"Mutations": _count("spec.mutations")},
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): {"PolicyName": "{spec.policyName}"},
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"): {"PolicyName": "{spec.policyName}"},
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): {
+        "Validations": _count("spec.validations"),
+        "ParamKind": _param_kind,
+    },
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): {
+        "Mutations": _count("spec.mutations"),
+        "ParamKind": _param_kind,
+    },
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): _POLICY_BINDING,
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"): _POLICY_BINDING,
 }

@@ -3,10 +3,10 @@
     python -m controlplane.schema           from an API server of its own, for a few seconds
 
 Which kinds there are, with their names, subresources and columns, is what the API server tells its clients; what it
-does to objects of a kind is seen by showing it some (traits.py).  Types, required fields, list types, merge keys and defaults come from the OpenAPI documents that the API server
-publishes; what those do not tell (pointers, omitempty, protobuf numbers, Go's names of types) from the struct tags of
-the Go modules of the same version.  None of their prose is kept.  `muster.local.schema.load` reads the file and says
-what its short keys mean.
+does to objects of a kind is seen by showing it some (traits.py).  Types, list types, merge keys and the defaults that
+are declared come from the OpenAPI documents that it publishes; what those do not tell (pointers, omitempty, protobuf
+numbers, Go's names of types) from the struct tags of the Go modules of the same version.  None of their prose is kept.
+`muster.local.schema.load` reads the file and says what its short keys mean.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ def document(plane: ControlPlane) -> str:
     lines = {_short(name): types.line(name) for name in sorted(types.reachable(roots))}
     places = dict(_places(served, schemas))
     seen = traits.look(plane, lines, places)
-    parts = {
+    parts: dict[str, Mapping[str, Any]] = {
         "types": lines,
         "resources": {
             f"{place.path}/{place.row['name']}": _resource(place, seen.traits[f"{place.path}/{place.row['name']}"])

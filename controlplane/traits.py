@@ -246,7 +246,7 @@ def _find_values(
             inside: Any = odd
             for step in way:
                 inside = inside[step]
-            if name in ("apiVersion", "kind") and not way or "e" in facts or not inside.get(name):
+            if (name in ("apiVersion", "kind") and not way) or "e" in facts or not inside.get(name):
                 continue
             if facts["t"] not in ("string", "[]string"):
                 continue
@@ -314,7 +314,7 @@ class _Defaults:
         if type_name in _CODED:
             return
         fields = self._lines[type_name]["f"]
-        known = {name: value for name, value in answer.items() if isinstance(value, str)}
+        known: Line = {name: value for name, value in answer.items() if isinstance(value, str)}
         known |= {f"{name}?": name in given for name in fields} | {"^": inside}
         for name, facts in fields.items():
             if name in ("apiVersion", "kind"):

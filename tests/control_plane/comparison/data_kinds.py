@@ -122,3 +122,36 @@ STEPS = tuple(
     for resource, sample in samples()
     for step in titled(f"{resource.plural} {sample['metadata']['name']}", *_life(resource, sample))
 )
+
+
+def _pod(name: str, **spec: Any) -> Sample:
+    containers = [{"name": "main", "image": "sample"}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
+
+
+def _runtimes() -> Iterator[Step]:
+    """Pods of a runtime class that takes something itself."""
+    classes, pods = "/apis/node.k8s.io/v1/runtimeclasses", f"/api/v1/namespaces/{NAMESPACE}/pods"
+    heavy = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "heavy"},
+        "handler": "heavy",
+        "overhead": {"podFixed": {"cpu": "250m", "memory": "64Mi"}},
+        "scheduling": {"nodeSelector": {"kind": "big"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
+    }
+    own = {"cpu": "250m", "memory": "64Mi"}
+    yield create("make the class", classes, heavy)
+    yield create("a pod of it", pods, _pod("of-heavy", runtimeClassName="heavy"))
+    yield create("a pod with its overhead", pods, _pod("same", runtimeClassName="heavy", overhead=own))
+    yield create("another overhead", pods, _pod("other", runtimeClassName="heavy", overhead={"cpu": "1"}))
+    yield create("a selector beside", pods, _pod("beside", runtimeClassName="heavy", nodeSelector={"a": "b"}))
+    yield create("a selector against it", pods, _pod("against", runtimeClassName="heavy", nodeSelector={"kind": "x"}))
+    yield create("a class that is not there", pods, _pod("nobody", runtimeClassName="nobody"))
+    yield create("overhead without a class", pods, _pod("alone", overhead={"cpu": "1"}))
+    for name in ("of-heavy", "same", "beside"):
+        yield delete(f"delete {name}", f"{pods}/{name}?gracePeriodSeconds=0")
+    yield delete("delete the class", f"{classes}/heavy")
+
+
+STEPS += titled("runtime classes", *_runtimes())

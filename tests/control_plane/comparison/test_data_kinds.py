@@ -9,7 +9,7 @@ from controlplane.plane import ControlPlane
 from tests.control_plane.comparison.compare import unequal
 from tests.control_plane.comparison.data_kinds import STEPS
 from tests.control_plane.comparison.replay import replay
-from tests.control_plane.comparison.test_equal import embedded
+from tests.control_plane.comparison.test_equal import DOCUMENT, embedded
 from tests.control_plane.conftest import needs_native_groups
 
 pytestmark = needs_native_groups
@@ -124,6 +124,12 @@ def test_every_known_difference_is_one(answers):
     found = list(_differences(answers))
     idle = [why for why, *rest in KNOWN if not any(_is_known((why, *rest), name, path) for name, path, *_ in found)]
     assert idle == []
+
+
+def test_the_documentation_has_all_that_is_known():
+    section = DOCUMENT.read_text().partition("Kinds that are data get")[2]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")][2:]
+    assert [row[-1].strip() for row in rows] == [why for why, *_ in KNOWN]
 
 
 def _is_known(known, name, path):

@@ -147,12 +147,12 @@ def _errors(value: Object, shape: Shape, path: str) -> list[FieldError]:
     head = f"{path}." if path else ""
     found = [required(head + name) for name in load.required().get(shape.name, ()) if not value.get(name)]
     for name, field in shape.fields.items():
-        known, given = field.shape.enum or load.values().get(shape.name, {}).get(name), value.get(name)
-        if known and given and not isinstance(given, list) and given not in known:
-            found.append(not_supported(head + name, given, sorted(known)))
-        for index, item in enumerate(given if known and isinstance(given, list) else ()):
-            if item not in known:
-                found.append(not_supported(f"{head}{name}[{index}]", item, sorted(known)))
+        known, given = field.shape.enum or load.values().get(shape.name, {}).get(name, ()), value.get(name)
+        if known and isinstance(given, list):
+            odd = [(f"{head}{name}[{index}]", item) for index, item in enumerate(given) if item not in known]
+        else:
+            odd = [(head + name, given)] if known and given and given not in known else []
+        found += [not_supported(where, item, sorted(known)) for where, item in odd]
     if "template" in value and shape.name in _CONTROLLERS:
         found += _selector_errors(value, head)
     for inner, inside, where in _structs(value, shape, head):
@@ -177,10 +177,8 @@ def _structs(value: Object, shape: Shape, head: str) -> Iterator[tuple[Object, S
             continue
         if field.shape.base is Base.STRUCT:
             yield inner, field.shape, head + name
-        elif field.shape.base is Base.LIST and field.shape.items is not None:
-            if field.shape.items.base is Base.STRUCT:
-                for index, item in enumerate(inner):
-                    yield item, field.shape.items, f"{head}{name}[{index}]"
+        elif (items := field.shape.items) is not None and field.shape.base is Base.LIST and items.base is Base.STRUCT:
+            yield from ((item, items, f"{head}{name}[{index}]") for index, item in enumerate(inner))
 
 
 _REASONS: dict[str, Callable[[str, Any, str], FieldError]] = {

@@ -5,7 +5,7 @@ out:
 
     t   what the value is: a base, [] (list) or {} (map) before what it holds, : before the name of a struct
     g   its Go type, where that is not what `t` makes one expect
-    n   number in protobuf             i   embedded struct it comes from, in Go      m   that one's number in protobuf, or several
+    n   number in protobuf             i   embedded struct it comes from, in Go      m   numbers of such in protobuf
     p   a pointer in Go                k   always there                             r   required
     d   default                        e   allowed values                           a   atomic (maps)
     l   list type, lk its keys         mk  merge key of strategic merge patch        s   its strategies

@@ -221,19 +221,26 @@ class ControlPlane:
 
     def request(self, method: str, path: str, body: object = None, *, content_type: str = "application/json") -> Any:
         """One request as the admin, answered as decoded JSON.  Raises ApiError, or Unreachable."""
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", self._port, timeout=_REQUEST_SECONDS, context=self._admin_context
-        )
-        try:
-            status, data = _exchange(connection, method, path, body, content_type)
-        except OSError as error:
-            raise Unreachable(f"the API server gave no answer: {error}", server=self.server) from error
-        answer = json.loads(data) if data.startswith(b"{") else data.decode(errors="replace")
+        status, answer = self.exchange(method, path, body, content_type=content_type)
         if status < 400:
             return answer
         if isinstance(answer, dict):
             raise ApiError(str(answer.get("message")), code=status, reason=str(answer.get("reason")))
         raise ApiError(answer.strip(), code=status)
+
+    def exchange(
+        self, method: str, path: str, body: object = None, *, content_type: str = "application/json", accept: str = ""
+    ) -> tuple[int, Any]:
+        """The same, with whatever the code is; raises Unreachable."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=_REQUEST_SECONDS, context=self._admin_context
+        )
+        try:
+            headers = {"Content-Type": content_type} | ({"Accept": accept} if accept else {})
+            status, data = _exchange(connection, method, path, body, headers)
+        except OSError as error:
+            raise Unreachable(f"the API server gave no answer: {error}", server=self.server) from error
+        return status, json.loads(data) if data.startswith(b"{") else data.decode(errors="replace")
 
     def compact_etcd(self) -> int:
         """Make etcd forget all history before now; gives the oldest revision left, whose own change is still known.
@@ -401,7 +408,7 @@ class ControlPlane:
 
     def _etcd_call(self, path: str, body: object) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", self._etcd_port, timeout=_REQUEST_SECONDS)
-        status, data = _exchange(connection, "POST", path, body, "application/json")
+        status, data = _exchange(connection, "POST", path, body, {"Content-Type": "application/json"})
         if status != 200:
             raise PlaneError(f"etcd refused {path}: {data.decode(errors='replace').strip()}", code=status)
         return json.loads(data)
@@ -450,11 +457,11 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _exchange(
-    connection: http.client.HTTPConnection, method: str, path: str, body: object, content_type: str
+    connection: http.client.HTTPConnection, method: str, path: str, body: object, headers: Mapping[str, str]
 ) -> tuple[int, bytes]:
     try:
         payload = None if body is None else json.dumps(body)
-        connection.request(method, path, body=payload, headers={"Content-Type": content_type})
+        connection.request(method, path, body=payload, headers=headers)
         response = connection.getresponse()
         return response.status, response.read()
     finally:
@@ -463,6 +470,6 @@ def _exchange(
 
 def _healthy(connection: http.client.HTTPConnection, path: str) -> bool:
     try:
-        return _exchange(connection, "GET", path, None, "application/json")[0] == 200
+        return _exchange(connection, "GET", path, None, {})[0] == 200
     except (OSError, http.client.HTTPException):
         return False

@@ -1,57 +1,39 @@
 """Makes src/muster/local/schema/kubernetes.json: what objects of the built-in kinds look like.
 
-    python -m controlplane.schema                       from an API server of its own, for a few seconds
-    python -m controlplane.schema --kubeconfig FILE     from one that runs
+    python -m controlplane.schema           from an API server of its own, for a few seconds
 
-Types, required fields, list types, merge keys and defaults come from the OpenAPI documents that the API server
-publishes; what those do not tell (pointers, omitempty, protobuf numbers, Go's names of types) from the struct tags of
-the Go modules of the same version.  None of their prose is kept.  `muster.local.schema.load` reads the file and says
-what its short keys mean.
+Which kinds there are, with their names, subresources and columns, is what the API server tells its clients; what it
+does to objects of a kind is seen by showing it some (traits.py).  Types, list types, merge keys and the defaults that
+are declared come from the OpenAPI documents that it publishes; what those do not tell (pointers, omitempty, protobuf
+numbers, Go's names of types) from the struct tags of the Go modules of the same version.  None of their prose is kept.
+`muster.local.schema.load` reads the file and says what its short keys mean.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from controlplane import build
+from controlplane import build, traits
 from controlplane.plane import ControlPlane
 from controlplane.structs import Fact, Package
+from controlplane.traits import Place
 from muster.base.errors import MusterError
 
 OUTPUT = Path(__file__).parent.parent / "src/muster/local/schema/kubernetes.json"
 
-_CORE = ("Namespace", "Node", "Pod", "Event", "ConfigMap", "Secret", "Service", "ServiceAccount")
-_SERVED = {
-    "api/v1": ("io.k8s.api.core.v1.", (*_CORE, *(f"{name}List" for name in _CORE), "Binding")),
-    "apis/batch/v1": ("io.k8s.api.batch.v1.", ("Job", "JobList")),
-    "apis/scheduling.k8s.io/v1": ("io.k8s.api.scheduling.v1.", ("PriorityClass", "PriorityClassList")),
-    "apis/scheduling.k8s.io/v1beta1": (
-        "io.k8s.api.scheduling.v1beta1.",
-        ("Workload", "WorkloadList", "PodGroup", "PodGroupList"),
-    ),
-    "apis/coordination.k8s.io/v1": ("io.k8s.api.coordination.v1.", ("Lease", "LeaseList")),
-    "apis/policy/v1": ("io.k8s.api.policy.v1.", ("PodDisruptionBudget", "PodDisruptionBudgetList", "Eviction")),
-    "apis/events.k8s.io/v1": ("io.k8s.api.events.v1.", ("Event", "EventList")),
-    "apis/apiextensions.k8s.io/v1": (
-        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.",
-        ("CustomResourceDefinition", "CustomResourceDefinitionList"),
-    ),
-    "apis/authorization.k8s.io/v1": (
-        "io.k8s.api.authorization.v1.",
-        ("SelfSubjectAccessReview", "SelfSubjectRulesReview"),
-    ),
-}
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EVERYWHERE = ("APIResourceList", "DeleteOptions", "Status", "WatchEvent")
+_SUBRESOURCES = ("autoscaling.v1.Scale", "core.v1.Binding", "policy.v1.Eviction")
+# what is read live from other processes, and what would need another server behind this one
+_NOT_SERVED = ("componentstatuses", "apiservices")
 
 _PREFIXES = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.", "io.k8s.apiextensions-apiserver.pkg.apis.")
 _MODULES = {
@@ -85,12 +67,11 @@ Fetch = Callable[[str], Schema]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m controlplane.schema", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kubeconfig", type=Path, help="of an API server that runs; default: start one")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="default: %(default)s")
     options = parser.parse_args(arguments)
     try:
-        with _fetch(options.kubeconfig) as fetch:
-            text = document(fetch)
+        with ControlPlane(gates=True) as plane:
+            text = document(plane)
     except (MusterError, build.BuildError) as error:
         print(f"schema: {error}", file=sys.stderr)
         return 1
@@ -99,45 +80,93 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def document(fetch: Fetch) -> str:
-    """The file: a line for each type, in order of their names."""
+def document(plane: ControlPlane) -> str:
+    """The file: a line for each type and for each kind, in order of their names."""
+
+    def fetch(path: str) -> Schema:
+        return dict(plane.request("GET", path))
+
     version = fetch("/version")["gitVersion"].removeprefix("v")
     schemas: dict[str, Schema] = {}
-    roots = [f"{_META}{name}" for name in _EVERYWHERE]
-    for path, (prefix, names) in _SERVED.items():
+    served: dict[str, list[Schema]] = {}
+    for path in _versions(fetch):
         schemas |= fetch(f"/openapi/v3/{path}")["components"]["schemas"]
-        roots += [prefix + name for name in names]
+        rows = fetch(f"/{path}")["resources"]
+        served[path] = [row for row in rows if row["name"].partition("/")[0] not in _NOT_SERVED]
+    roots = [f"{_META}{name}" for name in _EVERYWHERE] + [f"io.k8s.api.{name}" for name in _SUBRESOURCES]
+    roots += [name for name, schema in schemas.items() if _is_served(schema, served)]
     types = _Types(schemas, version)
-    type_lines = [f'"{_short(name)}":{_compact(types.line(name))}' for name in sorted(types.reachable(roots))]
-    kind_lines = [f'"{version}":{_compact(names)}' for version, names in _kinds(fetch).items()]
-    parts = {"types": type_lines, "kinds": kind_lines}
-    body = ",\n".join(f'"{name}":{{\n' + ",\n".join(lines) + "\n}" for name, lines in parts.items())
+    lines = {_short(name): types.line(name) for name in sorted(types.reachable(roots))}
+    places = dict(_places(served, schemas))
+    seen = traits.look(plane, lines, places)
+    parts: dict[str, Mapping[str, Any]] = {
+        "types": lines,
+        "resources": {
+            f"{place.path}/{place.row['name']}": _resource(place, seen.traits[f"{place.path}/{place.row['name']}"])
+            for place in places.values()
+        },
+        "defaults": seen.defaults,
+        "required": seen.required,
+        "values": seen.values,
+        "kinds": _kinds(fetch),
+    }
+    body = ",\n".join(
+        f'"{name}":{{\n' + ",\n".join(f'"{key}":{_compact(line)}' for key, line in lines.items()) + "\n}"
+        for name, lines in parts.items()
+    )
     return f'{{"kubernetes":"{version}",\n{body}}}\n'
+
+
+def _versions(fetch: Fetch) -> list[str]:
+    """Where kinds are served: api/v1, apis/apps/v1."""
+    return [path for path in fetch("/openapi/v3")["paths"] if re.fullmatch(r"api/v1|apis/[^/]+/[^/]+", path)]
+
+
+def _gvk(schema: Schema) -> list[tuple[str, str]]:
+    """apiVersion and kind, of a type whose objects are sent on their own."""
+    named = schema.get("x-kubernetes-group-version-kind", ())
+    return [("/".join(filter(None, (one["group"], one["version"]))), one["kind"]) for one in named]
+
+
+def _is_served(schema: Schema, served: dict[str, list[Schema]]) -> bool:
+    kinds = {(path.partition("/")[2], row["kind"]) for path, rows in served.items() for row in rows}
+    return any((version, kind.removesuffix("List")) in kinds for version, kind in _gvk(schema))
+
+
+def _places(served: dict[str, list[Schema]], schemas: dict[str, Schema]) -> Iterator[tuple[tuple[str, str], Place]]:
+    """Kinds of which objects are kept."""
+    types = {kind: name for name, schema in schemas.items() for kind in _gvk(schema)}
+    for path, rows in served.items():
+        for row in rows:
+            if "/" in row["name"] or "list" not in row["verbs"]:
+                continue
+            head = f"{row['name']}/"
+            parts = frozenset(one["name"].removeprefix(head) for one in rows if one["name"].startswith(head))
+            key = path.partition("/")[2], row["kind"]
+            yield key, Place(path, row, _short(types[key]), parts)
+
+
+def _resource(place: Place, seen: Schema) -> Schema:
+    row = place.row
+    return seen | _if(
+        k=row["kind"],
+        y=place.type_name,
+        n=row["namespaced"],
+        s=row["singularName"] if row["singularName"] != row["kind"].lower() else None,
+        a=row.get("shortNames"),
+        c=row.get("categories"),
+        p=sorted(place.subresources),
+    )
 
 
 def _kinds(fetch: Fetch) -> dict[str, list[str]]:
     """All kinds that the API server can read, by apiVersion: it tells those it cannot use here from those unknown."""
     found: dict[str, set[str]] = {}
-    for path in fetch("/openapi/v3")["paths"]:
-        if not re.fullmatch(r"api/v1|apis/[^/]+/[^/]+", path):
-            continue
+    for path in _versions(fetch):
         for schema in fetch(f"/openapi/v3/{path}").get("components", {}).get("schemas", {}).values():
-            for kind in schema.get("x-kubernetes-group-version-kind", ()):
-                version = "/".join(filter(None, (kind["group"], kind["version"])))
-                found.setdefault(version, set()).add(kind["kind"])
+            for version, kind in _gvk(schema):
+                found.setdefault(version, set()).add(kind)
     return {version: sorted(found[version]) for version in sorted(found)}
-
-
-@contextlib.contextmanager
-def _fetch(kubeconfig: Path | None) -> Iterator[Fetch]:
-    with contextlib.ExitStack() as stack:
-        if kubeconfig is None:
-            plane = stack.enter_context(ControlPlane(gates=True))
-            yield lambda path: dict(plane.request("GET", path))
-        else:
-            program = str(build.program("kubectl", build.KUBERNETES))
-            command = [program, f"--kubeconfig={kubeconfig}", "get", "--raw"]
-            yield lambda path: dict(json.loads(subprocess.check_output([*command, path])))
 
 
 class _Types:
@@ -186,7 +215,9 @@ class _Types:
         if fact.go_type != _usual(kind):
             line["g"] = fact.go_type
         kept = not fact.omitempty or (made_by_struct and not fact.pointer and not fact.omitzero)
-        line |= _if(n=fact.number, i=fact.inline, m=fact.inline_number, p=fact.pointer, k=kept, r=required)
+        line |= _if(
+            n=fact.number, i=fact.inline, m=_one_or_all(fact.inline_numbers), p=fact.pointer, k=kept, r=required
+        )
         if "default" in schema:
             line["d"] = schema["default"]
         return line | _merging(schema) | _if(e=schema.get("enum"))
@@ -253,6 +284,10 @@ def _merging(schema: Schema) -> Schema:
 def _if(**facts: Any) -> Schema:
     """Those that say something; true is 1."""
     return {name: int(value) if value is True else value for name, value in facts.items() if value}
+
+
+def _one_or_all(numbers: tuple[int, ...]) -> int | list[int]:
+    return numbers[0] if len(numbers) == 1 else list(numbers)
 
 
 def _reference(schema: Schema) -> str:

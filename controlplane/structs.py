@@ -36,7 +36,8 @@ class Fact(msgspec.Struct, kw_only=True, frozen=True):
     number: int
     inline: str = ""
     """The embedded struct that it comes from."""
-    inline_number: int = 0
+    inline_numbers: tuple[int, ...] = ()
+    """Of the embedded structs in protobuf, the outermost first."""
 
 
 class Package:
@@ -93,9 +94,9 @@ class Package:
         alias, _, name = written.rpartition(".")
         package = elsewhere[imports[alias]] if alias else self
         for fact in package.facts(name, elsewhere):
-            assert not fact.inline, f"{written} embeds a struct that embeds another"
             # TypeMeta is no part of protobuf: the envelope has it
-            yield msgspec.structs.replace(fact, inline=name, inline_number=number, number=fact.number if number else 0)
+            numbers, own = ((number, *fact.inline_numbers), fact.number) if number else ((), 0)
+            yield msgspec.structs.replace(fact, inline=fact.inline or name, inline_numbers=numbers, number=own)
 
     def _printed(self, written: str, imports: dict[str, str]) -> str:
         """A type as reflect prints it: with the name of its package, never an alias."""

@@ -129,7 +129,7 @@ def test_shapes_know_what_only_gos_tags_say():
     assert fields["containers"].go_type == "[]v1.Container"
     assert fields["containers"].kept
     host_path = shapes()["io.k8s.api.core.v1.Volume"].fields["hostPath"]
-    assert (host_path.inline, host_path.inline_number, host_path.number) == ("VolumeSource", 2, 1)
+    assert (host_path.inline, host_path.inline_numbers, host_path.number) == ("VolumeSource", (2,), 1)
     assert not shapes()["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"].fields["creationTimestamp"].kept
     assert shapes()["io.k8s.api.core.v1.Pod"].fields["kind"].number == 0
 

@@ -59,7 +59,7 @@ def test_fields_come_in_order_with_those_of_embedded_structs(thing):
     _, facts = thing
     assert list(facts) == ["kind", "hostPath", "colours", "data", "when", "names"]
     assert (facts["kind"].inline, facts["kind"].number) == ("TypeMeta", 0)
-    assert (facts["hostPath"].inline, facts["hostPath"].inline_number, facts["hostPath"].number) == ("Source", 2, 1)
+    assert (facts["hostPath"].inline, facts["hostPath"].inline_numbers, facts["hostPath"].number) == ("Source", (2,), 1)
 
 
 def test_types_are_named_as_go_prints_them(thing):

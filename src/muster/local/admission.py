@@ -18,6 +18,7 @@ _decode = msgspec.json.Decoder().decode
 
 NAMESPACES = "namespaces"
 CLASSES = "priorityclasses.scheduling.k8s.io"
+RUNTIMES = "runtimeclasses.node.k8s.io"
 SYSTEM_CLASSES = frozenset(one["metadata"]["name"] for one in priority.SYSTEM)
 PERMANENT = ("default", "kube-system", "kube-public")
 GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
@@ -61,13 +62,15 @@ class Admission:
     def admit_create(self, served: Served, given: Object) -> None:
         kind = served.kind
         if kind.resource == "pods":
-            _check_runtime(kind, given)
             self._resolve_priority(kind, given)
             _tolerate(given["spec"])
+            self._prepare_runtime(kind, given)
         elif kind.resource == "podgroups.scheduling.k8s.io":
             finalizers = given["metadata"].setdefault("finalizers", [])
             if GROUP_FINALIZER not in finalizers:
                 finalizers.append(GROUP_FINALIZER)
+            self._resolve_priority(kind, given)
+        elif kind.resource == "compositepodgroups.scheduling.k8s.io":
             self._resolve_priority(kind, given)
         elif kind.resource == CLASSES:
             self._check_only_default(kind, given, updating=False)
@@ -82,6 +85,20 @@ class Admission:
             _tolerate(new["spec"])
         elif kind.resource == CLASSES:
             self._check_only_default(kind, new, updating=True)
+
+    # --- runtime classes ---
+
+    def _prepare_runtime(self, kind: Kind, pod: Object) -> None:
+        """What its runtime class takes beside the containers is the pod's, and where such pods may go."""
+        spec, name = pod["spec"], pod["spec"].get("runtimeClassName")
+        found = self._store.get(RUNTIMES, "", name) if name else None
+        chosen: Object = {} if found is None else _decode(found.data)
+        if name and found is None:
+            why = f'pod rejected: RuntimeClass "{name}" not found'
+        else:
+            why = _take_overhead(spec, chosen.get("overhead")) or _take_scheduling(spec, chosen.get("scheduling") or {})
+        if why:
+            raise status.forbidden(kind, pod["metadata"].get("name", ""), why)
 
     # --- priority ---
 
@@ -104,15 +121,36 @@ class Admission:
             raise status.forbidden(kind, given["metadata"].get("name", ""), words)
 
 
-def _check_runtime(kind: Kind, pod: Object) -> None:
-    """There are no RuntimeClasses here, so none that would have an overhead."""
-    spec, why = pod["spec"], ""
-    if name := spec.get("runtimeClassName"):
-        why = f'RuntimeClass "{name}" not found'
-    elif spec.get("overhead"):
-        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
-    if why:
-        raise status.forbidden(kind, pod["metadata"].get("name", ""), f"pod rejected: {why}")
+# --- runtime classes ---
+
+
+def _take_overhead(spec: Object, overhead: Object | None) -> str:
+    """Why the pod cannot have the overhead of its class; "" if it can, and then it has."""
+    given, fixed = spec.get("overhead"), (overhead or {}).get("podFixed")
+    if overhead is None:
+        return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead" if given else ""
+    if given and given != fixed:
+        return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+    if fixed:
+        spec["overhead"] = dict(fixed)
+    return ""
+
+
+def _take_scheduling(spec: Object, scheduling: Object) -> str:
+    """Why the pod cannot go where its class wants it; "" if it can, and then it will."""
+    wanted, own = scheduling.get("nodeSelector") or {}, spec.get("nodeSelector") or {}
+    for key, value in sorted(wanted.items()):
+        if own.get(key, value) != value:
+            return (
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own[key]}"
+            )
+    if wanted:
+        spec["nodeSelector"] = own | wanted
+    more = [one for one in scheduling.get("tolerations") or () if one not in (spec.get("tolerations") or ())]
+    if more:
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), *more]
+    return ""
 
 
 # --- tolerations ---

@@ -1,4 +1,4 @@
-"""The scale of custom kinds: how many replicas an object wants and has, at the places that its definition names.
+"""The scale of kinds that have one: how many replicas an object wants and has, at the places that its definition names.
 
 A client sees an autoscaling/v1 Scale; what is stored is the object that it is a part of.
 """
@@ -14,7 +14,7 @@ from muster.local import bodies, options, status
 from muster.local.kinds.custom_scale import dotted, look_up, scale_errors
 from muster.local.kinds.kind import Column, Kind, Table
 from muster.local.kinds.tables import as_table
-from muster.local.kinds.tables.cells import NAME, age, name
+from muster.local.kinds.tables.cells import NAME, age, labels, name, selector
 from muster.local.objects import Objects, Source, Write
 from muster.local.options import Options
 from muster.local.patches import APPLY, Patch
@@ -97,7 +97,7 @@ class Scale:
     def _scale(self, stored: Stored) -> Object:
         """The object's scale, without kind and version."""
         document, paths = self._served.filled(stored), self._paths
-        if errors := scale_errors(document, paths):
+        if self._served.is_custom and (errors := scale_errors(document, paths)):
             # of before the definition named these places
             raise status.internal(str(errors[0]))
         replicas = look_up(document, paths.spec)
@@ -107,7 +107,7 @@ class Scale:
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         found: Object = {"replicas": look_up(document, paths.status) or 0}
         if selector := look_up(document, paths.selector):
-            found["selector"] = selector
+            found["selector"] = selector if isinstance(selector, str) else _as_text(selector)
         return {
             "metadata": {name: meta[name] for name in kept if name in meta},
             "spec": {"replicas": replicas} if replicas else {},
@@ -190,6 +190,11 @@ def _part(kind: Kind) -> Served:
         "status": Field(shape=Shape(base=Base.STRUCT, name="v1.ScaleStatus", fields=found)),
     }
     return Served(kind=own, shape=Shape(base=Base.STRUCT, name="v1.Scale", fields=parts), is_custom=True)
+
+
+def _as_text(of: Object) -> str:
+    """The selector of a built-in kind: for labels, or labels themselves."""
+    return selector(of) if of.keys() & {"matchLabels", "matchExpressions"} else labels(of)
 
 
 def _cells(scale: Object, now: float) -> tuple[Any, ...]:

@@ -27,17 +27,17 @@ def _lines(theirs: Answer, own: Answer) -> Iterator[str]:
         yield _line("code", f"{theirs.code} {_short(theirs.body)}", f"{own.code} {_short(own.body)}")
         return
     for part in ("headers", "body"):
-        for path, left, right in _unequal(getattr(theirs, part), getattr(own, part), part):
+        for path, left, right in unequal(getattr(theirs, part), getattr(own, part), part):
             yield _line(path, _short(left), _short(right))
 
 
-def _unequal(left: Any, right: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+def unequal(left: Any, right: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(left, dict) and isinstance(right, dict):
         for key in dict.fromkeys((*left, *right)):
-            yield from _unequal(left.get(key, _ABSENT), right.get(key, _ABSENT), f"{path}.{key}")
+            yield from unequal(left.get(key, _ABSENT), right.get(key, _ABSENT), f"{path}.{key}")
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         for index, (one, other) in enumerate(zip(left, right, strict=True)):
-            yield from _unequal(one, other, f"{path}[{index}]")
+            yield from unequal(one, other, f"{path}[{index}]")
     elif left != right or isinstance(left, bool) != isinstance(right, bool):
         yield path, left, right
 

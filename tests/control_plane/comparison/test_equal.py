@@ -17,7 +17,7 @@ from tests.control_plane.comparison.replay import replay
 from tests.control_plane.comparison.script import SCRIPT
 from tests.control_plane.conftest import needs_native_groups
 
-_DOCUMENT = Path(__file__).parents[3] / "docs" / "local.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "local.md"
 _HEADING = "## Where it differs"
 _MOST_DIFFERENCES = 10
 _FEWEST_REQUESTS = 250
@@ -57,7 +57,7 @@ def answers(tmp_path_factory):
 
 def documented():
     """Names of steps that may differ, by the row of the table that gives the reason."""
-    section = _DOCUMENT.read_text().partition(_HEADING)[2].partition("\n## ")[0]
+    section = DOCUMENT.read_text().partition(_HEADING)[2].partition("\n## ")[0]
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")][2:]
     return [(set(re.findall(r"`([^`]+)`", row[0])), row[-1].strip()) for row in rows]
 

@@ -1,4 +1,4 @@
-"""The built-in kinds, a row each."""
+"""The built-in kinds: what the data say of each, and the code of those that do something."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from muster.local.kinds import (
     config,
     definitions,
     events,
+    generic,
     groups,
     jobs,
     leases,
@@ -19,198 +20,70 @@ from muster.local.kinds import (
     tables,
     workloads,
 )
-from muster.local.kinds.kind import Kind
+from muster.local.kinds.kind import Kind, Scaling, Strategy, Table
+from muster.local.schema import load
+from muster.local.schema.load import Resource
 
-CORE = "io.k8s.api.core.v1"
 SCHEDULING = "scheduling.k8s.io"
 
-NAMESPACE = Kind(
-    group="",
-    version="v1",
-    name="Namespace",
-    plural="namespaces",
-    type_name=f"{CORE}.Namespace",
-    namespaced=False,
-    short_names=("ns",),
-    has_status=True,
-    strategy=namespaces.STRATEGY,
-    table=tables.NAMESPACE,
-)
-NODE = Kind(
-    group="",
-    version="v1",
-    name="Node",
-    plural="nodes",
-    type_name=f"{CORE}.Node",
-    namespaced=False,
-    short_names=("no",),
-    has_status=True,
-    strategy=nodes.STRATEGY,
-    table=tables.NODE,
-)
-POD = Kind(
-    group="",
-    version="v1",
-    name="Pod",
-    plural="pods",
-    type_name=f"{CORE}.Pod",
-    short_names=("po",),
-    categories=("all",),
-    has_status=True,
-    strategy=pods.STRATEGY,
-    table=tables.POD,
-)
-EVENT = Kind(
-    group="",
-    version="v1",
-    name="Event",
-    plural="events",
-    type_name=f"{CORE}.Event",
-    short_names=("ev",),
-    strategy=events.STRATEGY,
-    table=tables.EVENT,
-)
-EVENTS_EVENT = Kind(
-    group="events.k8s.io",
-    version="v1",
-    name="Event",
-    plural="events",
-    type_name="io.k8s.api.events.v1.Event",
-    short_names=("ev",),
-    strategy=events.STRICT_STRATEGY,
-    table=tables.EVENTS_EVENT,
-)
-CONFIG_MAP = Kind(
-    group="",
-    version="v1",
-    name="ConfigMap",
-    plural="configmaps",
-    type_name=f"{CORE}.ConfigMap",
-    short_names=("cm",),
-    strategy=config.CONFIG_MAP,
-    table=tables.CONFIG_MAP,
-)
-SECRET = Kind(
-    group="",
-    version="v1",
-    name="Secret",
-    plural="secrets",
-    type_name=f"{CORE}.Secret",
-    strategy=config.SECRET,
-    table=tables.SECRET,
-)
-SERVICE = Kind(
-    group="",
-    version="v1",
-    name="Service",
-    plural="services",
-    type_name=f"{CORE}.Service",
-    short_names=("svc",),
-    categories=("all",),
-    has_status=True,
-    strategy=services.STRATEGY,
-    table=tables.SERVICE,
-)
-SERVICE_ACCOUNT = Kind(
-    group="",
-    version="v1",
-    name="ServiceAccount",
-    plural="serviceaccounts",
-    type_name=f"{CORE}.ServiceAccount",
-    short_names=("sa",),
-    strategy=accounts.STRATEGY,
-    table=tables.SERVICE_ACCOUNT,
-)
-JOB = Kind(
-    group="batch",
-    version="v1",
-    name="Job",
-    plural="jobs",
-    type_name="io.k8s.api.batch.v1.Job",
-    categories=("all",),
-    has_status=True,
-    strategy=jobs.STRATEGY,
-    table=tables.JOB,
-)
-PRIORITY_CLASS = Kind(
-    group=SCHEDULING,
-    version="v1",
-    name="PriorityClass",
-    plural="priorityclasses",
-    type_name="io.k8s.api.scheduling.v1.PriorityClass",
-    namespaced=False,
-    short_names=("pc",),
-    strategy=priority.STRATEGY,
-    table=tables.PRIORITY_CLASS,
-)
-WORKLOAD = Kind(
-    group=SCHEDULING,
-    version="v1beta1",
-    name="Workload",
-    plural="workloads",
-    type_name="io.k8s.api.scheduling.v1beta1.Workload",
-    strategy=workloads.STRATEGY,
-    table=tables.WORKLOAD,
-)
-POD_GROUP = Kind(
-    group=SCHEDULING,
-    version="v1beta1",
-    name="PodGroup",
-    plural="podgroups",
-    type_name="io.k8s.api.scheduling.v1beta1.PodGroup",
-    has_status=True,
-    strategy=groups.STRATEGY,
-    table=tables.POD_GROUP,
-)
-LEASE = Kind(
-    group="coordination.k8s.io",
-    version="v1",
-    name="Lease",
-    plural="leases",
-    type_name="io.k8s.api.coordination.v1.Lease",
-    strategy=leases.STRATEGY,
-    table=tables.LEASE,
-)
-DISRUPTION_BUDGET = Kind(
-    group="policy",
-    version="v1",
-    name="PodDisruptionBudget",
-    plural="poddisruptionbudgets",
-    type_name="io.k8s.api.policy.v1.PodDisruptionBudget",
-    short_names=("pdb",),
-    has_status=True,
-    strategy=budgets.STRATEGY,
-    table=tables.POD_DISRUPTION_BUDGET,
-)
-DEFINITION = Kind(
-    group="apiextensions.k8s.io",
-    version="v1",
-    name="CustomResourceDefinition",
-    plural="customresourcedefinitions",
-    type_name="io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
-    namespaced=False,
-    short_names=("crd", "crds"),
-    categories=("api-extensions",),
-    has_status=True,
-    strategy=definitions.STRATEGY,
-    table=tables.CUSTOM_RESOURCE_DEFINITION,
-)
+_CODE: dict[tuple[str, str], tuple[Strategy, Table]] = {
+    ("", "configmaps"): (config.CONFIG_MAP, tables.CONFIG_MAP),
+    ("", "events"): (events.STRATEGY, tables.EVENT),
+    ("", "namespaces"): (namespaces.STRATEGY, tables.NAMESPACE),
+    ("", "nodes"): (nodes.STRATEGY, tables.NODE),
+    ("", "pods"): (pods.STRATEGY, tables.POD),
+    ("", "secrets"): (config.SECRET, tables.SECRET),
+    ("", "serviceaccounts"): (accounts.STRATEGY, tables.SERVICE_ACCOUNT),
+    ("", "services"): (services.STRATEGY, tables.SERVICE),
+    ("apiextensions.k8s.io", "customresourcedefinitions"): (definitions.STRATEGY, tables.CUSTOM_RESOURCE_DEFINITION),
+    ("batch", "jobs"): (jobs.STRATEGY, tables.JOB),
+    ("coordination.k8s.io", "leases"): (leases.STRATEGY, tables.LEASE),
+    ("events.k8s.io", "events"): (events.STRICT_STRATEGY, tables.EVENTS_EVENT),
+    ("policy", "poddisruptionbudgets"): (budgets.STRATEGY, tables.POD_DISRUPTION_BUDGET),
+    (SCHEDULING, "podgroups"): (groups.STRATEGY, tables.POD_GROUP),
+    (SCHEDULING, "priorityclasses"): (priority.STRATEGY, tables.PRIORITY_CLASS),
+    (SCHEDULING, "workloads"): (workloads.STRATEGY, tables.WORKLOAD),
+}
+"""By group and plural, for all versions."""
 
-ROWS = (
-    NAMESPACE,
-    NODE,
-    POD,
-    EVENT,
-    CONFIG_MAP,
-    SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    JOB,
-    PRIORITY_CLASS,
-    WORKLOAD,
-    POD_GROUP,
-    LEASE,
-    DISRUPTION_BUDGET,
-    EVENTS_EVENT,
-    DEFINITION,
-)
+# its objects are those of v2, told in other words that only code could translate
+_NOT_SERVED = ("autoscaling", "v1")
+
+_SCALING = Scaling(spec=("spec", "replicas"), status=("status", "replicas"), selector=("spec", "selector"))
+
+
+def _kind(resource: Resource) -> Kind:
+    code = _CODE.get((resource.group, resource.plural))
+    strategy, table = code or (generic.strategy(resource), tables.generic_table(resource))
+    return Kind(
+        group=resource.group,
+        version=resource.version,
+        name=resource.kind,
+        plural=resource.plural,
+        type_name=resource.type_name,
+        namespaced=resource.namespaced,
+        singular_name=resource.singular,
+        short_names=resource.short_names,
+        categories=resource.categories,
+        has_status="status" in resource.subresources,
+        scale=_SCALING if "scale" in resource.subresources else None,
+        strategy=strategy,
+        table=table,
+    )
+
+
+ROWS = tuple(_kind(one) for one in load.resources() if (one.group, one.version) != _NOT_SERVED)
+
+
+def _row(group: str, version: str, plural: str) -> Kind:
+    [found] = [kind for kind in ROWS if (kind.group, kind.version, kind.plural) == (group, version, plural)]
+    return found
+
+
+NAMESPACE = _row("", "v1", "namespaces")
+EVENT = _row("", "v1", "events")
+EVENTS_EVENT = _row("events.k8s.io", "v1", "events")
+SERVICE = _row("", "v1", "services")
+PRIORITY_CLASS = _row(SCHEDULING, "v1", "priorityclasses")
+DISRUPTION_BUDGET = _row("policy", "v1", "poddisruptionbudgets")
+DEFINITION = _row("apiextensions.k8s.io", "v1", "customresourcedefinitions")

@@ -5,23 +5,52 @@ out:
 
     t   what the value is: a base, [] (list) or {} (map) before what it holds, : before the name of a struct
     g   its Go type, where that is not what `t` makes one expect
-    n   number in protobuf             i   embedded struct it comes from, in Go      m   that one's number in protobuf
+    n   number in protobuf             i   embedded struct it comes from, in Go      m   numbers of such in protobuf
     p   a pointer in Go                k   always there                             r   required
     d   default                        e   allowed values                           a   atomic (maps)
     l   list type, lk its keys         mk  merge key of strategic merge patch        s   its strategies
+
+It has a line for each kind as well, by where it is served:
+
+    k   kind     y   type          n   namespaced     s   singular, where it is not the kind in small letters
+    a   short names                c   categories     p   subresources
+    g   counts generations         v   an update must name the version               u   an update creates
+    o   a deletion is answered with the object         m   labels are written with the status
+    w   names may be anything that stands in a path    r   what its objects own stays when they are deleted
+    t   columns of `kubectl get`: name, type, format, priority
+    f   what is frozen: field, reason and words of the refusal, what may not change, and what of that may
+
+`defaults` are fields that a struct gets, perhaps only when others have these values (or, with a ?, are there);
+`required` are fields without which a struct is refused, `values` the only texts that some take.
 """
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from importlib import resources
+from importlib import resources as package_data
+from typing import Any
 
 import msgspec
 
 from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
 
-__all__ = ["SCHEMA", "SCHEMA_OR_BOOL", "SCHEMA_OR_LIST", "SCHEMA_OR_STRINGS", "known_kinds", "shapes", "version"]
+__all__ = [
+    "SCHEMA",
+    "SCHEMA_OR_BOOL",
+    "SCHEMA_OR_LIST",
+    "SCHEMA_OR_STRINGS",
+    "Frozen",
+    "Preset",
+    "Resource",
+    "defaults",
+    "known_kinds",
+    "required",
+    "resources",
+    "shapes",
+    "values",
+    "version",
+]
 
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis."
 _PREFIXES = {"apiextensions": _EXTENSIONS, "meta": "io.k8s.apimachinery.pkg.apis."}
@@ -42,6 +71,50 @@ _GO_TYPES = {
 }
 
 
+class Frozen(msgspec.Struct, frozen=True):
+    """What an update is refused for, in words, and what it then has changed."""
+
+    field: str
+    reason: str
+    words: str
+    paths: tuple[str, ...]
+    but: tuple[str, ...] = ()
+    """Parts of these that may change."""
+
+
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
+    """A built-in kind, as the real API server tells of it and was seen to treat it."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    type_name: str
+    namespaced: bool
+    singular: str
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    subresources: tuple[str, ...]
+    columns: tuple[tuple[Any, ...], ...]
+    """Name, type, format and priority, as far as they say something."""
+    has_generation: bool
+    needs_version: bool
+    creates_on_update: bool
+    returns_deleted: bool
+    labels_with_status: bool
+    any_name: bool
+    orphans: bool
+    frozen: tuple[Frozen, ...]
+
+
+class Preset(msgspec.Struct, frozen=True):
+    """Fields that a struct gets if they are not there."""
+
+    set: Object
+    when: Object = {}
+    """Only if other fields have these values; `name?` asks whether a field was given, `^` in which field it all is."""
+
+
 def shapes() -> dict[str, Shape]:
     """All structs, by the names that the OpenAPI document gives them: io.k8s.api.core.v1.Pod."""
     return _loaded()
@@ -52,6 +125,32 @@ def known_kinds() -> dict[str, frozenset[str]]:
     return _known_kinds()
 
 
+@cache
+def resources() -> tuple[Resource, ...]:
+    """All kinds whose objects are kept."""
+    return tuple(_resource(where, line) for where, line in _document()["resources"].items())
+
+
+@cache
+def defaults() -> dict[str, tuple[Preset, ...]]:
+    """By struct, for kinds without code of their own."""
+    found = _document()["defaults"]
+    return {_full(name): tuple(Preset(**rule) for rule in rules) for name, rules in found.items()}
+
+
+@cache
+def required() -> dict[str, tuple[str, ...]]:
+    """By struct, for kinds without code of their own."""
+    return {_full(name): tuple(fields) for name, fields in _document()["required"].items()}
+
+
+@cache
+def values() -> dict[str, dict[str, tuple[str, ...]]]:
+    """By struct and field, for kinds without code of their own."""
+    found = _document()["values"]
+    return {_full(name): {each: tuple(texts) for each, texts in fields.items()} for name, fields in found.items()}
+
+
 def version() -> str:
     """The Kubernetes version that all of this is from: 1.37.1."""
     return str(_document()["kubernetes"])
@@ -59,7 +158,7 @@ def version() -> str:
 
 @cache
 def _document() -> Object:
-    text = resources.files("muster.local.schema").joinpath("kubernetes.json").read_bytes()
+    text = package_data.files("muster.local.schema").joinpath("kubernetes.json").read_bytes()
     document: Object = json.loads(text)
     return document
 
@@ -79,6 +178,33 @@ def _loaded() -> dict[str, Shape]:
     return made
 
 
+def _resource(where: str, line: Object) -> Resource:
+    _, *group, version, plural = where.split("/")
+    return Resource(
+        group="".join(group),
+        version=version,
+        plural=plural,
+        kind=line["k"],
+        type_name=_full(line["y"]),
+        namespaced="n" in line,
+        singular=line.get("s", ""),
+        short_names=tuple(line.get("a", ())),
+        categories=tuple(line.get("c", ())),
+        subresources=tuple(line.get("p", ())),
+        columns=tuple(map(tuple, line["t"])),
+        has_generation="g" in line,
+        needs_version="v" in line,
+        creates_on_update="u" in line,
+        returns_deleted="o" in line,
+        labels_with_status="m" in line,
+        any_name="w" in line,
+        orphans="r" in line,
+        frozen=tuple(
+            Frozen(field, reason, words, *map(tuple, paths)) for field, reason, words, *paths in line.get("f", ())
+        ),
+    )
+
+
 def _full(name: str) -> str:
     return _PREFIXES.get(name.partition(".")[0], "io.k8s.api.") + name
 
@@ -95,8 +221,12 @@ def _field(facts: Object, structs: dict[str, Shape]) -> Field:
         number=facts.get("n", 0),
         go_type=facts.get("g") or _go_type(facts["t"]),
         inline=facts.get("i", ""),
-        inline_number=facts.get("m", 0),
+        inline_numbers=_numbers(facts.get("m", ())),
     )
+
+
+def _numbers(numbers: int | list[int]) -> tuple[int, ...]:
+    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
 
 
 def _shape(kind: str, facts: Object, structs: dict[str, Shape]) -> Shape:

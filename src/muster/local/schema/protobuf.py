@@ -62,37 +62,39 @@ def decode(data: bytes, shape: Shape) -> Object:
 # --- messages -------------------------------------------------------------------------------------
 
 
-class _Layout(msgspec.Struct):
-    """Of a struct: what stands under which number."""
+_Slots = dict[int, "tuple[str, Field] | _Slots"]
+"""What stands under which number; of embedded structs, what they have in them."""
 
-    shape: Shape
-    names: dict[int, tuple[str, Field]]
-    inside: dict[int, dict[int, tuple[str, Field]]]
-    """Embedded structs."""
+_slots: dict[int, tuple[Shape, _Slots]] = {}
+"""By the id of the shape, which is kept."""
 
 
-_layouts: dict[int, _Layout] = {}
-
-
-def _layout(shape: Shape) -> _Layout:
-    found = _layouts.get(id(shape))
+def _slots_of(shape: Shape) -> _Slots:
+    found = _slots.get(id(shape))
     if found is None:
-        found = _layouts[id(shape)] = _Layout(shape, {}, {})
+        found = _slots[id(shape)] = (shape, {})
         for name, field in shape.fields.items():
+            within = found[1]
+            for number in field.inline_numbers:
+                inner = within.setdefault(number, {})
+                assert isinstance(inner, dict)
+                within = inner
             if field.number:
-                within = found.inside.setdefault(field.inline_number, {}) if field.inline_number else found.names
                 within[field.number] = (name, field)
-    return found
+    return found[1]
 
 
 def _struct(data: bytes, shape: Shape, into: Object) -> Object:
-    layout = _layout(shape)
+    return _fill(data, _slots_of(shape), into)
+
+
+def _fill(data: bytes, slots: _Slots, into: Object) -> Object:
     for number, value in _fields(data):
-        if number in layout.inside:
-            for inner, each in _fields(_message(value)):
-                _put(into, layout.inside[number].get(inner), each)
+        slot = slots.get(number)
+        if isinstance(slot, dict):
+            _fill(_message(value), slot, into)
         else:
-            _put(into, layout.names.get(number), value)
+            _put(into, slot, value)
     return into
 
 

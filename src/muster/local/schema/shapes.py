@@ -64,8 +64,8 @@ class Field(msgspec.Struct, kw_only=True):
     """In protobuf; 0 for none."""
     inline: str = ""
     """Go's name of the embedded struct that has it: VolumeSource (Go's errors name it, protobuf nests it)."""
-    inline_number: int = 0
-    """In protobuf, the number of that embedded struct; 0 where it is flat."""
+    inline_numbers: tuple[int, ...] = ()
+    """In protobuf, the numbers of the embedded structs that it is in, the outermost first; none where it is flat."""
     go_type: str = ""
     """As Go's errors name it: v1.RestartPolicy, []v1.Container, map[string]string."""
 

@@ -2,6 +2,7 @@
 
 document    the Table document itself, and PartialObjectMetadata
 custom      tables from a definition's additionalPrinterColumns; paths is their JSONPath
+generic     tables of kinds that are data
 cells       what several tables share
 pods, nodes, services, jobs, events, scheduling, plain       the tables
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from muster.local.kinds.tables.custom import custom
 from muster.local.kinds.tables.document import as_partial, as_partial_list, as_table, default_table, include_problem
 from muster.local.kinds.tables.events import EVENT, EVENTS_EVENT
+from muster.local.kinds.tables.generic import table as generic_table
 from muster.local.kinds.tables.jobs import JOB
 from muster.local.kinds.tables.nodes import NODE
 from muster.local.kinds.tables.plain import (
@@ -48,5 +50,6 @@ __all__ = [
     "as_table",
     "custom",
     "default_table",
+    "generic_table",
     "include_problem",
 ]

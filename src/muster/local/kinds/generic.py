@@ -1,0 +1,210 @@
+"""Kinds that are data: what the real API server was seen to do to their objects (`make schema`), and no more.
+
+Their objects can be made, changed, watched and deleted like all others; nobody here acts on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+from muster.local import names
+from muster.local.fields import FieldError, forbidden, invalid, not_supported, required
+from muster.local.kinds import pod_spec
+from muster.local.kinds.job_spec import matches
+from muster.local.kinds.kind import Strategy
+from muster.local.kinds.pod_validation import template_errors
+from muster.local.metadata import distinct, keep_for_status
+from muster.local.schema import load, writing
+from muster.local.schema.load import Frozen, Resource
+from muster.local.schema.shapes import Base, Field, Object, Shape
+
+_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
+_CONTROLLERS = frozenset(
+    f"io.k8s.api.{name}"
+    for name in (
+        "apps.v1.DaemonSetSpec",
+        "apps.v1.DeploymentSpec",
+        "apps.v1.ReplicaSetSpec",
+        "apps.v1.StatefulSetSpec",
+    )
+)
+"""Those that have a template of pods, and a selector that must find them."""
+_METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+def strategy(resource: Resource) -> Strategy:
+    """What the data say of a kind, as the server asks for it."""
+    shape, has_status = load.shapes()[resource.type_name], "status" in resource.subresources
+
+    def default(given: Object) -> None:
+        _default(given, shape)
+
+    def prepare_create(given: Object) -> None:
+        if has_status:
+            given["status"] = writing.zero(shape.fields["status"].shape)
+            _default(given["status"], shape.fields["status"].shape)
+
+    def prepare_update(new: Object, old: Object) -> None:
+        if has_status:
+            _keep(new, old, ("status",))
+
+    def prepare_status(new: Object, old: Object) -> None:
+        _keep(new, old, tuple(name for name in {**new, **old} if name not in ("metadata", "status")))
+        if not resource.labels_with_status:
+            keep_for_status(new["metadata"], old["metadata"])
+
+    def validate(given: Object) -> list[FieldError]:
+        return distinct(_errors(given, shape, ""))
+
+    def validate_update(new: Object, old: Object) -> list[FieldError]:
+        frozen = [error for rule in resource.frozen if (error := _frozen_error(rule, new, old)) is not None]
+        return distinct(frozen + validate(new))
+
+    return Strategy(
+        default=default,
+        prepare_create=prepare_create,
+        prepare_update=prepare_update,
+        prepare_status=prepare_status,
+        validate=validate,
+        validate_update=validate_update,
+        has_generation=resource.has_generation,
+        needs_version=resource.needs_version,
+        creates_on_update=resource.creates_on_update,
+        returns_deleted=resource.returns_deleted,
+        orphans=resource.orphans,
+        name_problems=names.path_segment_problems if resource.any_name else names.subdomain_problems,
+    )
+
+
+def _keep(new: Object, old: Object, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name in old:
+            new[name] = old[name]
+        else:
+            new.pop(name, None)
+
+
+# --- defaults ---
+
+
+def _default(value: Object, shape: Shape, path: str = "") -> None:
+    """Sets what was left out, of a struct and of all structs in it."""
+    if shape.name == _TEMPLATE:
+        pod_spec.default_spec(value.setdefault("spec", {}))
+        return
+    for rule in load.defaults().get(shape.name, ()):
+        if all(_holds(value, name, wanted, path) for name, wanted in rule.when.items()):
+            for name, preset in rule.set.items():
+                if _is_absent(value.get(name), shape.fields[name]):
+                    value[name] = deepcopy(preset)
+    for inner, inside, where in _structs(value, shape, ""):
+        if _has_defaults(inside.name):
+            _default(inner, inside, where)
+
+
+def _is_absent(value: Any, field: Field) -> bool:
+    """Go cannot tell an empty text or a zero from none, unless it has a pointer to it."""
+    return value is None or (value in ("", 0) and not field.pointer)
+
+
+def _holds(value: Object, name: str, wanted: Any, path: str) -> bool:
+    """Whether a field has a value; `name?` asks whether it was given, `^` in which field of another struct this is."""
+    if name == "^":
+        return bool(path == wanted)
+    return (name[:-1] in value) is wanted if name.endswith("?") else bool(value.get(name) == wanted)
+
+
+@cache
+def _has_defaults(type_name: str) -> bool:
+    """Whether a struct, or one that it holds, has defaults."""
+    return type_name == _TEMPLATE or type_name in load.defaults() or any(map(_has_defaults, _held(type_name)))
+
+
+@cache
+def _held(type_name: str) -> tuple[str, ...]:
+    """Names of the structs that a struct holds; one that holds itself is named by others only."""
+    shape = load.shapes()[type_name]
+    found = {name for field in shape.fields.values() if (name := _struct_name(field.shape))}
+    return tuple(sorted(found - {type_name, _METADATA}))
+
+
+def _struct_name(shape: Shape) -> str:
+    while shape.items is not None and shape.base in (Base.LIST, Base.MAP):
+        shape = shape.items
+    return shape.name if shape.base is Base.STRUCT else ""
+
+
+# --- what is wrong ---
+
+
+def _errors(value: Object, shape: Shape, path: str) -> list[FieldError]:
+    """Fields that lack, and values that nobody knows."""
+    if shape.name == _TEMPLATE:
+        return template_errors(value, path)
+    head = f"{path}." if path else ""
+    found = [required(head + name) for name in load.required().get(shape.name, ()) if not value.get(name)]
+    for name, field in shape.fields.items():
+        known, given = field.shape.enum or load.values().get(shape.name, {}).get(name, ()), value.get(name)
+        if known and isinstance(given, list):
+            odd = [(f"{head}{name}[{index}]", item) for index, item in enumerate(given) if item not in known]
+        else:
+            odd = [(head + name, given)] if known and given and given not in known else []
+        found += [not_supported(where, item, sorted(known)) for where, item in odd]
+    if "template" in value and shape.name in _CONTROLLERS:
+        found += _selector_errors(value, head)
+    for inner, inside, where in _structs(value, shape, head):
+        found += _errors(inner, inside, where)
+    return found
+
+
+def _selector_errors(spec: Object, head: str) -> list[FieldError]:
+    """Pods that are made of the template must be those that the selector finds."""
+    labels = (spec["template"].get("metadata") or {}).get("labels")
+    if matches(spec.get("selector"), labels or {}) is not False:
+        return []
+    shown = dict(sorted(labels.items())) if labels else None
+    return [invalid(f"{head}template.metadata.labels", shown, "`selector` does not match template `labels`")]
+
+
+def _structs(value: Object, shape: Shape, head: str) -> Iterator[tuple[Object, Shape, str]]:
+    """The structs that a struct holds, but its metadata: each with its shape and where it is."""
+    for name, inner in value.items():
+        field = shape.fields.get(name)
+        if field is None or name == "metadata" or inner is None:
+            continue
+        if field.shape.base is Base.STRUCT:
+            yield inner, field.shape, head + name
+        elif (items := field.shape.items) is not None and field.shape.base is Base.LIST and items.base is Base.STRUCT:
+            yield from ((item, items, f"{head}{name}[{index}]") for index, item in enumerate(inner))
+
+
+_REASONS: dict[str, Callable[[str, Any, str], FieldError]] = {
+    "FieldValueForbidden": lambda field, _value, words: forbidden(field, words),
+    "FieldValueInvalid": invalid,
+}
+
+
+def _frozen_error(rule: Frozen, new: Object, old: Object) -> FieldError | None:
+    """What an update is refused for that changes what may not change."""
+    for path in rule.paths:
+        value = _looked_up(new, path)
+        if _but(value, path, rule.but) != _but(_looked_up(old, path), path, rule.but):
+            return _REASONS[rule.reason](rule.field, value, rule.words)
+    return None
+
+
+def _looked_up(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        value = (value or {}).get(name)
+    return value
+
+
+def _but(value: Any, path: str, but: tuple[str, ...]) -> Any:
+    """The struct without those of its fields that may change."""
+    if not isinstance(value, dict):
+        return value
+    free = {name.removeprefix(f"{path}.") for name in but}
+    return {name: inner for name, inner in value.items() if name not in free}

@@ -1,0 +1,157 @@
+"""Kinds that are data, through the life of an object: made whole and lacking, read, changed, scaled, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from muster.local.schema import load
+from muster.local.schema.load import Resource
+from tests.control_plane.comparison.steps import JSON, TABLE, Step, create, delete, get, patch, titled, update
+
+NAMESPACE = "default"
+_SAMPLES = Path(__file__).parents[3] / "controlplane" / "samples.yaml"
+_LABEL = {"metadata": {"labels": {"comparison.example.com/kind": "seen"}}}
+_NOT_CHANGED = ("apiVersion", "kind", "metadata", "status")
+
+Sample = dict[str, Any]
+
+
+def samples() -> list[tuple[Resource, Sample]]:
+    kinds = {(f"{one.group}/{one.version}".removeprefix("/"), one.kind): one for one in load.resources()}
+    return [(kinds[each["apiVersion"], each["kind"]], each) for each in yaml.safe_load_all(_SAMPLES.read_text())]
+
+
+def _path(resource: Resource, name: str = "", sub: str = "", query: str = "") -> str:
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    inside = f"/namespaces/{NAMESPACE}" if resource.namespaced else ""
+    tail = "".join(f"/{part}" for part in (name, sub) if part)
+    return f"{root}/{resource.version}{inside}/{resource.plural}{tail}{query and f'?{query}'}"
+
+
+def _life(resource: Resource, sample: Sample) -> Iterator[Step]:
+    name = sample["metadata"]["name"]
+    one, many = _path(resource, name), _path(resource)
+    kept = f"{resource.plural}.{name}.version"
+    yield create("create, dry run", f"{many}?dryRun=All", sample)
+    yield create("create", many, sample, keep={kept: "metadata.resourceVersion"})
+    yield create("create again", many, sample, code=409)
+    yield create("a bad name", many, {**sample, "metadata": {"name": "Not_a Name"}}, code=422)
+    yield create("an unknown field", f"{many}?fieldValidation=Strict&dryRun=All", {**sample, "odd": 1}, code=400)
+    yield from _lacking(resource, sample)
+    yield get("get", one)
+    yield get("get as a table", one, accept=TABLE)
+    yield get("list", f"{many}?fieldSelector=metadata.name%3D{name}")
+    yield get("list as a table", f"{many}?fieldSelector=metadata.name%3D{name}", accept=f"{TABLE},{JSON}")
+    yield patch("merge patch", "merge", one, _LABEL)
+    yield patch("JSON patch", "json", one, [{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}])
+    yield patch("strategic patch", "strategic", one, {"metadata": {"labels": {"a": "b"}}})
+    own = {key: sample[key] for key in ("apiVersion", "kind")}
+    yield patch("apply a label", "apply", f"{one}?fieldManager=me", {**own, "metadata": {"labels": {"by": "me"}}})
+    yield patch("apply all of it", "apply", f"{one}?fieldManager=me&force=true", sample)
+    yield update("update an old version", one, _versioned(sample, f"${{{kept}}}"), code=409)
+    yield update("update without a version", f"{one}?dryRun=All", sample)
+    yield from _changed(resource, sample)
+    if "status" in resource.subresources:
+        yield get("get the status", f"{one}/status")
+        labelled = {**sample, "metadata": {**sample["metadata"], "labels": {"by": "status"}}}
+        yield update("update the status", f"{one}/status?dryRun=All", labelled)
+    if "scale" in resource.subresources:
+        yield get("get the scale", f"{one}/scale")
+        yield patch("scale", "merge", f"{one}/scale", {"spec": {"replicas": 3}})
+        yield get("get what was scaled", one)
+    yield delete("delete what has another uid", one, _uid("00000000-0000-0000-0000-000000000000"), code=409)
+    yield delete("delete, dry run", f"{one}?dryRun=All")
+    yield delete("delete", one)
+    yield get("get what was deleted", one, code=404)
+
+
+def _versioned(sample: Sample, version: str) -> Sample:
+    return {**sample, "metadata": {**sample["metadata"], "resourceVersion": version}}
+
+
+def _uid(uid: str) -> Sample:
+    return {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
+
+
+def _lacking(resource: Resource, sample: Sample) -> Iterator[Step]:
+    """Without each field of its own, and of its spec."""
+    for name in sample:
+        if name in _NOT_CHANGED:
+            continue
+        yield create(f"without {name}", _path(resource, query="dryRun=All"), _other(_without(sample, name)))
+        for inner in sample[name] if name == "spec" else ():
+            lacking = {**sample, "spec": _without(sample["spec"], inner)}
+            yield create(f"without {name}.{inner}", _path(resource, query="dryRun=All"), _other(lacking))
+
+
+def _changed(resource: Resource, sample: Sample) -> Iterator[Step]:
+    """With another value in each text and number of its own, and of its spec."""
+    path = _path(resource, sample["metadata"]["name"], query="dryRun=All")
+    for way, value in _leaves({key: value for key, value in sample.items() if key not in _NOT_CHANGED}):
+        changed: Any = deepcopy(sample)
+        inside = changed
+        for step in way[:-1]:
+            inside = inside[step]
+        inside[way[-1]] = value + 1 if isinstance(value, int) else "another"
+        yield patch(f"change {'.'.join(map(str, way))}", "apply", f"{path}&fieldManager=me&force=true", changed)
+
+
+def _leaves(value: Any) -> Iterator[tuple[list[Any], Any]]:
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from (([key, *way], leaf) for way, leaf in _leaves(inner))
+    elif isinstance(value, str | int) and not isinstance(value, bool):
+        yield [], value
+
+
+def _without(struct: Sample, name: str) -> Sample:
+    return {key: value for key, value in struct.items() if key != name}
+
+
+def _other(sample: Sample) -> Sample:
+    return {**sample, "metadata": {**sample["metadata"], "name": f"{sample['metadata']['name']}-other"}}
+
+
+STEPS = tuple(
+    step
+    for resource, sample in samples()
+    for step in titled(f"{resource.plural} {sample['metadata']['name']}", *_life(resource, sample))
+)
+
+
+def _pod(name: str, **spec: Any) -> Sample:
+    containers = [{"name": "main", "image": "sample"}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
+
+
+def _runtimes() -> Iterator[Step]:
+    """Pods of a runtime class that takes something itself."""
+    classes, pods = "/apis/node.k8s.io/v1/runtimeclasses", f"/api/v1/namespaces/{NAMESPACE}/pods"
+    heavy = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "heavy"},
+        "handler": "heavy",
+        "overhead": {"podFixed": {"cpu": "250m", "memory": "64Mi"}},
+        "scheduling": {"nodeSelector": {"kind": "big"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
+    }
+    own = {"cpu": "250m", "memory": "64Mi"}
+    yield create("make the class", classes, heavy)
+    yield create("a pod of it", pods, _pod("of-heavy", runtimeClassName="heavy"))
+    yield create("a pod with its overhead", pods, _pod("same", runtimeClassName="heavy", overhead=own))
+    yield create("another overhead", pods, _pod("other", runtimeClassName="heavy", overhead={"cpu": "1"}))
+    yield create("a selector beside", pods, _pod("beside", runtimeClassName="heavy", nodeSelector={"a": "b"}))
+    yield create("a selector against it", pods, _pod("against", runtimeClassName="heavy", nodeSelector={"kind": "x"}))
+    yield create("a class that is not there", pods, _pod("nobody", runtimeClassName="nobody"))
+    yield create("overhead without a class", pods, _pod("alone", overhead={"cpu": "1"}))
+    for name in ("of-heavy", "same", "beside"):
+        yield delete(f"delete {name}", f"{pods}/{name}?gracePeriodSeconds=0")
+    yield delete("delete the class", f"{classes}/heavy")
+
+
+STEPS += titled("runtime classes", *_runtimes())

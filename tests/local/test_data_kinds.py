@@ -1,0 +1,136 @@
+"""Kinds that are data: a sample of each lives as any object does.  What they are is compared with the real one."""
+
+import copy
+
+import pytest
+
+from muster.local.schema import load
+from tests.control_plane.comparison.data_kinds import samples
+from tests.local.serving import MERGE, TABLE, Served
+
+SAMPLES = [pytest.param(*each, id=f"{each[0].plural}-{each[1]['metadata']['name']}") for each in samples()]
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+@pytest.fixture
+def api():
+    return Served()
+
+
+def place(resource):
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    inside = "/namespaces/default" if resource.namespaced else ""
+    return f"{root}/{resource.version}{inside}/{resource.plural}"
+
+
+def sample(plural, name="sample"):
+    return next(
+        copy.deepcopy(each) for kind, each in samples() if (kind.plural, each["metadata"]["name"]) == (plural, name)
+    )
+
+
+@pytest.mark.parametrize(("resource", "given"), SAMPLES)
+def test_what_was_made_is_read_changed_and_deleted(api, resource, given):
+    where = place(resource)
+    one = f"{where}/{given['metadata']['name']}"
+    made = api.ask("POST", where, given, code=201)
+    assert api.ask("GET", one) == made
+    assert api.ask("PUT", one, made) == made
+    assert api.ask("GET", where)["items"][0]["metadata"] == made["metadata"]
+    assert api.ask("GET", one, accept=TABLE)["rows"][0]["cells"][0] == given["metadata"]["name"]
+    labelled = api.ask("PATCH", one, {"metadata": {"labels": {"a": "b"}}}, content_type=MERGE)
+    for name in made.keys() - {"metadata"}:
+        assert labelled[name] == made[name]
+    api.ask("DELETE", one)
+    assert all(one["metadata"].get("deletionTimestamp") for one in api.ask("GET", where)["items"])
+
+
+def test_every_kind_of_the_data_is_served_but_one_version():
+    served = Served()
+    found = {
+        (group["metadata"].get("name", ""), version["version"], resource["resource"])
+        for root in ("/api", "/apis")
+        for group in served.ask(
+            "GET", root, accept="application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        )["items"]
+        for version in group["versions"]
+        for resource in version["resources"]
+    }
+    missing = {(one.group, one.version, one.plural) for one in load.resources()} - found
+    assert missing == {("autoscaling", "v1", "horizontalpodautoscalers")}
+
+
+def test_what_lacks_is_named(api):
+    given = sample("deployments")
+    del given["spec"]["selector"]
+    assert "spec.selector: Required value" in api.refused("POST", DEPLOYMENTS, given, code=422)
+
+
+def test_a_selector_must_find_the_pods_of_its_template(api):
+    given = sample("deployments")
+    given["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    assert "`selector` does not match template `labels`" in api.refused("POST", DEPLOYMENTS, given, code=422)
+
+
+def test_what_is_frozen_stays(api):
+    made = api.ask("POST", "/apis/storage.k8s.io/v1/storageclasses", sample("storageclasses"), code=201)
+    made["parameters"] = {"speed": "slow"}
+    words = api.refused("PUT", "/apis/storage.k8s.io/v1/storageclasses/sample", made, code=422)
+    assert "parameters: Invalid value" in words
+    assert "field is immutable" in words
+
+
+def test_a_text_that_nobody_knows_is_refused(api):
+    given = sample("rolebindings")
+    given["subjects"][0]["kind"] = "Robot"
+    where = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+    assert 'subjects[0].kind: Unsupported value: "Robot"' in api.refused("POST", where, given, code=422)
+
+
+def test_a_status_is_written_where_it_belongs(api):
+    made = api.ask("POST", DEPLOYMENTS, {**sample("deployments"), "status": {"replicas": 7}}, code=201)
+    assert made["status"] == {}
+    made["status"] = {"replicas": 3}
+    assert api.ask("PUT", f"{DEPLOYMENTS}/sample", made)["status"] == {}
+    made["spec"]["replicas"] = 9
+    written = api.ask("PUT", f"{DEPLOYMENTS}/sample/status", made)
+    assert (written["status"], written["spec"]["replicas"]) == ({"replicas": 3}, 1)
+
+
+def test_a_deployment_is_scaled(api):
+    api.ask("POST", DEPLOYMENTS, sample("deployments"), code=201)
+    scale = api.ask("PATCH", f"{DEPLOYMENTS}/sample/scale", {"spec": {"replicas": 4}}, content_type=MERGE)
+    assert (scale["spec"], scale["status"]) == ({"replicas": 4}, {"replicas": 0, "selector": "app=sample"})
+    found = api.ask("GET", f"{DEPLOYMENTS}/sample")
+    assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
+
+
+def test_a_group_is_the_same_in_both_versions(api):
+    old, new = ("/apis/scheduling.k8s.io/" + version for version in ("v1alpha3", "v1beta1"))
+    given = {"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+    made = api.ask("POST", f"{old}/namespaces/default/podgroups", given, code=201)
+    found = api.ask("GET", f"{new}/namespaces/default/podgroups/g")
+    assert found["apiVersion"] == "scheduling.k8s.io/v1beta1"
+    assert (found["metadata"]["uid"], found["spec"]) == (made["metadata"]["uid"], made["spec"])
+
+
+# --- runtime classes ---
+
+
+def test_a_pod_takes_over_what_its_runtime_class_takes(api):
+    heavy = {
+        "metadata": {"name": "heavy"},
+        "handler": "heavy",
+        "overhead": {"podFixed": {"cpu": "250m"}},
+        "scheduling": {"nodeSelector": {"kind": "big"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
+    }
+    api.ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", heavy, code=201)
+    pod = {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "runtimeClassName": "heavy"},
+    }
+    spec = api.ask("POST", "/api/v1/namespaces/default/pods", pod, code=201)["spec"]
+    assert (spec["overhead"], spec["nodeSelector"]) == ({"cpu": "250m"}, {"kind": "big"})
+    assert {"key": "sandbox", "operator": "Exists"} in spec["tolerations"]
+    pod["metadata"]["name"], pod["spec"]["overhead"] = "q", {"cpu": "1"}
+    assert "doesn't match" in api.refused("POST", "/api/v1/namespaces/default/pods", pod, code=403)

@@ -8,6 +8,7 @@ from muster.engine.decisions import GangCondition, PodCondition
 from muster.engine.verdicts import Outcome
 from muster.framework.contract import PodGate, RoomFilter, RoomScore, RuleFilter, RuleScore, VictimRule
 from muster.framework.profile import Fairness, Profile
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.plugins.defaults import default_plugins
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_resources_fit import NodeResourcesFit
@@ -262,6 +263,17 @@ def test_a_queue_order_that_answers_nonsense_stops_nobody(answer):
     placed = placements(world.see(pod("bad", cpu=1), pod("p", cpu=1), pod("q", cpu=1)).decide())
     placed |= placements(world.decide(after=60.0))
     assert set(placed) == {"good-0", "good-1", "p", "q"}
+
+
+def test_a_pod_that_joins_a_gang_after_a_plugin_failed_with_it_alone_goes_with_the_gang():
+    order = Unordered()
+    plugins = [(order if isinstance(plugin, PrioritySort) else plugin, weight) for plugin, weight in default_plugins()]
+    world = World(Profile(plugins)).node("n0", cpu=4).group("g", 2).pod("bad", cpu=1)
+    assert placements(world.decide()) == {}
+    order.answer = 0, 0.0, "bad"
+    world.pod("bad", cpu=1, labels={GROUP_LABEL: "g"})
+    assert placements(world.decide(after=60.0)) == {}
+    assert set(placements(world.members("g", 0, cpu=1).decide())) == {"bad", "g-0"}
 
 
 class WaitsInVain(GangScheduling):

@@ -485,7 +485,8 @@ class Engine:
                 self._tell(unit)
             case Purpose.LOOK if timer.key in self.cluster.gangs:
                 self._intake.noted.gangs[timer.key] = Cause.TIME_PASSED
-            case Purpose.LOOK if pod is not None:
+            case Purpose.LOOK if pod is not None and pod.gang is None:
+                # else it has joined a gang meanwhile, and is looked at with that
                 self._intake.noted.pods.append((pod, Cause.TIME_PASSED))
             case Purpose.GATES if pod is not None and pod.candidate:
                 self._intake.look_at_gates(pod)

@@ -161,6 +161,14 @@ def test_a_spared_pod_that_is_gone_changes_nothing():
     assert spared(world.pod_gone("low"), "low", "nobody").decide() == []
 
 
+def test_a_pod_that_is_spared_and_joins_a_gang_at_once_stays():
+    world = preempting().pod_gone("high")
+    world.decide()
+    spared(world, "low").pod("low", cpu=4, on="n0", labels={GROUP_LABEL: "other"}).decide()
+    assert not leaving(world, "low")
+    assert world.engine.cluster.gangs["team/other"].running == 1
+
+
 def test_a_bind_that_failed_while_its_pod_was_to_leave_is_tried_again_when_it_is_spared():
     world = cluster(1, cpu=4).pod("low", cpu=4)
     assert placements(world.decide()) == {"low": "n0"}

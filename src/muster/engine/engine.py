@@ -255,7 +255,8 @@ class Engine:
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
 
     def _handle_spared(self, noted: Noted) -> None:
-        spared, noted.spared = noted.spared, []
+        uids, noted.spared = noted.spared, []
+        spared = [pod for pod in map(self.cluster.pods.get, uids) if pod is not None]
         for pod in spared:
             if self._decider.eviction.spared(pod):
                 self._binding.spared(pod, self._now)

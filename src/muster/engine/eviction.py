@@ -195,7 +195,7 @@ class Eviction:
     def spared(self, pod: PodState) -> bool:
         """The driver has not deleted the pod, and will not; whether the engine counted on that."""
         before = pod.condemned
-        if before is None or self._cluster.pods.get(pod.uid) is not pod:
+        if before is None:
             return False
         pod.evicted, pod.leaving_until = False, None
         self._intake.move(pod, pod.stage, leaving=False)

@@ -74,8 +74,8 @@ class Noted:
         """Members of gangs that came or changed."""
         self.overruled: list[PodState] = []
         """Pods that turned out to name a gang in vain."""
-        self.spared: list[PodState] = []
-        """Pods whose evictions were called off in time."""
+        self.spared: list[str] = []
+        """UIDs of pods whose evictions were called off in time."""
 
 
 class Intake:
@@ -542,8 +542,7 @@ class Intake:
             self.noted.failed.append((state, change))
 
     def _spared(self, change: Spared) -> None:
-        known = (self._cluster.pods.get(uid) for uid in change.uids)
-        self.noted.spared.extend(pod for pod in known if pod is not None)
+        self.noted.spared.extend(change.uids)
 
     # --- what the engine itself changes ---
 

@@ -347,6 +347,8 @@ class Intake:
         """The pod is in another gang than it was."""
         # what may turn out to be unreadable is read before the pod is given up: it may run
         state = self._read(pod)
+        # the object may not show yet what it is to say: else nobody would take that back
+        state.said, state.nominated = state.said or known.said, known.nominated
         if known.leaving:
             # whoever is to delete the pod, and may be told not to, knows nothing of gangs
             state.leaving, state.evicted = True, known.evicted or state.evicted

@@ -4,6 +4,7 @@ from muster.engine.changes import Failure, NodeSeen, PodGone, PodSeen, Spared
 from muster.engine.decisions import CallOff, Evict, GangCondition, Release
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.gangs.model import Aspect
 from muster.plugins.defaults import default_profile
 from tests.builders import STARTED, cluster, evicted, node, nominations, only, placements, pod
@@ -70,6 +71,15 @@ def test_who_is_gone_is_not_called_off():
     world = preempting().pod_gone("low")
     world.decide()
     assert called_off(world.pod_gone("high").decide()) == []
+
+
+def test_an_eviction_is_called_off_although_the_pod_was_given_a_label_meanwhile():
+    world = preempting().pod("low", cpu=4, on="n0", labels={GROUP_LABEL: "other"})
+    assert evicted(world.decide()) == []
+    assert leaving(world, "low")
+    assert called_off(world.pod_gone("high").decide()) == [["low"]]
+    spared(world, "low").decide()
+    assert not leaving(world, "low")
 
 
 def whole_gang():
@@ -149,6 +159,14 @@ def test_a_spared_pod_that_is_gone_changes_nothing():
     world = preempting().pod_gone("high")
     world.decide()
     assert spared(world.pod_gone("low"), "low", "nobody").decide() == []
+
+
+def test_a_pod_that_is_spared_and_joins_a_gang_at_once_stays():
+    world = preempting().pod_gone("high")
+    world.decide()
+    spared(world, "low").pod("low", cpu=4, on="n0", labels={GROUP_LABEL: "other"}).decide()
+    assert not leaving(world, "low")
+    assert world.engine.cluster.gangs["team/other"].running == 1
 
 
 def test_a_bind_that_failed_while_its_pod_was_to_leave_is_tried_again_when_it_is_spared():

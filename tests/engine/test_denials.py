@@ -6,7 +6,7 @@ import pytest
 
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Event, GangCondition, Release
-from tests.builders import cluster, evicted, only, placements
+from tests.builders import cluster, evicted, group, only, placements
 
 QUOTA = 'admission webhook "quota" denied the request'
 
@@ -207,6 +207,17 @@ def test_a_release_does_not_name_who_was_denied_and_waits_to_be_tried_again():
     gate = slow_third(minimum=3, denies=always("g-1", "g-2")).run(4.8)
     gate.world.bind_failed("g-2", Failure.DENIED)
     assert gate.run(5.1).released == ["g-0"]
+
+
+def test_what_was_denied_before_its_group_was_made_anew_is_bound_for_the_new_one_or_not_at_all():
+    world = cluster(3, cpu=1).gang("g", members=3, cpu=1)
+    gate = Gate(world, lambda name, node, now: now < 0.1 or name == "g-2")
+    gate.answer(world.decide())
+    world.see(group("g", 3, uid="anew"))
+    gate.run(until=20.0)
+    # a part of it that nobody may release would be left
+    assert {bind.pods[0].bound_for.uid for bind in only(Bind, gate.decisions[1:])} == {"anew"}
+    assert gate.released == ["g-0", "g-1"]
 
 
 def test_a_gang_that_has_started_is_not_released_for_a_denied_newcomer():

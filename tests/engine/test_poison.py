@@ -8,8 +8,10 @@ from muster.engine.decisions import GangCondition, PodCondition
 from muster.engine.verdicts import Outcome
 from muster.framework.contract import PodGate, RoomFilter, RoomScore, RuleFilter, RuleScore, VictimRule
 from muster.framework.profile import Fairness, Profile
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.plugins.defaults import default_plugins
 from muster.plugins.gang_scheduling import GangScheduling
+from muster.plugins.node_ports import NodePorts, PortState
 from muster.plugins.node_resources_fit import NodeResourcesFit
 from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.registry import ProfileParts, make_profile
@@ -246,6 +248,45 @@ def test_a_gate_that_answers_nonsense_stops_nobody():
     assert placements(world.decide()) == {"good": "n0"}
 
 
+class RaisingPorts(PortState):
+    """Raises whenever it is told of a pod with ports; what it is copied to does not."""
+
+    def add(self, row, pod_class):
+        if pod_class.ports:
+            raise RuntimeError("boom")
+
+    remove = add
+
+    def clear(self, row):
+        raise RuntimeError("boom")
+
+    def copy(self):
+        return PortState()
+
+
+class RaisesWhenTold(NodePorts):
+    name = "RaisesWhenTold"
+
+    def new_state(self):
+        return RaisingPorts()
+
+    def copies(self, lines, room):
+        return None
+
+
+def test_a_state_that_raises_when_a_pod_is_placed_leaks_no_room_and_stops_nobody():
+    world = world_with(RaisesWhenTold(), nodes=1).pod("bad", cpu=4, ports=[80])
+    assert placements(world.pod("good", cpu=4).decide()) == {"bad": "n0", "good": "n0"}
+    assert world.engine.tally.errors > 0
+    assert placements(world.bound().pod_gone("bad").pod("next", cpu=4).decide()) == {"next": "n0"}
+
+
+def test_a_state_that_raises_when_it_is_told_what_runs_stops_nobody():
+    world = world_with(RaisesWhenTold(), nodes=1).pod("bad", cpu=4, ports=[80], on="n0").pod("good", cpu=4)
+    assert placements(world.decide()) == {"good": "n0"}
+    assert placements(world.pod("more", cpu=1).decide()) == {}
+
+
 class Unordered(PrioritySort):
     answer: object = None
 
@@ -262,6 +303,17 @@ def test_a_queue_order_that_answers_nonsense_stops_nobody(answer):
     placed = placements(world.see(pod("bad", cpu=1), pod("p", cpu=1), pod("q", cpu=1)).decide())
     placed |= placements(world.decide(after=60.0))
     assert set(placed) == {"good-0", "good-1", "p", "q"}
+
+
+def test_a_pod_that_joins_a_gang_after_a_plugin_failed_with_it_alone_goes_with_the_gang():
+    order = Unordered()
+    plugins = [(order if isinstance(plugin, PrioritySort) else plugin, weight) for plugin, weight in default_plugins()]
+    world = World(Profile(plugins)).node("n0", cpu=4).group("g", 2).pod("bad", cpu=1)
+    assert placements(world.decide()) == {}
+    order.answer = 0, 0.0, "bad"
+    world.pod("bad", cpu=1, labels={GROUP_LABEL: "g"})
+    assert placements(world.decide(after=60.0)) == {}
+    assert set(placements(world.members("g", 0, cpu=1).decide())) == {"bad", "g-0"}
 
 
 class WaitsInVain(GangScheduling):

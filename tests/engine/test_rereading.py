@@ -6,8 +6,9 @@ from muster.engine.changes import Failure, GroupRead
 from muster.engine.decisions import Bind, Reread
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.plugins.defaults import default_profile
-from tests.builders import STARTED, cluster, group, only, pod, told
+from tests.builders import STARTED, cluster, evicted, group, only, pod, told
 
 
 def bound(decisions):
@@ -51,6 +52,21 @@ def test_a_minimum_that_was_raised_before_they_came_is_met_together_or_not_at_al
     decisions = world.members("g", 3, cpu=1).decide()
     assert bound(decisions) == []
     assert bound(answer(world, decisions, 4).decide()) == ["g-2", "g-3"]
+
+
+def test_a_pod_for_which_room_was_reserved_alone_waits_too_when_it_joins():
+    world = running(nodes=3, priority=5).pod("low", cpu=1, on="n2")
+    assert evicted(world.pod("p", cpu=1, priority=5).decide()) == ["low"]
+    world.pod_gone("low").pod("p", cpu=1, priority=5, nominated="n2", labels={GROUP_LABEL: "g"})
+    decisions = world.decide()
+    assert (asked(decisions), bound(decisions)) == (["team/g"], [])
+
+
+def test_a_pod_for_which_room_was_reserved_in_a_group_that_gives_way_waits_too():
+    world = running(nodes=3, priority=5).pod("low", cpu=1, on="n2").group("job", None)
+    assert evicted(world.pod("p", cpu=1, priority=5, gang="job", labels={GROUP_LABEL: "g"}).decide()) == ["low"]
+    decisions = world.pod_gone("low").group("job", None, controller="j").decide()
+    assert (asked(decisions), bound(decisions)) == (["team/g"], [])
 
 
 def test_members_whose_group_is_not_read_for_long_say_so():

@@ -1,6 +1,7 @@
 """From the eviction to the start: room is kept for whom it was made, and where it is lost, people learn why."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.api.wire import Condition
 from muster.engine.changes import Failure
@@ -8,6 +9,7 @@ from muster.engine.decisions import CallOff, Event, Evict, GangCondition, Loss, 
 from muster.engine.life import Phase
 from muster.engine.verdicts import Outcome
 from muster.framework.profile import PreemptionSettings
+from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.plugins.registry import ProfileParts, make_profile
 from tests.builders import World, cluster, evicted, nominations, only, placements, told
 
@@ -395,6 +397,16 @@ def test_a_failed_attempt_clears_the_nominations_of_earlier_ones():
 def test_a_gang_that_may_not_be_decided_any_more_is_nominated_nowhere():
     decisions = preempting().pod_gone("high-1").decide()
     assert nominations(decisions) == {"high-0": ""}
+
+
+def test_a_pod_that_joins_a_gang_before_its_nomination_was_seen_is_nominated_nowhere():
+    world = cluster(1, cpu=4).pod("high", cpu=5, priority=5).group("g", 1, preemption="Never")
+    (message,) = told(world.decide()).values()
+    said = replace(TOLD, message=message)
+    world.pod("low", cpu=4, on="n0").pod("high", cpu=4, priority=5, conditions=[said])
+    assert nominations(world.decide()) == {"high": "n0"}
+    world.pod("high", cpu=4, priority=5, conditions=[said], labels={GROUP_LABEL: "g"}).node("n0", cpu=3)
+    assert nominations(world.decide()) == {"high": ""}
 
 
 def test_a_gang_that_lost_its_room_says_what_it_needs_now():

@@ -124,8 +124,8 @@ class GangState(Roll):
     def joins(self, pod: PodState) -> None:
         """A member came, or changed so that it may be placed otherwise than before."""
         declared = self.declared
-        # whom room is reserved for was here when its victims were chosen, and a basic group has no minimum to miss
-        if declared is None or not self.has_started or pod.nominated or declared.policy is Policy.BASIC:
+        # a basic group has no minimum to miss
+        if declared is None or not self.has_started or declared.policy is Policy.BASIC:
             return
         if pod.candidate:
             self.unread[pod.uid] = pod
@@ -142,7 +142,8 @@ class GangState(Roll):
                 self.unread, self.reading = self.reading | self.unread, None
             return {}
         for known in (self.unread, self.reading or {}):
-            for uid in [uid for uid, pod in known.items() if self.candidates.get(uid) is not pod]:
+            # whom room is reserved for was here when its victims were chosen
+            for uid in [uid for uid, pod in known.items() if self.candidates.get(uid) is not pod or pod.reserved]:
                 del known[uid]
         if not self.unread and not self.reading:
             return {}

@@ -43,7 +43,7 @@ class Usage:
     first did: what whoever was refused has seen.
     """
 
-    __slots__ = ("block", "free", "freed", "is_trial", "log", "scored", "states")
+    __slots__ = ("block", "failures", "free", "freed", "is_trial", "log", "scored", "states")
 
     def __init__(self, block: Ints, *, states: Mapping[str, RowState]) -> None:
         self.block = block
@@ -53,6 +53,8 @@ class Usage:
         self.is_trial = False
         """A copy: its log, from the start, has the rows that differ from the cluster's."""
         self.freed: dict[int, Ints] = {}
+        self.failures = 0
+        """How often a plugin's state raised instead of taking in what is so; to be set back."""
 
     def copy(self) -> Usage:
         """A trial: placements on it change nothing else."""
@@ -71,7 +73,10 @@ class Usage:
         """One copy of the class takes its room on the row."""
         self._change(row, pod_class, -1)
         for state in self.states.values():
-            state.add(row, pod_class)
+            try:
+                state.add(row, pod_class)
+            except Exception as error:
+                self._failed(error)
 
     def remove(self, row: int, pod_class: PodClass) -> None:
         """One copy of the class gives its room back."""
@@ -79,7 +84,16 @@ class Usage:
             self.freed[row] = self.free[:, row].copy()
         self._change(row, pod_class, 1)
         for state in self.states.values():
-            state.remove(row, pod_class)
+            try:
+                state.remove(row, pod_class)
+            except Exception as error:
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """A plugin's state raised.  On a trial that costs whoever tries; else what is so is so, whoever raises."""
+        if self.is_trial:
+            raise error
+        self.failures += 1
 
     def _change(self, row: int, pod_class: PodClass, sign: int) -> None:
         free, scored, requests = self.free, self.scored, pod_class.room
@@ -103,7 +117,10 @@ class Usage:
         self._change_copies(rows, pod_class, -1)
         for state in self.states.values():
             for row in rows.tolist():
-                state.add(row, pod_class)
+                try:
+                    state.add(row, pod_class)
+                except Exception as error:
+                    self._failed(error)
 
     def remove_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
         """One copy of the class leaves each of `rows`, in which a row may stand several times; on trials only."""
@@ -145,7 +162,10 @@ class Usage:
         self.free[:, row] = allocatable
         self.scored[:, row] = allocatable
         for state in self.states.values():
-            state.clear(row)
+            try:
+                state.clear(row)
+            except Exception as error:
+                self._failed(error)
         self.log.mark(row)
 
     def grow(self, resources: int, rows: int) -> None:

@@ -111,10 +111,11 @@ class Binding:
         if pod.leaving:
             # the failed bind may have landed after all: its room stays taken until the pod is gone, or spared
             return
-        left = pod.answered and self._intake.names_another(pod)
+        gang = self._gang_of(pod)
+        # who is surely not bound is not bound for a gang, or an object of it, that is not its own any more
+        left = pod.answered and (self._intake.names_another(pod) or (gang is not None and not gang.was_bound_for(pod)))
         pod.answered = pod.retries_later = False
         pod.repeats = bool(pod.unanswered_by)
-        gang = self._gang_of(pod)
         if left or not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:

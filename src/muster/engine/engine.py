@@ -137,6 +137,8 @@ class Engine:
             self._tell_starving()
         self._queue.end_turn()
         self._decider.eviction.settle()
+        usage = self.cluster.nodes.usage
+        self.tally.errors, usage.failures = self.tally.errors + usage.failures, 0
         decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions
@@ -254,7 +256,8 @@ class Engine:
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
 
     def _handle_spared(self, noted: Noted) -> None:
-        spared, noted.spared = noted.spared, []
+        uids, noted.spared = noted.spared, []
+        spared = [pod for pod in map(self.cluster.pods.get, uids) if pod is not None]
         for pod in spared:
             if self._decider.eviction.spared(pod):
                 self._binding.spared(pod, self._now)
@@ -487,7 +490,8 @@ class Engine:
                 self._tell(unit)
             case Purpose.LOOK if timer.key in self.cluster.gangs:
                 self._intake.noted.gangs[timer.key] = Cause.TIME_PASSED
-            case Purpose.LOOK if pod is not None:
+            case Purpose.LOOK if pod is not None and pod.gang is None:
+                # else it has joined a gang meanwhile, and is looked at with that
                 self._intake.noted.pods.append((pod, Cause.TIME_PASSED))
             case Purpose.GATES if pod is not None and pod.candidate:
                 self._intake.look_at_gates(pod)

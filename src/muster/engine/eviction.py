@@ -150,7 +150,8 @@ class Eviction:
         hit, self._hit = self._hit, {}
         for reservation, together in ended:
             for pods in together:
-                for pod in self._call_off(reservation, [pod for pod in pods if self._cluster.pods.get(pod.uid) is pod]):
+                known = (self._cluster.pods.get(pod.uid) for pod in pods)
+                for pod in self._call_off(reservation, [pod for pod in known if pod is not None]):
                     # it may be spared, and then something of its gang is left
                     hit.pop(pod.gang or "", None)
         for key, message in hit.items():
@@ -194,7 +195,7 @@ class Eviction:
     def spared(self, pod: PodState) -> bool:
         """The driver has not deleted the pod, and will not; whether the engine counted on that."""
         before = pod.condemned
-        if before is None or self._cluster.pods.get(pod.uid) is not pod:
+        if before is None:
             return False
         pod.evicted, pod.leaving_until = False, None
         self._intake.move(pod, pod.stage, leaving=False)

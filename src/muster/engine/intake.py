@@ -15,7 +15,7 @@ from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
-from muster.cluster.pods import BINDING, BOUND, PENDING, PodState, Stage
+from muster.cluster.pods import BINDING, BOUND, PENDING, Condemned, PodState, Stage
 from muster.engine.changes import (
     BindFailed,
     Bound,
@@ -74,8 +74,8 @@ class Noted:
         """Members of gangs that came or changed."""
         self.overruled: list[PodState] = []
         """Pods that turned out to name a gang in vain."""
-        self.spared: list[PodState] = []
-        """Pods whose evictions were called off in time."""
+        self.spared: list[str] = []
+        """UIDs of pods whose evictions were called off in time."""
 
 
 class Intake:
@@ -347,6 +347,16 @@ class Intake:
         """The pod is in another gang than it was."""
         # what may turn out to be unreadable is read before the pod is given up: it may run
         state = self._read(pod)
+        # the object may not show yet what it is to say: else nobody would take that back
+        state.said, state.nominated = state.said or known.said, known.nominated
+        if known.leaving:
+            # whoever is to delete the pod, and may be told not to, knows nothing of gangs
+            state.leaving, state.evicted = True, known.evicted or state.evicted
+            state.leaving_until = known.leaving_until if state.leaving_until is None else state.leaving_until
+            if known.condemned is not None and pod.metadata.deletion_timestamp is None:
+                joined = None if state.gang is None else self._cluster.gangs.get(state.gang)
+                lost_to, fallen = ("", False) if joined is None else (joined.lost_to, joined.fallen)
+                state.condemned = Condemned(known.condemned.unit, lost_to, fallen)
         self._pod_gone(PodGone(known.uid))
         self._pod_came(state, pod.spec.node_name)
 
@@ -534,8 +544,7 @@ class Intake:
             self.noted.failed.append((state, change))
 
     def _spared(self, change: Spared) -> None:
-        known = (self._cluster.pods.get(uid) for uid in change.uids)
-        self.noted.spared.extend(pod for pod in known if pod is not None)
+        self.noted.spared.extend(change.uids)
 
     # --- what the engine itself changes ---
 

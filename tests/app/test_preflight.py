@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.app.preflight import TO_WRITE, Right, check_rights
+from muster.app.preflight import ASKED_FOR, Right, check_rights
 from muster.base.errors import KubeError
 from tests.kube.server import Api, Cut, Direct, Reply, refusal
 
@@ -32,7 +32,7 @@ async def checked(*answers):
 
 async def test_who_has_all_rights_may_begin():
     api = await checked(allowing())
-    assert len(api.calls) == len(TO_WRITE)
+    assert len(api.calls) == len(ASKED_FOR)
 
 
 async def test_rights_that_are_missing_are_named():
@@ -46,6 +46,12 @@ async def test_rights_that_are_missing_are_named():
     )
 
 
+async def test_who_may_list_but_not_watch_may_not_begin():
+    """Nobody would notice: what was listed is decided on, and no change to it is ever seen."""
+    with pytest.raises(KubeError, match="the API server refuses to let us watch pods;"):
+        await checked(allowing(all_but=[Right("watch", "", "pods")]))
+
+
 @pytest.mark.parametrize(
     "answer", [refusal(403), refusal(404), refusal(500), Cut(), Reply(b"<html>"), Reply({"kind": "Status"})]
 )
@@ -53,7 +59,7 @@ async def test_a_server_that_does_not_say_is_taken_to_allow_it(answer):
     await checked(answer)
 
 
-def test_what_is_asked_for_is_what_the_manifests_grant_beyond_reading():
+def test_what_is_asked_for_is_what_the_manifests_grant_beyond_the_lists_that_are_tried():
     (role,) = [one for one in yaml.safe_load_all(RBAC.read_text()) if one["kind"] == "ClusterRole"]
     granted = {
         Right(verb, group, *resource.split("/"))
@@ -61,6 +67,6 @@ def test_what_is_asked_for_is_what_the_manifests_grant_beyond_reading():
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
-        if verb not in ("list", "watch")
+        if verb != "list"
     }
-    assert set(TO_WRITE) == granted
+    assert set(ASKED_FOR) == granted

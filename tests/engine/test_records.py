@@ -171,7 +171,13 @@ def test_of_a_group_made_anew_only_what_was_bound_for_it_is_undone():
     world.decide()
     world.bound("g-2").bind_failed("g-3", Failure.REJECTED)
     world.node_gone("n3").decide()
-    assert released(decide_for_long(world)) == ["g-2"]
+    decisions = decide_for_long(world)
+    assert released(decisions) == ["g-2"]
+    (release,) = only(Release, decisions)
+    assert release.message == (
+        "3 of 4 members were bound within 10 s; they are released, "
+        "but for 2 that were not bound for the present PodGroup; a bind failed: rejected"
+    )
 
 
 def test_a_gang_that_restarts_is_taken_down_only_as_far_as_it_was_bound_for_the_present_object():
@@ -179,7 +185,13 @@ def test_a_gang_that_restarts_is_taken_down_only_as_far_as_it_was_bound_for_the_
     world = gang_of_two_runs().group("g", 3, uid="another", annotations=restart).members("g", 2, cpu=1)
     world.run()
     world.pod_gone("g-1")
-    assert released(decide_for_long(world)) == ["g-2"]
+    decisions = decide_for_long(world)
+    assert released(decisions) == ["g-2"]
+    (release,) = only(Release, decisions)
+    assert release.message == (
+        "2 of 3 members were left for 30 s; it is taken down to start whole again, "
+        "but for 1 that was not bound for the present PodGroup"
+    )
 
 
 def test_a_gang_that_restarts_is_not_said_to_be_taken_down_where_nothing_of_it_may_be_released():

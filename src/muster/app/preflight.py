@@ -29,7 +29,7 @@ class Right(NamedTuple):
         return f"{self.verb} {kind}/{self.subresource}" if self.subresource else f"{self.verb} {kind}"
 
 
-TO_WRITE = (
+ASKED_FOR = (
     Right("get", "", "pods"),
     Right("create", "", "pods", "binding"),
     Right("patch", "", "pods", "status"),
@@ -41,8 +41,15 @@ TO_WRITE = (
     Right("get", "muster.dev", "podgroups"),
     Right("patch", "scheduling.k8s.io", "podgroups"),
     Right("patch", "muster.dev", "podgroups"),
+    Right("watch", "", "pods"),
+    Right("watch", "", "nodes"),
+    Right("watch", "scheduling.k8s.io", "priorityclasses"),
+    Right("watch", "policy", "poddisruptionbudgets"),
+    Right("watch", "scheduling.k8s.io", "podgroups"),
+    Right("watch", "muster.dev", "podgroups"),
 )
-"""Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected, or not read again."""
+"""Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected or not read again, or
+decisions on what was listed long ago.  Lists need not be asked for: nothing begins before all of them were read."""
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -86,8 +93,8 @@ class _Review(msgspec.Struct):
 
 async def check_rights(client: Client) -> None:
     """Raises KubeError if the server says that a right is missing; a server that does not say is taken to allow it."""
-    allowed = await asyncio.gather(*(_is_allowed(client, right) for right in TO_WRITE))
-    missing = [str(right) for right, is_allowed in zip(TO_WRITE, allowed, strict=True) if not is_allowed]
+    allowed = await asyncio.gather(*(_is_allowed(client, right) for right in ASKED_FOR))
+    missing = [str(right) for right, is_allowed in zip(ASKED_FOR, allowed, strict=True) if not is_allowed]
     if missing:
         raise KubeError(f"the API server refuses to let us {', '.join(missing)}", hint=_MISSING_RIGHTS)
 

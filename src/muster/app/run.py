@@ -85,7 +85,7 @@ class Muster:
         self._settled: Callable[[], None] = lambda: None
         """Called when the cluster was read and the work begins."""
         self._ask_rights: Callable[[], Awaitable[None]] | None = None
-        """Raises if something is missing that only writing would show; asked when the cluster was read."""
+        """Raises if a right is missing that reading once does not show; asked when the cluster was read."""
         self._tasks: list[asyncio.Task[Any]] = []
         self._informers: Informers | None = None
         self._outbox: Outbox | None = None

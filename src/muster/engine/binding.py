@@ -236,7 +236,7 @@ class Binding:
         if not gang.has_part():
             # nothing of it may be released: what runs was bound for an earlier object, and goes on
             return False
-        message = taken_down(gang.bound, declared.minimum, declared.grace_seconds)
+        message = taken_down(gang.bound, declared.minimum, declared.grace_seconds, stay=_staying(gang))
         _falls(gang)
         self._release(gang, FELL, message, now)
         self._status.gang_is_below(gang, FELL, message)
@@ -257,7 +257,8 @@ class Binding:
         declared = gang.declared
         assert declared is not None
         holds = declared.holds_partial
-        message = timed_out(gang.bound, declared.minimum, declared.timeout_seconds, released=not holds)
+        seconds, stay = declared.timeout_seconds, _staying(gang)
+        message = timed_out(gang.bound, declared.minimum, seconds, released=not holds, stay=stay)
         if error := _bind_error(gang):
             message += f"; a bind failed: {error}"
         if not holds:
@@ -322,6 +323,12 @@ def _falls(gang: GangState) -> None:
     for pod in gang.members.values():
         if pod.condemned is not None:
             pod.condemned = replace(pod.condemned, fallen=True)
+
+
+def _staying(gang: GangState) -> int:
+    """How many bound members run on if the gang is undone."""
+    bound = [pod for pod in gang.members.values() if pod.stage is Stage.BOUND and not pod.leaving and not pod.stranded]
+    return sum(not gang.was_bound_for(pod) for pod in bound)
 
 
 def _of(subset: Subset, pods: list[PodState]) -> int:

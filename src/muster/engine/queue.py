@@ -31,7 +31,6 @@ _HOPEFUL_IN_A_ROW = 56
 # some seconds of deciding
 _REMEMBERED_WORK = 5_000_000
 
-# every lone pod moves three times, and looking this up takes 70 ns in Python 3.11
 # every pod passes these: `Phase.READY` takes 70 ns in Python 3.11, this name 5
 _READY, _TRYING, _TURN, _PUT_BACK = Phase.READY, Phase.TRYING, Cause.TURN, Cause.PUT_BACK
 

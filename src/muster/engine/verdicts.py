@@ -199,9 +199,10 @@ def _not_honoured(asks: tuple[Ask, ...]) -> str:
     return f"no plugin of this scheduler honours {_and([ask.field for ask in asks])}"
 
 
-def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True) -> str:
-    """Why a gang was undone, or kept although it should have been."""
-    they = f"{'it is' if bound == 1 else 'they are'} {'released' if released else 'kept, as the group asks'}"
+def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True, stay: int = 0) -> str:
+    """Why a gang was undone, or kept although it should have been; `stay` of the bound may not be released."""
+    what = f"released{_but_for(stay)}" if released else "kept, as the group asks"
+    they = f"{'it is' if bound == 1 else 'they are'} {what}"
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
 
 
@@ -216,9 +217,16 @@ def left_of(bound: int, minimum: int, lost_to: str) -> str:
     return f"{left}; others were evicted for {lost_to}" if lost_to else left
 
 
-def taken_down(bound: int, minimum: int, seconds: float) -> str:
-    """Why a gang was undone that had started."""
-    return f"{bound} of {minimum} members were left for {seconds:g} s; it is taken down to start whole again"
+def taken_down(bound: int, minimum: int, seconds: float, *, stay: int = 0) -> str:
+    """Why a gang was undone that had started; `stay` of the bound may not be released."""
+    it = f"it is taken down to start whole again{_but_for(stay)}"
+    return f"{bound} of {minimum} members were left for {seconds:g} s; {it}"
+
+
+def _but_for(stay: int) -> str:
+    if not stay:
+        return ""
+    return f", but for {stay} that {'was' if stay == 1 else 'were'} not bound for the present PodGroup"
 
 
 def _needs(verdict: Verdict) -> str:

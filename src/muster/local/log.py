@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from muster.base.errors import LocalError
-from muster.local.store import Stored
+from muster.local.store import NotWritten, Stored
 
 _log = structlog.get_logger()
 
@@ -129,7 +129,10 @@ class SqliteLog:
 
     def append(self, storage: str, stored: Stored, *, deleted: bool) -> None:
         row = (stored.version, storage, stored.namespace, stored.name, deleted, stored.data)
-        self._database.execute(_APPEND, row)
+        try:
+            self._database.execute(_APPEND, row)
+        except sqlite3.Error as error:
+            raise NotWritten(f"the cluster's file cannot be written: {error}") from error
         self._rows += 1
         self._bytes += len(stored.data)
         if self._rows >= _TIDY_AFTER or self._bytes >= _TIDY_AFTER_BYTES:

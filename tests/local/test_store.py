@@ -206,6 +206,20 @@ def test_what_the_file_cannot_take_is_said_to_be_not_written(tmp_path):
     assert names(store) == ["a"]
 
 
+@pytest.mark.parametrize("damage", [b"nonsense", b"[]", b'{"metadata":null}', b'{"metadata":{"labels":7}}'])
+def test_an_object_that_cannot_be_read_is_told_in_one_line(tmp_path, damage):
+    path = tmp_path / "data.sqlite"
+    log = SqliteLog(path)
+    put(Store(log), "a")
+    log.close()
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE log SET data = ?", (damage,))
+    log = SqliteLog(path)
+    with pytest.raises(LocalError, match=r"cannot be read: .* in .*/a .*move it away"):
+        Store(log)
+    log.close()
+
+
 def test_nobody_else_can_read_the_file(tmp_path):
     before = os.umask(0o022)
     try:

@@ -44,7 +44,7 @@ async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) ->
         handler_cancellation=True,
         access_log=None,
         logger=logger,
-        # as Kubernetes: a body is what it is; to unpack one, even only to be rid of it, may take a thousand times its size
+        # as Kubernetes: to unpack a body, even only to be rid of it, may take a thousand times its size
         auto_decompress=False,
         max_line_size=_LONGEST_HEAD,
         max_field_size=_LONGEST_HEAD,

@@ -79,9 +79,8 @@ class SqliteLog:
                 raise LocalError("another process uses this cluster's folder", folder=str(path.parent)) from error
             raise LocalError(f"the cluster's data cannot be opened: {error}", file=str(path)) from error
         except sqlite3.DatabaseError as error:
-            raise LocalError(
-                f"the cluster's data cannot be read: {error}", file=str(path), hint="move it away to start afresh"
-            ) from error
+            raise _unreadable(str(error), path) from error
+        self._path = path
         self._rows = self._bytes = 0
         """Appended since the file was last tidied."""
 
@@ -159,9 +158,20 @@ class SqliteLog:
         self._database.executescript("PRAGMA incremental_vacuum")
 
     def read(self) -> Iterator[tuple[str, Stored, bool]]:
-        for version, storage, namespace, name, deleted, data in self._database.execute(_ALL):
-            meta = _decode(data).metadata
-            yield storage, Stored(namespace, name, meta.uid, version, data, meta.labels, {}), bool(deleted)
+        where = ""
+        try:
+            for version, storage, namespace, name, deleted, data in self._database.execute(_ALL):
+                where = f" in {storage} {namespace}/{name}"
+                meta = _decode(data).metadata
+                yield storage, Stored(namespace, name, meta.uid, version, data, meta.labels, {}), bool(deleted)
+        except sqlite3.Error as error:
+            raise _unreadable(str(error), self._path) from error
+        except ValueError as error:
+            raise _unreadable(f"{error}{where}", self._path) from error
 
     def close(self) -> None:
         self._database.close()
+
+
+def _unreadable(why: str, path: Path) -> LocalError:
+    return LocalError(f"the cluster's data cannot be read: {why}", file=str(path), hint="move it away to start afresh")

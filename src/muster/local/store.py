@@ -166,7 +166,10 @@ class Store:
         """Sets what field selectors may ask for, of all objects in a storage."""
         objects = self._objects.get(storage, {})
         for key, stored in objects.items():
-            objects[key] = msgspec.structs.replace(stored, fields=selectable(stored.data))
+            try:
+                objects[key] = msgspec.structs.replace(stored, fields=selectable(stored.data))
+            except ValueError as error:
+                raise LocalError(f"the cluster's data cannot be read: {error} in {storage} {'/'.join(key)}") from error
 
     # --- watching ---
 

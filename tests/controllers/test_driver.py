@@ -331,6 +331,33 @@ async def test_kinds_may_come_and_go_while_it_runs():
         assert core.names() == ["later", "m"]
 
 
+class Eager(Scripted):
+    """A core that wants to work at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.next_at = 0.0
+
+    def work(self, now):
+        self.next_at = None
+        return super().work(now)
+
+
+async def test_a_core_is_not_asked_before_it_has_read_all_that_it_is_to_know():
+    server = Server()
+    slow, other = Eager(), Scripted()
+    async with running(server, (slow, []), (other, [])) as driver:
+        server.before = lambda method, path: Unreachable("not yet") if path == "/api/v1/configmaps" else None
+        driver.attach(slow, WATCHES_MAPS)
+        slow.next_at, slow.calls, other.calls = 0.0, [config("a")], [config("b")]
+        driver.wake()
+        await asyncio.sleep(30)
+        assert (slow.answers, len(other.answers)) == ([], 1)
+        server.before = lambda method, path: None
+        await asyncio.sleep(60)
+        assert len(slow.answers) == 1
+
+
 async def test_a_kind_that_one_core_reads_no_more_is_read_on_for_the_others():
     server = Server()
     one, other = Scripted(), Scripted()

@@ -226,6 +226,16 @@ def test_orphans_stay_and_name_no_owner():
     assert place.owners("d") == ["c"]
 
 
+def test_an_orphan_that_is_seen_only_when_its_owner_is_gone_stays_too():
+    """Each kind is watched by itself: a child that was made first may be seen last."""
+    place = Place().put("a").put("b").run()
+    place.delete(MAPS, "a", propagation="Orphan")
+    place.delete(MAPS, "b")
+    place.run().put("late", "a").put("late-of-both", "a", "b").put("late-of-b", "b")
+    assert place.run().names == ["late"]
+    assert place.owners("late") == []
+
+
 def test_an_orphan_that_cannot_be_changed_holds_its_owner():
     place = Place().put("a").put("b", "a").run()
     place.answer = lambda call: Refused(code=500) if call.path.endswith("/b") else None

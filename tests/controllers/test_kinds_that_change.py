@@ -6,7 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.controllers.embedded import controlled
+from muster.controllers.manager import attach_all, suffixes
+from tests.controllers.embedded import Embedded, controlled
+from tests.controllers.server import running
 from tests.local.serving import CONFIG
 
 pytestmark = pytest.mark.looptime
@@ -187,3 +189,36 @@ async def test_a_namespace_is_emptied_of_a_kind_that_changes_hands_meanwhile():
         assert seen
         assert names(server, "/apis/example.com/v2/widgets") == []
         server.refused("GET", "/api/v1/namespaces/team", code=404)
+
+
+# --- a start on what an earlier process left ---
+
+
+class SlowToList(Embedded):
+    """One kind takes its time to be listed."""
+
+    slow = ""
+
+    async def request(self, method, path, **options):
+        if method == "GET" and path == self.slow:
+            await asyncio.sleep(10)
+        return await super().request(method, path, **options)
+
+
+@pytest.mark.parametrize("slow", ["/api/v1/configmaps", "/apis/example.com/v1/widgets"])
+@pytest.mark.parametrize("policy", ["Orphan", "Foreground"])
+async def test_what_was_asked_for_before_a_restart_is_done_whichever_kind_is_read_last(policy, slow):
+    """An owner of which not all children are known yet must not go: orphans would be taken for left behind."""
+    server = SlowToList()
+    server.create(DEFINITIONS, definition(version("v1", storage=True)))
+    owner = widget(server, "a")
+    widget(server, "child", owners=[{**owner, "blockOwnerDeletion": True}])
+    config(server, "child", {**owner, "blockOwnerDeletion": True})
+    server.ask("DELETE", path("v1", "a"), {"propagationPolicy": policy})
+    server.slow = slow
+    async with running(server, attach=lambda driver: attach_all(driver, names=suffixes(random.Random(0)), nodes=False)):
+        await asyncio.sleep(5)
+        assert names(server, path("v1")) == ["a", "child"], "nobody is hasty"
+        await asyncio.sleep(LONG)
+        left = ["child"] if policy == "Orphan" else []
+        assert (names(server), names(server, path("v1"))) == (left, left)

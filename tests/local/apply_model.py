@@ -78,7 +78,10 @@ class Conflict(NamedTuple):
 
 
 class Emptied(NamedTuple):
-    """Parts that are named and have lost all that was in them: Kubernetes makes them null, whatever the schema says."""
+    """Parts that have lost all that was in them: Kubernetes makes them null, whatever the schema says.
+
+    Not so lists that the config has: an empty one is what it asks for.
+    """
 
     parts: frozenset[Path]
 
@@ -106,7 +109,7 @@ class Model:
         emptied = {
             path
             for path, value in after.items()
-            if value in (MAP, LIST)
+            if (value == MAP or (value == LIST and path not in config))
             and path not in _NOBODYS
             and _has_children(path, merged)
             and not _has_children(path, after)

@@ -128,6 +128,16 @@ def test_an_empty_list_that_is_all_that_is_sent_is_there():
     assert widgets.apply("one", {"tags": []})["spec"] == {"tags": [], "seven": 7}
 
 
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("full", [{"tags": ["a", "b"]}, {"ports": [{"port": 1}]}])
+def test_a_list_is_cleared_by_applying_an_empty_one(full, version):
+    widgets, empty = Widgets(), {name: [] for name in full}
+    widgets.apply("one", {"number": 1, **full})
+    assert widgets.apply("one", {"number": 1, **empty}, version=version)["spec"] == {"number": 1, "seven": 7, **empty}
+    assert widgets.apply("one", {"number": 1, **empty}, version=version)["spec"] == {"number": 1, "seven": 7, **empty}
+    assert widgets.apply("one", {"number": 1}, version=version)["spec"] == {"number": 1, "seven": 7, **empty}
+
+
 def test_an_empty_list_of_another_stays_when_all_else_goes():
     widgets = Widgets({**TYPED, "properties": {"number": {"type": "integer"}, "tags": TYPED["properties"]["tags"]}})
     widgets.apply("one", {"number": 1}, labels={"l": "1"})

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from muster.local.store import NotWritten, Store
 from tests.local.serving import APPLY, MERGE, Served
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -135,6 +136,81 @@ def _trips(_):
     raise KeyError("a bug")
 
 
+# --- names that another has ---
+
+
+@pytest.mark.parametrize("given_up", ["deleted", "renamed"])
+def test_a_definition_gets_its_names_when_nobody_has_them_any_more(api, given_up):
+    api.create(DEFINITIONS, definition(version()))
+    api.merge(DEFINITION, {"spec": {"names": {"shortNames": ["w"]}}})
+    api.create(
+        DEFINITIONS,
+        definition(version(), names={"plural": "wheels", "kind": "Wheel", "shortNames": ["w"]}, plural="wheels"),
+    )
+    wheels = f"{DEFINITIONS}/wheels.example.com"
+    assert conditions(api.get(wheels))["NamesAccepted"] == ("False", "ShortNamesConflict")
+    if given_up == "deleted":
+        api.ask("DELETE", DEFINITION)
+    else:
+        api.merge(DEFINITION, {"spec": {"names": {"shortNames": None}}})
+    assert conditions(api.get(wheels))["NamesAccepted"] == ("True", "NoConflicts")
+    assert api.get("/apis/example.com/v1/namespaces/default/wheels")["items"] == []
+
+
+# --- a disk that is full ---
+
+
+class Full:
+    """A log that takes so many changes, then none until it has room again."""
+
+    room = 1_000
+
+    def read(self):
+        return ()
+
+    def append(self, _storage, _stored, *, deleted):
+        if not self.room:
+            raise NotWritten("the disk is full")
+        self.room -= 1
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("room", range(1, 6))
+def test_a_kind_is_served_although_the_disk_was_full_when_it_was_defined_or_changed(room):
+    log = Full()
+    api = Served(Store(log))
+    log.room = room
+    api.answer("POST", DEFINITIONS, definition(version()))
+    log.room = 1_000
+    # with any request, what was left undone is done
+    api.get(DEFINITIONS)
+    assert conditions(api.get(DEFINITION))["Established"] == ("True", "InitialNamesAccepted")
+    api.create(WIDGETS, widget())
+    log.room = room
+    api.answer("PATCH", DEFINITION, {"spec": {"names": {"shortNames": ["w"]}}}, content_type=MERGE)
+    assert api.get(f"{WIDGETS}/a")["metadata"]["name"] == "a"
+    log.room = 1_000
+    assert api.get(f"{WIDGETS}/a")["metadata"]["name"] == "a"
+    assert api.get(DEFINITION)["status"]["acceptedNames"]["shortNames"] == ["w"]
+
+
+@pytest.mark.parametrize("room", range(1, 6))
+def test_a_definition_goes_with_its_objects_although_the_disk_was_full_meanwhile(room):
+    log = Full()
+    api = Served(Store(log))
+    api.create(DEFINITIONS, definition(version()))
+    for name in "abc":
+        api.create(WIDGETS, widget(name))
+    log.room = room
+    api.ask("DELETE", DEFINITION)
+    log.room = 1_000
+    api.get(DEFINITIONS)
+    assert api.answer("GET", DEFINITION).code == 404
+    assert api.store.count("widgets.example.com") == 0
+
+
 # --- the end of a kind ---
 
 
@@ -153,6 +229,23 @@ def test_a_definition_goes_when_the_last_finalizer_of_its_objects_does(api):
     api.merge(f"{WIDGETS}/held", {"metadata": {"finalizers": None}})
     assert api.answer("GET", DEFINITION).code == 404
     assert api.answer("GET", WIDGETS).code == 404
+
+
+@pytest.mark.parametrize("policy", ["Foreground", "Orphan", "Background"])
+def test_a_definition_takes_its_objects_with_it_whatever_is_asked_for(api, policy):
+    """As Kubernetes; nobody would take the finalizer of another policy off."""
+    api.create(DEFINITIONS, definition(version()))
+    api.create(WIDGETS, widget())
+    api.ask("DELETE", DEFINITION, {"propagationPolicy": policy})
+    assert api.answer("GET", DEFINITION).code == 404
+    assert api.store.count("widgets.example.com") == 0
+
+
+def test_the_version_of_objects_that_are_there_is_not_forgotten(api):
+    api.create(DEFINITIONS, definition(version()))
+    status = api.merge(f"{DEFINITION}/status", {"status": {"storedVersions": []}})["status"]
+    assert status["storedVersions"] == ["v1"]
+    assert api.refused("PATCH", DEFINITION, {"spec": {"versions": [version("v2")]}}, code=422, content_type=MERGE)
 
 
 def test_it_goes_when_the_process_did_not_live_to_see_it(api):

@@ -1,5 +1,6 @@
 """The API server's shell, over real TLS: who gets in, what is too much, and that it lives through all of it."""
 
+import gzip
 import http.client
 import json
 import os
@@ -114,6 +115,15 @@ def test_a_header_of_any_bytes_is_no_token_and_no_harm(server, api):
         assert connection.getresponse().status == 401
         connection.close()
     assert server.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [("Impersonate-User", 403), ("Impersonate-Group", 403), ("Host", 200), ("User-Agent", 200), ("Accept", 406)],
+)
+def test_headers_of_any_bytes_are_no_harm_from_those_who_have_the_token_either(api, header, code):
+    path = "/api" if header == "Host" else MAPS
+    assert api.ask("GET", path, **{header.replace("-", "_"): b"\xff\xfe"}).code == code
 
 
 def test_health_is_told_to_everybody(api):
@@ -327,6 +337,17 @@ def test_a_body_just_below_the_limit_is_taken(api):
     assert api.ask("POST", MAPS, (body + " " * (LARGEST - len(body))).encode()).code == 201
     assert api.ask("POST", MAPS, (body + " " * (LARGEST - len(body) + 1)).encode()).code == 413
     api.request("DELETE", f"{MAPS}/large")
+
+
+def test_a_body_is_never_unpacked(api):
+    """As Kubernetes; 1 MB would become 1 GB, and a server that unpacks it hears nobody meanwhile."""
+    packed = {"Content_Encoding": "gzip"}
+    fine = gzip.compress(json.dumps(config_map("packed")).encode())
+    for body in (fine, fine[:-9], b"\x1f\x8bno", b""):
+        answer = api.ask("POST", MAPS, body, **packed)
+        assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
+    assert api.ask("POST", MAPS, config_map("packed"), **packed).code == 201
+    api.request("DELETE", f"{MAPS}/packed")
 
 
 @pytest.mark.parametrize(

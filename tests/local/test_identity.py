@@ -72,3 +72,23 @@ def test_of_two_first_starts_at_once_one_makes_the_identity(tmp_path, monkeypatc
     tokens.append(Identity(folder).token)
     second.join()
     assert (len(made), len(set(tokens))) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["token", "ca.crt", "server.crt", "server.key"])
+@pytest.mark.parametrize("left", [None, b"", b"\n"])
+def test_an_identity_of_which_a_part_is_missing_is_made_anew(tmp_path, name, left):
+    """After a power cut a file may have a name and nothing in it: an empty token would let everybody in."""
+    folder = tmp_path / "cluster"
+    before = Identity(folder).token
+    (folder / name).unlink() if left is None else (folder / name).write_bytes(left)
+    made = Identity(folder)
+    assert len(made.token) == len(before)
+    assert made.token != before
+    assert made.tls()
+
+
+def test_a_certificate_that_cannot_be_read_is_told_in_one_line(tmp_path):
+    identity = Identity(tmp_path / "cluster")
+    (tmp_path / "cluster" / "server.crt").write_bytes(b"nonsense")
+    with pytest.raises(LocalError, match="certificate and its key cannot be used"):
+        identity.tls()

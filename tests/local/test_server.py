@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from muster.local.cluster import make_server
 from muster.local.store import Store
 from muster.local.wire import Answer
 from tests.local.serving import APPLY, CONFIG, GROUPS, MERGE, PODS, TABLE, Served, pod
@@ -427,3 +428,9 @@ def test_everything_is_allowed_to_who_got_in(api):
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     review = api.create(path, {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}})
     assert review["status"] == {"allowed": True}
+
+
+def test_nobody_gets_in_without_a_token_even_where_there_is_none():
+    api = Served()
+    api.server = make_server(api.store, api.chance, token="")
+    assert api.answer("GET", PODS, token="").code == 401

@@ -12,7 +12,7 @@ import pytest
 
 from muster.base.errors import LocalError
 from muster.local.log import FORMAT, SqliteLog
-from muster.local.store import Store, Stored, What
+from muster.local.store import NotWritten, Store, Stored, What
 
 
 def stored(store, name, *, namespace="default", size=0, **labels):
@@ -181,19 +181,43 @@ def test_a_write_that_failed_leaves_nothing_in_the_way_of_the_next(tmp_path):
         def append(self, storage, stored, *, deleted):
             super().append(storage, stored, deleted=deleted)
             if self.fails:
-                raise sqlite3.OperationalError("disk I/O error")
+                raise NotWritten("disk I/O error")
 
     log = Failing(tmp_path / "data.sqlite")
     store = Store(log)
     put(store, "a")
     log.fails = True
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(NotWritten):
         put(store, "refused")
     log.fails = False
     put(store, "b")
     log.close()
     assert names(store) == ["a", "b"]
     assert names(Store(SqliteLog(tmp_path / "data.sqlite"))) == ["a", "b"], "what was refused does not come back"
+
+
+def test_what_the_file_cannot_take_is_said_to_be_not_written(tmp_path):
+    log = SqliteLog(tmp_path / "data.sqlite")
+    store = Store(log)
+    put(store, "a")
+    log.close()
+    with pytest.raises(NotWritten, match="cannot be written"):
+        put(store, "b")
+    assert names(store) == ["a"]
+
+
+@pytest.mark.parametrize("damage", [b"nonsense", b"[]", b'{"metadata":null}', b'{"metadata":{"labels":7}}'])
+def test_an_object_that_cannot_be_read_is_told_in_one_line(tmp_path, damage):
+    path = tmp_path / "data.sqlite"
+    log = SqliteLog(path)
+    put(Store(log), "a")
+    log.close()
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE log SET data = ?", (damage,))
+    log = SqliteLog(path)
+    with pytest.raises(LocalError, match=r"cannot be read: .* in .*/a .*move it away"):
+        Store(log)
+    log.close()
 
 
 def test_nobody_else_can_read_the_file(tmp_path):

@@ -121,8 +121,9 @@ class Driver:
         driver.attach(Jobs(...), [Kind(JOBS, Job), Kind(PODS, Pod)])
         await driver.run()
 
-    `clock` gives seconds since the epoch; all waiting is the event loop's.  Each core is first asked to work when all
-    that was attached before `run` has been read once.
+    `clock` gives seconds since the epoch; all waiting is the event loop's.  No core is asked to work before all that
+    was attached before `run`, and all that the core itself reads, has been read once: whoever knows only some of the
+    objects takes the others for gone.
     """
 
     def __init__(self, client: Client, *, clock: Callable[[], float]) -> None:
@@ -188,7 +189,19 @@ class Driver:
     def _start(self, key: tuple[Resource, type[Wire]], feed: _Feed) -> None:
         if self._group is not None:
             # cancelling one does not end the others
-            self._reflecting[key] = self._group.create_task(feed.reflector.run())
+            self._reflecting[key] = self._group.create_task(self._reflect(feed))
+
+    async def _reflect(self, feed: _Feed) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(feed.reflector.run())
+            await feed.reflector.synced.wait()
+            # cores may have waited for this
+            self._woken.set()
+
+    def _informed(self) -> list[Core]:
+        """Those that have read once all that they are to know."""
+        unread = [feed for feed in self._feeds.values() if not feed.reflector.synced.is_set()]
+        return [core for core in self._cores if not any(core in feed.cores for feed in unread)]
 
     # --- turns ---
 
@@ -196,7 +209,7 @@ class Driver:
         """Asks all cores for work; returns whether none of them failed."""
         self._woken.clear()
         fine = True
-        for core in self._cores:
+        for core in self._informed():
             try:
                 asked = core.work(self._clock())
             except Exception:
@@ -217,7 +230,7 @@ class Driver:
         return fine
 
     async def _something_to_do(self) -> None:
-        times = [core.next_at for core in self._cores] + [feed.shelf.doubts_at for feed in self._feeds.values()]
+        times = [core.next_at for core in self._informed()] + [feed.shelf.doubts_at for feed in self._feeds.values()]
         at = min((time for time in times if time is not None), default=None)
         # others get their turn in any case
         wait = None if at is None else max(0.0, at - self._clock())

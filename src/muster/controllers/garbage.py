@@ -2,7 +2,8 @@
 
     Background   the owner goes, its dependents after it
     Foreground   the owner waits, with the finalizer foregroundDeletion, until its dependents that block it are gone
-    Orphan       the owner waits, with the finalizer orphan, until its dependents name it no longer
+    Orphan       the owner waits, with the finalizer orphan, until its dependents name it no longer; those that are seen
+                 only when it is gone lose the name as well, and stay
 
 Nothing is deleted because of an owner that is not known, or that is said to be gone, before the server was asked for it
 by name, and has none of that UID.  A kind that is served in another version now, or not at all, says nothing about its
@@ -78,6 +79,8 @@ class Garbage(AtDesks):
         """UIDs of what an object owns, by its UID; of objects that are not known, too."""
         self._absent: OrderedDict[tuple[str, ...], None] = OrderedDict()
         """Owners that are known not to be there."""
+        self._orphaned: OrderedDict[str, None] = OrderedDict()
+        """UIDs of owners that were let go without what they owned: of that, some may be seen only later."""
         self._reported: dict[str, _Thing] = {}
         """Owners that a watch says are gone, by UID: as they were."""
         self._doubted: set[str] = set()
@@ -219,6 +222,11 @@ class Garbage(AtDesks):
                 self._desk.add(one.meta.uid)
 
     def _judge(self, thing: _Thing) -> Steps:
+        claimed = [one for one in thing.meta.owner_references if one.uid not in self._orphaned]
+        if len(claimed) < len(thing.meta.owner_references):
+            # looked at again when that is seen
+            yield [_with_owners(thing, claimed)]
+            return
         owners = yield from self._sort(thing)
         if owners is None:
             return
@@ -317,6 +325,9 @@ class Garbage(AtDesks):
             _with_owners(one, [owner for owner in one.meta.owner_references if owner.uid != uid])
             for one in self._owned(thing)
         ]
+        self._orphaned[uid] = None
+        if len(self._orphaned) > _REMEMBERED:
+            self._orphaned.popitem(last=False)
         yield [_without_finalizer(thing, ORPHAN)]
 
 

@@ -14,7 +14,7 @@ from muster.local.objects import Deletion, Objects, Source
 from muster.local.owners import SERVER, Noted
 from muster.local.registry import Registry, Served
 from muster.local.schema.shapes import Object
-from muster.local.store import Happened, Store, What
+from muster.local.store import Happened, NotWritten, Store, What
 
 STORAGE = "customresourcedefinitions.apiextensions.k8s.io"
 
@@ -48,6 +48,8 @@ class Definitions:
         self._changed: dict[str, None] = {}
         self._ending: dict[str, str] = {}
         """Definitions that wait for their objects to go: by name, where those are."""
+        self._nameless: dict[str, None] = {}
+        """Definitions that wait for names that another one of their group has."""
         self._known: dict[str, _Known] = {}
         """By name."""
         store.watch(STORAGE, self._hear)
@@ -60,11 +62,14 @@ class Definitions:
         self._changed[name] = None
         if happened.what is What.DELETED:
             self._ending.pop(name, None)
+            self._nameless.pop(name, None)
             self._known.pop(name, None)
             self._registry.define(name, ())
+            self._changed.update(self._nameless)
 
     def settle(self) -> None:
         """Does what follows from what was written; nothing may be written while watchers are being told."""
+        unwritten: dict[str, None] = {}
         for name, storage in self._ending.items():
             if not self._store.count(storage):
                 self._changed[name] = None
@@ -75,11 +80,16 @@ class Definitions:
             try:
                 if stored is not None:
                     self._look_at(name, _decode(stored.data))
+            except NotWritten as error:
+                # what is served stays so; with the next request there may be room again
+                unwritten[name] = None
+                _log.warning("a definition is looked at again later", definition=name, error=str(error))
             except Exception as error:
                 # it is stored, and nobody is helped by a server that does not start
                 self._registry.define(name, ())
                 trace = "".join(traceback.format_exception(error))
                 _log.error("a bug: a definition cannot be served", definition=name, exception=trace)
+        self._changed = unwritten
 
     def _look_at(self, name: str, definition: Object) -> None:
         others = [_decode(stored.data) for stored in self._store.list(STORAGE) if stored.name != name]
@@ -88,10 +98,21 @@ class Definitions:
             # looked at again, as it then is
             self._say(name, definition, new)
             return
+        self._note_names(name, definition)
         kinds = self._kinds(name, definition)
         self._registry.define(name, kinds)
         if "deletionTimestamp" in definition["metadata"]:
             self._clean_up(name, definition, kinds[0] if kinds else custom.unserved(definition))
+
+    def _note_names(self, name: str, definition: Object) -> None:
+        """Keeps who waits for a name; those are looked at again when a definition has other names than before."""
+        if rules.condition(definition, rules.NAMES_ACCEPTED).get("status") == "True":
+            self._nameless.pop(name, None)
+        else:
+            self._nameless[name] = None
+        known = self._known.get(name)
+        if known is not None and known.facts[1] != rules.facts(definition)[1]:
+            self._changed.update(self._nameless)
 
     def _kinds(self, name: str, definition: Object) -> tuple[Served, ...]:
         """What is served of a definition: the same as before if nothing of that has changed."""

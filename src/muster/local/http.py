@@ -44,6 +44,8 @@ async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) ->
         handler_cancellation=True,
         access_log=None,
         logger=logger,
+        # as Kubernetes: to unpack a body, even only to be rid of it, may take a thousand times its size
+        auto_decompress=False,
         max_line_size=_LONGEST_HEAD,
         max_field_size=_LONGEST_HEAD,
     )
@@ -103,10 +105,10 @@ class _Shell:
                 path=request.rel_url.raw_path,
                 query=tuple(request.query.items()),
                 body=body,
-                content_type=request.content_type if "Content-Type" in request.headers else "",
-                accept=request.headers.get("Accept", ""),
-                host=request.host,
-                user_agent=request.headers.get("User-Agent", ""),
+                content_type=_text(request.content_type) if "Content-Type" in request.headers else "",
+                accept=_text(request.headers.get("Accept", "")),
+                host=_text(request.host),
+                user_agent=_text(request.headers.get("User-Agent", "")),
                 acts_as=_acts_as(request),
                 token=token,
             )
@@ -205,7 +207,12 @@ async def _send(response: web.StreamResponse, stream: Stream) -> None:
 def _acts_as(request: web.BaseRequest) -> str:
     """Whom the client wants to be: a user, or whatever else it names of one."""
     named = [text for name, text in request.headers.items() if name.lower().startswith("impersonate-")]
-    return request.headers.get("Impersonate-User", "") or next(iter(named), "")
+    return _text(request.headers.get("Impersonate-User", "") or next(iter(named), ""))
+
+
+def _text(header: str) -> str:
+    """Of a header, which may be any bytes: whatever is told of it must be text."""
+    return header.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _token(authorization: str) -> str:

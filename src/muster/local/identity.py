@@ -17,6 +17,7 @@ from muster.local.certificates import Authority
 
 _VALID = datetime.timedelta(days=3650)
 _AUTHORITY, _CERTIFICATE, _KEY, _TOKEN = "ca.crt", "server.crt", "server.key", "token"
+_FILES = (_AUTHORITY, _CERTIFICATE, _KEY, _TOKEN)
 _LOCK, _MAKING = "lock", "making"
 
 KUBECONFIG = "kubeconfig"
@@ -31,15 +32,19 @@ class Identity:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._check_owner()
-            if not (folder / _TOKEN).exists():
+            if not self._is_whole():
                 self._make_once()
-            self.token = (folder / _TOKEN).read_text().strip()
+            self.token = (folder / _TOKEN).read_text(errors="replace").strip()
         except OSError as error:
             raise self._unusable(error) from error
 
+    def _is_whole(self) -> bool:
+        """Whether everything is there; a file that is empty was cut off, and an empty token would let everybody in."""
+        return all((self._folder / name).exists() and (self._folder / name).read_bytes().strip() for name in _FILES)
+
     def _check_owner(self) -> None:
         """Whoever else could have put a token here would rule the cluster."""
-        for path in (self._folder, *(self._folder / name for name in (_AUTHORITY, _CERTIFICATE, _KEY, _TOKEN))):
+        for path in (self._folder, *(self._folder / name for name in _FILES)):
             if not path.exists():
                 continue
             found = path.stat()
@@ -54,16 +59,17 @@ class Identity:
         """Of two first starts one makes the files, and the other waits for them."""
         with open(os.open(self._folder / _MAKING, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (self._folder / _TOKEN).exists():
+            if not self._is_whole():
                 self._make()
 
     def _make(self) -> None:
         authority = Authority(valid=_VALID)
         serving = authority.server()
+        # gone first and back last: as long as it is not there, nothing is whole
+        (self._folder / _TOKEN).unlink(missing_ok=True)
         _put(self._folder / _AUTHORITY, authority.certificate)
         _put(self._folder / _CERTIFICATE, serving.certificate)
         _put(self._folder / _KEY, serving.key)
-        # last: it says that the others are whole
         _put(self._folder / _TOKEN, secrets.token_urlsafe(32).encode())
 
     def claim(self) -> None:
@@ -83,7 +89,13 @@ class Identity:
     def tls(self) -> ssl.SSLContext:
         """For the server."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self._folder / _CERTIFICATE, self._folder / _KEY)
+        try:
+            context.load_cert_chain(self._folder / _CERTIFICATE, self._folder / _KEY)
+        except (OSError, ssl.SSLError) as error:
+            path = self._folder / _CERTIFICATE
+            raise LocalError(
+                "the cluster's certificate and its key cannot be used", file=str(path), hint=f"rm {path} makes new ones"
+            ) from error
         # clients of Kubernetes would take HTTP/2, too; this is what the server speaks
         context.set_alpn_protocols(["http/1.1"])
         return context
@@ -111,4 +123,7 @@ def _put(path: Path, data: bytes) -> Path:
     new.unlink(missing_ok=True)
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
+        file.flush()
+        # else a power cut may leave a file with a name and nothing in it
+        os.fsync(file.fileno())
     return new.replace(path)

@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from muster.base.errors import LocalError
-from muster.local.store import Stored
+from muster.local.store import NotWritten, Stored
 
 _log = structlog.get_logger()
 
@@ -79,9 +79,8 @@ class SqliteLog:
                 raise LocalError("another process uses this cluster's folder", folder=str(path.parent)) from error
             raise LocalError(f"the cluster's data cannot be opened: {error}", file=str(path)) from error
         except sqlite3.DatabaseError as error:
-            raise LocalError(
-                f"the cluster's data cannot be read: {error}", file=str(path), hint="move it away to start afresh"
-            ) from error
+            raise _unreadable(str(error), path) from error
+        self._path = path
         self._rows = self._bytes = 0
         """Appended since the file was last tidied."""
 
@@ -129,7 +128,10 @@ class SqliteLog:
 
     def append(self, storage: str, stored: Stored, *, deleted: bool) -> None:
         row = (stored.version, storage, stored.namespace, stored.name, deleted, stored.data)
-        self._database.execute(_APPEND, row)
+        try:
+            self._database.execute(_APPEND, row)
+        except sqlite3.Error as error:
+            raise NotWritten(f"the cluster's file cannot be written: {error}") from error
         self._rows += 1
         self._bytes += len(stored.data)
         if self._rows >= _TIDY_AFTER or self._bytes >= _TIDY_AFTER_BYTES:
@@ -156,9 +158,20 @@ class SqliteLog:
         self._database.executescript("PRAGMA incremental_vacuum")
 
     def read(self) -> Iterator[tuple[str, Stored, bool]]:
-        for version, storage, namespace, name, deleted, data in self._database.execute(_ALL):
-            meta = _decode(data).metadata
-            yield storage, Stored(namespace, name, meta.uid, version, data, meta.labels, {}), bool(deleted)
+        where = ""
+        try:
+            for version, storage, namespace, name, deleted, data in self._database.execute(_ALL):
+                where = f" in {storage} {namespace}/{name}"
+                meta = _decode(data).metadata
+                yield storage, Stored(namespace, name, meta.uid, version, data, meta.labels, {}), bool(deleted)
+        except sqlite3.Error as error:
+            raise _unreadable(str(error), self._path) from error
+        except ValueError as error:
+            raise _unreadable(f"{error}{where}", self._path) from error
 
     def close(self) -> None:
         self._database.close()
+
+
+def _unreadable(why: str, path: Path) -> LocalError:
+    return LocalError(f"the cluster's data cannot be read: {why}", file=str(path), hint="move it away to start afresh")

@@ -236,11 +236,14 @@ class Objects:
         doomed = served.filled(before)
         meta = doomed["metadata"]
         leaving = "deletionTimestamp" in meta
-        if strategy.prepare_delete is not None:
+        if strategy.prepare_delete is not None and not leaving:
             doomed = strategy.prepare_delete(doomed, self._source.now())
             meta = doomed["metadata"]
+            # what it holds goes with it, whatever is asked for
+            finalizers = meta.get("finalizers", [])
+        else:
+            finalizers = _finalizers(kind, doomed, asked)
         changed = self._mark(kind, doomed, asked)
-        finalizers = _finalizers(kind, doomed, asked)
         changed = changed or finalizers != meta.get("finalizers", [])
         _set_finalizers(meta, finalizers)
         if not leaving and strategy.has_generation and not _ends_itself(kind):

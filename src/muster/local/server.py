@@ -57,8 +57,8 @@ class Server:
             store.derive(served.storage, served.selectable)
 
     def knows(self, token: str) -> bool:
-        # a header may be any bytes
-        return hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+        # a header may be any bytes; whoever has no token has not the right one, whatever that is
+        return token != "" and hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
 
     def handle(self, request: Request) -> Answer | Stream:
         """Never raises: what goes wrong in here is the server's fault, and is answered and logged as such."""

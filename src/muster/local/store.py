@@ -13,6 +13,8 @@ from typing import Protocol
 
 import msgspec
 
+from muster.base.errors import LocalError
+
 HISTORY = 20_000
 """So many changes of all kinds are remembered, if they are small; a watch from before them is too old."""
 HISTORY_BYTES = 24 << 20
@@ -61,11 +63,15 @@ class Happened(msgspec.Struct, frozen=True):
     """The event as it is sent, by its kind; made once for all who watch when it happens."""
 
 
+class NotWritten(LocalError):
+    """A change that the log could not take: it has not happened."""
+
+
 class Log(Protocol):
     """Keeps changes beyond the life of the process."""
 
     def append(self, storage: str, stored: Stored, *, deleted: bool) -> None:
-        """Returns when the change survives the death of the process."""
+        """Returns when the change survives the death of the process; raises NotWritten if it does not."""
 
     def read(self) -> Iterable[tuple[str, Stored, bool]]:
         """All that was appended and is not superseded beyond the history, oldest first."""
@@ -160,7 +166,10 @@ class Store:
         """Sets what field selectors may ask for, of all objects in a storage."""
         objects = self._objects.get(storage, {})
         for key, stored in objects.items():
-            objects[key] = msgspec.structs.replace(stored, fields=selectable(stored.data))
+            try:
+                objects[key] = msgspec.structs.replace(stored, fields=selectable(stored.data))
+            except ValueError as error:
+                raise LocalError(f"the cluster's data cannot be read: {error} in {storage} {'/'.join(key)}") from error
 
     # --- watching ---
 

@@ -375,6 +375,9 @@ _STORIES = (
     .apply("an empty list of another", {"tags": []}, by="four")
     .apply("a list is emptied", {"pairs": {"p": {"x": "1"}}})
     .get("at the end"),
+    _Story("Knot", "cleared")
+    .apply("create", {"number": 1, "tags": ["a"], "ports": [{"port": 1}]}, code=201)
+    .apply("lists are emptied", {"number": 1, "tags": [], "ports": []}),
     _Story("Knot", "hollow")
     .apply("create", {"number": 1, "wholePair": {"x": "1"}}, code=201)
     .apply("an empty list instead", {"tags": []}),

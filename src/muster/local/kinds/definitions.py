@@ -52,12 +52,20 @@ def default(definition: Object) -> None:
     service = (((spec["conversion"] or {}).get("webhook") or {}).get("clientConfig") or {}).get("service")
     if service is not None:
         service.setdefault("port", 443)
+    if (status := definition.get("status")) is not None and not status.get("storedVersions"):
+        # whoever forgets them could take away the version of objects that are there
+        status["storedVersions"] = _storage(spec) or None
 
 
 def prepare_create(definition: Object) -> None:
-    storage = [version["name"] for version in definition["spec"].get("versions") or () if version.get("storage")]
     names_of_none = {"plural": "", "kind": ""}
-    definition["status"] = {"conditions": None, "acceptedNames": names_of_none, "storedVersions": storage[:1] or None}
+    stored = _storage(definition["spec"]) or None
+    definition["status"] = {"conditions": None, "acceptedNames": names_of_none, "storedVersions": stored}
+
+
+def _storage(spec: Object) -> list[str]:
+    """The version in which objects are stored; none if the definition forgets to say it."""
+    return [version["name"] for version in spec.get("versions") or () if version.get("storage")][:1]
 
 
 def validate(definition: Object) -> list[FieldError]:
@@ -67,8 +75,7 @@ def validate(definition: Object) -> list[FieldError]:
 def prepare_update(new: Object, old: Object) -> None:
     new["status"] = deepcopy(old["status"])
     stored = new["status"]["storedVersions"] = new["status"].get("storedVersions") or []
-    storage = [version["name"] for version in new["spec"].get("versions") or () if version.get("storage")]
-    stored += [name for name in storage[:1] if name not in stored]
+    stored += [name for name in _storage(new["spec"]) if name not in stored]
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:

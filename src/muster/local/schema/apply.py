@@ -32,7 +32,16 @@ from muster.local.schema.fields import (
     without,
 )
 from muster.local.schema.gotext import compact_json
-from muster.local.schema.granular import copied, merged, problems, problems_text, reconciled, removed, with_named
+from muster.local.schema.granular import (
+    copied,
+    merged,
+    problems,
+    problems_text,
+    reconciled,
+    removed,
+    with_cleared,
+    with_named,
+)
 from muster.local.schema.managers import APPLY, UPDATE, Owner, Owners
 from muster.local.schema.merge import PatchError, bad_request
 from muster.local.schema.shapes import Object, Shape
@@ -299,7 +308,8 @@ class _Apply:
                 keep = union(parts_of(pruned, there), with_named(kept[version], there))
                 pruned = removed(new, difference(parts_of(new, there), keep), there)
         gone = difference(parts_of(new, shape), parts_of(pruned, shape))
-        result: Object = removed(new, intersection(gone, named), shape)
+        # null would be refused: whoever applies [] in the place of its own items could never clear the list
+        result: Object = with_cleared(removed(new, intersection(gone, named), shape), self._config, self._target.shape)
         return result
 
 

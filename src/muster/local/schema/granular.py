@@ -221,6 +221,19 @@ def _items_without(items: list[Any], fields: Fields, shape: Shape) -> list[Any]:
     return rest
 
 
+def with_cleared(value: Any, config: Any, shape: Shape) -> Any:
+    """The value after `removed`, in which lists that the config has empty, and have lost all items, are empty."""
+    if value is None and _is_granular_list(shape) and config == []:
+        return []
+    if type(value) is dict and type(config) is dict and not shape.atomic:
+        below = {name: inner_shape(shape, name) or ANYTHING for name in config if name in value}
+        return {**value, **{name: with_cleared(value[name], config[name], of) for name, of in below.items()}}
+    if type(value) is list and type(config) is list and _is_granular_list(shape):
+        named = {item_step(item, shape): item for item in config}
+        return [with_cleared(item, named.get(item_step(item, shape)), shape.items or ANYTHING) for item in value]
+    return value
+
+
 # --- sets of fields by shape ---
 
 

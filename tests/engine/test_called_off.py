@@ -235,16 +235,18 @@ def test_a_gang_that_lost_members_to_nobody_does_not_say_otherwise_when_they_are
     assert (gang.bound, gang.lost_to) == (2, "")
 
 
-def test_a_gang_that_was_taken_down_meanwhile_stays_down():
+def test_a_gang_that_is_taken_down_goes_with_those_who_were_to_be_evicted_and_might_be_spared():
     world = cluster(2, cpu=4)
     restart = {"muster.dev/below-minimum": "restart", "muster.dev/below-minimum-grace-seconds": "30"}
     world.group("g", 3, annotations=restart, condition=STARTED)
     world.members("g", 0, cpu=4, on="n0", bound_at=0.0).members("g", 1, cpu=4, on="n1", bound_at=0.0).decide()
     assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-1"]
-    assert [ref.pod for release in only(Release, world.decide(after=31.0)) for ref in release.pods] == ["team/g-0"]
-    world.pod_gone("high").decide()
+    [release] = only(Release, world.decide(after=31.0))
+    assert [ref.pod for ref in release.pods] == ["team/g-0", "team/g-1"]
+    assert called_off(world.pod_gone("high").decide()) == []
     spared(world, "g-1").decide()
-    assert world.engine.cluster.gangs["team/g"].fallen
+    gang = world.engine.cluster.gangs["team/g"]
+    assert (gang.bound, gang.fallen) == (0, True)
 
 
 def test_what_is_left_of_a_gang_that_goes_whole_is_called_off():

@@ -75,6 +75,8 @@ class Binding:
                 self._status.bind_unanswered(self._gang_of(pod), pod, change.node)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
+            # surely not bound: where room was reserved before may be another's by now
+            self._status.unnominate([pod])
             if pod.denied_at is not None and now - pod.denied_at >= _QUIET_SECONDS:
                 self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
@@ -305,9 +307,11 @@ class Binding:
                 # surely not bound
                 self._intake.move(pod, Stage.PENDING)
         gang.waited = 0.0
-        members = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
-        members = [pod for pod in members if gang.was_bound_for(pod)]
-        members.sort(key=lambda pod: pod.key)
+        # who is to be evicted might still be spared, and would be left alone
+        going = [
+            pod for pod in gang.members.values() if pod.takes_room and (not pod.leaving or pod.condemned is not None)
+        ]
+        members = sorted((pod for pod in going if gang.was_bound_for(pod)), key=lambda pod: pod.key)
         for pod in members:
             # until its object says how much grace it has
             pod.leaving_until = now

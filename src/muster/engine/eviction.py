@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import Condemned, PodState, Stage
+from muster.cluster.victims import Victim
 from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
 from muster.engine.intake import BY_SCHEDULER, Intake
 from muster.engine.planning import Plan
@@ -73,7 +74,8 @@ class Eviction:
             if reservation.unit in taken_back:
                 # it had landed where others were evicted for it, in this turn, and has not after all
                 self._tell_lost(reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room")
-        together = [[pod for pod in victim.pods if pod.takes_room] for victim in plan.victims if not victim.reservation]
+        nodes = {node for _, node in plan.places}
+        together = [_who_must_go(victim, nodes) for victim in plan.victims if not victim.reservation]
         together = [pods for pods in together if pods]
         if together:
             unit.efforts.evicts(now)
@@ -104,14 +106,14 @@ class Eviction:
         return False
 
     def _condemn(self, key: str, pods: list[PodState], *, lost_to: str, now: float) -> None:
-        for pod in pods:
-            gang = self._gang_of(pod)
-            pod.condemned = Condemned(key) if gang is None else Condemned(key, gang.lost_to, gang.fallen)
+        gangs = {pod.gang: gang for pod in pods if (gang := self._gang_of(pod)) is not None}
+        # as each gang is before any of these goes
+        before = {name: Condemned(key, gang.lost_to, gang.fallen) for name, gang in gangs.items()}
         for pod in sorted(pods, key=lambda pod: pod.key):
             # until its object says how much grace it has
             pod.leaving_until, pod.evicted = now, True
-            self._intake.move(pod, pod.stage, leaving=True)
-            gang = self._gang_of(pod)
+            self._intake.move(pod, pod.stage, leaving=True, condemned=before.get(pod.gang) or Condemned(key))
+            gang = gangs.get(pod.gang)
             if gang is not None:
                 gang.lost_to = lost_to
                 if gang.below_minimum and not gang.running and not gang.binding:
@@ -250,6 +252,13 @@ class Eviction:
 
     def _gang_of(self, pod: PodState) -> GangState | None:
         return self._cluster.gangs.get(pod.gang) if pod.gang else None
+
+
+def _who_must_go(victim: Victim, nodes: set[str]) -> list[PodState]:
+    """Members of the victim that take room; nobody, if those in the way on these nodes have given their binds up."""
+    left = [pod for pod in victim.pods if pod.takes_room]
+    gave_way = len(left) < len(victim.pods) and not any(pod.node in nodes for pod in left)
+    return [] if gave_way else left
 
 
 def _name(reservation: Reservation) -> str:

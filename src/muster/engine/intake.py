@@ -577,17 +577,18 @@ class Intake:
         *,
         bound_at: float | None = None,
         leaving: bool | None = None,
+        condemned: Condemned | None = None,
     ) -> None:
         """A pod changes by our own doing: its stage, or whether it leaves; becoming pending it gives its room back.
 
-        One that is pending again and named another gang meanwhile is given up, and comes anew; who is spared, or surely
-        goes, is condemned no longer.
+        One that is pending again and named another gang meanwhile is given up, and comes anew; who is spared, or leaves
+        for another reason than an eviction that may be called off, is condemned no longer.
         """
         gang = self._gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
-        if leaving is False or (leaving and stage is Stage.PENDING):
-            pod.condemned = None
+        if leaving is not None:
+            pod.condemned = condemned
         if stage is Stage.PENDING and pod.takes_room:
             self._cluster.vacate(pod)
             pod.record = None

@@ -245,8 +245,8 @@ class Invariants:
                 self._binds.undone(gang)
             self._check_half_bound(gang, scene)
         for unit in scene.waiting:
-            gang = scene.gangs.get(unit.key)
-            if gang is not None and gang.grows:
+            waiting = scene.gangs.get(unit.key)
+            if waiting is not None and waiting.grows:
                 # what it needs is known when those have come who are on their way
                 continue
             if not self._reading.exact(unit):

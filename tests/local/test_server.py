@@ -1,6 +1,8 @@
 """The API server's core, asked as clients ask it.  What it says in detail is compared with the real one elsewhere."""
 
+import gc
 import json
+import tracemalloc
 
 import pytest
 
@@ -434,3 +436,39 @@ def test_nobody_gets_in_without_a_token_even_where_there_is_none():
     api = Served()
     api.server = make_server(api.store, api.chance, token="")
     assert api.answer("GET", PODS, token="").code == 401
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda api, text: api.answer("POST", CONFIG, {"metadata": {"name": "a", "labels": {text: "x"}}}),
+        lambda api, text: api.answer("POST", CONFIG, {"metadata": {"name": "a", "labels": {"x": text}}}),
+        lambda api, text: api.answer("POST", CONFIG, {"metadata": {"name": "a", "finalizers": [text]}}),
+        lambda api, text: api.answer("POST", f"{CONFIG}?fieldManager={text}", {"metadata": {"name": "a"}}),
+        lambda api, text: api.answer("POST", PODS, pod("a", containers=[{"name": text, "image": text}])),
+        lambda api, text: api.answer("POST", PODS, pod("a", overhead={text: "1"})),
+        lambda api, text: api.answer("GET", f"{CONFIG}?labelSelector=a={text}"),
+        lambda api, text: api.answer("GET", f"{CONFIG}?fieldSelector=metadata.name={text}"),
+        lambda api, text: api.answer(
+            "PATCH",
+            f"{PODS}/a?fieldManager=x",
+            {"apiVersion": "v1", "kind": "Pod", **pod("a", containers=[{"name": text}])},
+            content_type=APPLY,
+        ),
+    ],
+)
+def test_nothing_is_remembered_of_long_texts_that_were_refused(ask):
+    api = Served()
+    ask(api, LONG)
+    tracemalloc.start()
+    try:
+        for number in range(10):
+            ask(api, f"{number}{LONG}")
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 3 * len(LONG)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
+from muster.base.caching import remembered
 from muster.local import names
 from muster.local.fields import (
     FieldError,
@@ -37,18 +37,18 @@ _TEXTS = frozenset({"name", "namespace", "uid"})
 NameProblems = Callable[[str, bool], list[str]]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _key_problems(key: str) -> tuple[str, ...]:
     # the same few keys come with every object
     return tuple(names.qualified_problems(key))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _value_problems(value: str) -> tuple[str, ...]:
     return tuple(names.label_value_problems(value))
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _namespace_problems(namespace: str) -> tuple[str, ...]:
     return tuple(names.label_problems(namespace))
 

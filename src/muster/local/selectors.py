@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple, NoReturn, Protocol
 
 import msgspec
 
+from muster.base.caching import remembered
 from muster.base.selectors import Requirement
 from muster.base.selectors import matches as labels_match
 from muster.local import fields as words
@@ -145,7 +145,7 @@ _FIELDS: dict[tuple[str, str], dict[str, str]] = {
 }
 
 
-@lru_cache(maxsize=_CACHED)
+@remembered(_CACHED)
 def parse_fields(text: str) -> tuple[Term, ...]:
     """The terms of a field selector, sorted as text: a=b, a==b, a!=b; a backslash stands before \\ , = in a value."""
     parts = [found[1] for found in _TERM_END.finditer(text)]
@@ -196,7 +196,7 @@ _OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", "in": "In", "notin": "NotIn"
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 
-@lru_cache(maxsize=_CACHED)
+@remembered(_CACHED)
 def parse_labels(text: str) -> tuple[Requirement, ...]:
     """The requirements of a label selector, sorted by key."""
     return tuple(sorted(_Labels(text).requirements(), key=lambda one: one.key))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
+from muster.base.caching import remembered
 from muster.local import names
 from muster.local.fields import FieldError, invalid, not_supported, required
 
@@ -67,7 +67,7 @@ def identity(path: str, value: int) -> Errors:
 
 
 def _kept(problems: Callable[[str], list[str]]) -> Problems:
-    @lru_cache(maxsize=_CACHED)
+    @remembered(_CACHED)
     def kept(value: str) -> tuple[str, ...]:
         return tuple(problems(value))
 

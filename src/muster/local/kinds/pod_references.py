@@ -6,8 +6,8 @@ Environment variables and volumes are made of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
+from muster.base.caching import remembered
 from muster.base.quantity import nanos
 from muster.local.fields import invalid, not_supported, required
 from muster.local.kinds.pod_formats import (
@@ -114,7 +114,7 @@ def pod_field(reference: Object, path: str, allowed: tuple[str, ...]) -> Errors:
         yield not_supported(f"{path}.fieldPath", field, allowed)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _conversion_problem(version: str, field: str) -> str:
     if version != "v1":
         return f"unsupported pod version: {version}"

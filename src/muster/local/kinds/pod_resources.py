@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
+from muster.base.caching import remembered
 from muster.base.errors import QuantityError
 from muster.base.quantity import nanos
 from muster.local.fields import FieldError, Why, duplicate, forbidden, invalid, not_supported, required
@@ -52,7 +52,7 @@ def may_be_overcommitted(name: str) -> bool:
     return is_native(name) and not is_huge(name)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def is_whole(name: str) -> bool:
     """Whether it is counted in whole numbers."""
     return name in _COUNTED or _is_extended(name)
@@ -62,7 +62,7 @@ def _is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not qualified(f"requests.{name}")
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def name_problems(name: str) -> tuple[str, ...]:
     """Of the name of any resource."""
     problems = qualified(name)
@@ -75,7 +75,7 @@ def _is_standard(name: str) -> bool:
     return name in _STANDARD or is_huge(name) or name.startswith(f"requests.{_HUGE}")
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def container_name_problems(name: str) -> tuple[str, ...]:
     """Of the name of a resource that a container asks for."""
     problems = name_problems(name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
+from muster.base.caching import remembered
 from muster.local.kinds.pod_resources import rounded
 from muster.local.schema.shapes import Object
 
@@ -87,7 +87,7 @@ def round_list(quantities: Object | None) -> None:
         quantities.update({name: rounded(quantity) for name, quantity in quantities.items()})
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def pull_policy(image: str) -> str:
     """Always for the tag "latest", given or meant; what Kubernetes cannot read has no tag."""
     return "Always" if _tag(image) == "latest" else "IfNotPresent"

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from muster.local.schema.fields import LEAF, SELF, Fields, key_step, value_step, without
+from muster.local.schema.fields import LEAF, SELF, Fields, key_step, key_text, value_step, without
 from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
 
 # enumerations are slow to look up, and this is done for each field of each write
@@ -73,7 +73,7 @@ def item_step(item: Any, shape: Shape) -> str:
     try:
         return key_step(*pairs)
     except TypeError:  # a list or map for a key: wrong, but that is for validation to say
-        return str(key_step.__wrapped__(*pairs))
+        return key_text(*pairs)
 
 
 def _value_step(item: Any) -> str:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
+from muster.base.caching import remembered
 from muster.local.schema.gotext import compact_json, quoted, shown
 
 Fields = dict[str, Any]
@@ -39,17 +39,19 @@ class FieldsError(ValueError):
 # --- steps ---
 
 
-@lru_cache(maxsize=8192, typed=True)
+@remembered(8192)
 def value_step(value: Any) -> str:
     """To the item of a set; the value is a scalar."""
     return f"v:{compact_json(value)}"
 
 
-@lru_cache(maxsize=8192, typed=True)
-def key_step(*names_and_values: Any) -> str:
-    """To the item of a list whose fields have these values: key_step("containerPort", 80, "protocol", "TCP")."""
+def key_text(*names_and_values: Any) -> str:
+    """To the item of a list whose fields have these values: key_text("containerPort", 80, "protocol", "TCP")."""
     pairs = dict(zip(names_and_values[::2], names_and_values[1::2], strict=True))
     return f"k:{compact_json(pairs)}"
+
+
+key_step = remembered(8192)(key_text)
 
 
 def step_text(step: str) -> str:
@@ -233,7 +235,7 @@ def _parse(given: Any) -> Fields:
     return fields
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def _canonical(step: str) -> str | None:
     """The step as we write it; None if its kind is unknown."""
     if len(step) < 2:
@@ -274,7 +276,7 @@ def _sorted_steps(fields: Fields) -> list[str]:
     return steps
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def _rank(step: str) -> tuple[Any, ...]:
     """Fields by name, then items by keys, by value, by place; "." before all."""
     if step == SELF:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import base64
 import re
-from functools import lru_cache
+
+from muster.base.caching import remembered
 
 __all__ = ["Malformed", "from_base64", "micro_time", "quantity", "shown_time", "time"]
 
@@ -42,7 +43,7 @@ _INT64_MAX = 2**63 - 1
 _LONGEST_QUANTITY = 256
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def quantity(text: str) -> str:
     """As `Quantity` prints what it has read.  Raises Malformed."""
     text = text.strip()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from muster.base.caching import remembered
 from muster.local.schema.diff import same
 from muster.local.schema.fields import Fields, FieldsError, ordered, parse, union
 from muster.local.schema.gotext import compact_json, quoted
@@ -45,7 +45,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, fields=fields)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _key(manager: str, operation: str, api_version: str, subresource: str) -> str:
     parts = {"manager": manager, "operation": operation, "apiVersion": api_version, "subresource": subresource}
     return "{" + ",".join(f'"{name}":{compact_json(text)}' for name, text in parts.items() if text) + "}"

@@ -5,10 +5,11 @@ Python's own take exponential time where somebody wants them to (`^(a+)+$`), and
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import re2
+
+from muster.base.caching import remembered
 
 _GO = {
     "bad repetition operator": "invalid nested repetition operator",
@@ -40,7 +41,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 # bounded: clients make them up
-@lru_cache(maxsize=500)
+@remembered(500)
 def _compiled(pattern: str) -> Any:
     """The pattern, or what is wrong with it."""
     try:

@@ -13,8 +13,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
+
+from muster.base.caching import remembered
 
 __all__ = ["MISSING", "PathError", "first", "parse"]
 
@@ -51,7 +53,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def parse(text: str) -> Path:
     """The steps that `text` stands for; PathError if it cannot be understood."""
     return tuple(_steps(text))

@@ -190,8 +190,14 @@ class Decider:
         held = self.held_for_others(unit)
         return () if held is None else (Exclusion(held, _HELD),)
 
+    def give_up_lost(self, key: str, now: float) -> None:
+        """A unit that is not tried for a while gives up now what is reserved for it, if that will not serve it."""
+        if (loss := self.preemption.loss(key, now)) is not None:
+            self.eviction.lose(key, *loss, now)
+
     def _failed(self, unit: Unit, error: Exception) -> Tried:
         self.preemption.forget()
+        self.give_up_lost(unit.key, self._now)
         message = failure(error)
         verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
         self._audit.record(Attempt(self._now, verdict, unit.woken_by))

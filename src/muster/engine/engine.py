@@ -208,6 +208,7 @@ class Engine:
         """The unit is looked at again after a while; it is not decided before that."""
         self.tally.errors += 1
         gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
+        self._decider.give_up_lost(key, self._now)
         if gang is None or not gang.foreign:
             lone = [pod] if pod is not None and pod.candidate else []
             self._status.failed(gang, lone if gang is None else gang.candidates.values(), failure(error))
@@ -251,9 +252,7 @@ class Engine:
             if unit.is_parked:
                 self._wake(unit, Cause.RESERVED_CHANGED)
             if unit.phase in (Phase.BACKING_OFF, Phase.ASSEMBLING):
-                # it is not tried for a while: what it has lost it gives up now
-                if (loss := self._decider.preemption.loss(key, self._now)) is not None:
-                    self._decider.eviction.lose(key, *loss, self._now)
+                self._decider.give_up_lost(key, self._now)
                 self._status.unnominate(pod for pod in unit.candidates if not pod.reserved)
 
     def _handle_spared(self, noted: Noted) -> None:

@@ -126,6 +126,41 @@ def test_a_member_on_a_node_that_is_back_counts_again():
     assert below(world.node("n1", cpu=4).decide()) == [(False, "Scheduled", "")]
 
 
+def nothing_left(**facts):
+    """A gang that has started, of which one is on a node that is gone, the other is gone, and a large one waits."""
+    world = runs("n0", "n1", **facts).node_gone("n0").pod_gone("g-1").members("g", 2, cpu=8)
+    world.decide()
+    assert below(world.decide(after=1000.0)) == [(True, "Unschedulable", MISSING)]
+    return world
+
+
+MISSING = "1 of 2 members exist, 1 more must be created"
+
+
+def test_what_runs_of_a_gang_is_not_released_because_its_node_was_away():
+    world = nothing_left().node("n0", cpu=4)
+    decisions = world.decide() + world.decide(after=1000.0)
+    assert released(decisions) == []
+    assert below(decisions)[-1] == (True, "MembersLost", "1 of 2 members are bound")
+
+
+def test_what_runs_of_a_gang_has_its_replacements_although_its_node_was_away():
+    world = nothing_left().node("n0", cpu=4).members("g", 3, cpu=4)
+    assert set(placements(world.decide())) == {"g-3"}
+
+
+def test_what_runs_of_a_gang_that_restarts_is_taken_down_although_its_node_was_away():
+    world = nothing_left(annotations=RESTART).node("n0", cpu=4)
+    assert released(world.decide() + world.decide(after=0.1)) == ["g-0"]
+
+
+def test_what_was_bound_of_a_gang_since_it_fell_is_released_alone():
+    world = nothing_left().members("g", 3, 4, cpu=4)
+    assert set(placements(world.decide())) == {"g-3", "g-4"}
+    decisions = world.bound("g-3").bind_failed("g-4", Failure.POD_GONE).decide() + world.decide(after=301.0)
+    assert released(decisions) == ["g-3"]
+
+
 def test_a_gang_does_not_start_with_a_member_bound_to_a_node_that_is_gone():
     world = cluster(2, cpu=4).gang("g", members=2, cpu=4)
     world.decide()

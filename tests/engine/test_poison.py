@@ -15,7 +15,7 @@ from muster.plugins.node_ports import NodePorts, PortState
 from muster.plugins.node_resources_fit import NodeResourcesFit
 from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.registry import ProfileParts, make_profile
-from tests.builders import World, cluster, evicted, only, placements, pod, told
+from tests.builders import World, cluster, evicted, nominations, only, placements, pod, told
 
 POISON_MILLI = 3333
 BOOM = "the scheduler failed: RuntimeError: boom"
@@ -246,6 +246,15 @@ class Raves(RaisesAtTheGate):
 def test_a_gate_that_answers_nonsense_stops_nobody():
     world = world_with(Raves()).members("bad", 0, 1, cpu=1).see(pod("bad", gang="bad"), pod("good", cpu=1))
     assert placements(world.decide()) == {"good": "n0"}
+
+
+def test_a_unit_with_which_a_plugin_raises_says_nothing_of_room_on_a_node_that_is_gone():
+    plugin = FiltersByRoom()
+    plugin.raises = False
+    world = world_with(plugin, nodes=1).pod("low", cpu=8, on="n0").pod("bad", **poison(priority=9))
+    assert nominations(world.decide()) == {"bad": "n0"}
+    plugin.raises = True
+    assert nominations(world.node_gone("n0").node("n1", cpu=1, labels={"poison": "yes"}).decide()) == {"bad": ""}
 
 
 class RaisingPorts(PortState):

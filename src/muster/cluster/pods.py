@@ -82,6 +82,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """The priority at which it can be evicted, as of when its gang was last looked at; see `GangState.level`."""
     stranded: bool = False
     """It is bound to a node that is not there: it takes no room that anybody has, and counts for nothing."""
+    stood: bool = False
+    """When its node went the pod ran in a gang that had started, and has not been undone since."""
     bound_at: float | None = None
     said: tuple[str, str] | None = None
     """Reason and message of its PodScheduled condition, while that is False."""

@@ -229,6 +229,9 @@ class Binding:
         declared, since = gang.declared, gang.below_since
         if declared is None or since is None or declared.below_minimum is not BelowMinimum.RESTART:
             return False
+        if gang.fallen:
+            # should something of it turn out to run, that has its grace, too
+            self._falls.pop(gang.key, None)
         if not gang.below_minimum or gang.fallen or now < since + declared.grace_seconds:
             return False
         if gang.binding and (gang.on_its_way or not gang.running):
@@ -311,7 +314,9 @@ class Binding:
         going = [
             pod for pod in gang.members.values() if pod.takes_room and (not pod.leaving or pod.condemned is not None)
         ]
-        members = sorted((pod for pod in going if gang.was_bound_for(pod)), key=lambda pod: pod.key)
+        # what ran of it before it fell may still run, and is back when its node is
+        members = [pod for pod in going if gang.was_bound_for(pod) and not (pod.stranded and pod.stood)]
+        members.sort(key=lambda pod: pod.key)
         for pod in members:
             # until its object says how much grace it has
             pod.leaving_until = now
@@ -322,9 +327,10 @@ class Binding:
 
 
 def _falls(gang: GangState) -> None:
-    """The gang must start whole again, whoever of it is spared that is to be evicted."""
+    """The gang must start whole again, whoever of it is spared that is to be evicted, or whose node comes back."""
     gang.fallen = True
     for pod in gang.members.values():
+        pod.stood = False
         if pod.condemned is not None:
             pod.condemned = replace(pod.condemned, fallen=True)
 

@@ -191,7 +191,7 @@ class Decider:
         return () if held is None else (Exclusion(held, _HELD),)
 
     def give_up_lost(self, key: str, now: float) -> None:
-        """The unit is not tried for a while: places that are reserved for it and will not serve it are given up now."""
+        """A unit that is not tried for a while gives up now what is reserved for it, if that will not serve it."""
         if (loss := self.preemption.loss(key, now)) is not None:
             self.eviction.lose(key, *loss, now)
 

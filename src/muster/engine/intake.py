@@ -158,10 +158,15 @@ class Intake:
             gang = self._gang_of(pod)
             if gang is not None:
                 gang.uncount(pod)
+            if stranded:
+                pod.stood = pod.stage is BOUND and gang is not None and gang.has_started
             pod.stranded = stranded
             if gang is not None:
                 gang.count(pod)
                 gangs[gang.key] = gang
+                if not stranded and pod.stood and not pod.leaving and gang.was_bound_for(pod):
+                    # what runs of it is no part of a start to come, even if nothing was left of it meanwhile
+                    gang.fallen = False
         for gang in gangs.values():
             self._cluster.relevel(gang)
             self.noted.gangs[gang.key] = Cause.MEMBER_LOST if stranded else Cause.MEMBER_CAME

@@ -118,8 +118,8 @@ class Invariants:
         self._condemned: dict[str, Condemned] = {}
         """By UID: pods that this scheduler decided to evict, and whose deletions have not gone out."""
         self._binds = OpenBinds(world, scheduler=scheduler, condemned=self._condemned)
-        self._life = Life(world)
         self._starts = Starts(world, scheduler=scheduler, condemned=self._condemned)
+        self._life = Life(world, began=self._starts.began)
         self._reading = Reading(
             world,
             scheduler=scheduler,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 
 from muster.api.times import seconds
-from muster.api.wire import Pod
-from muster.engine.changes import Change, PodSeen, Spared
+from muster.api.wire import Pod, PodGroup
+from muster.engine.changes import Change, NodeGone, NodeSeen, PodSeen, Spared
 from muster.engine.decisions import GangCondition, Release
+from muster.gangs.dialects import declare
 from muster.gangs.model import Aspect
 from muster.sim.kubelets import is_refusal
-from muster.sim.plain import unit_of
-from muster.sim.reading import Gang
+from muster.sim.plain import ENDED, unit_of
+from muster.sim.reading import MEMBERS_REFUSED, Gang
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Scene
 from muster.sim.world import World
@@ -28,12 +30,15 @@ _STARTING_SECONDS = 29.0
 class Life:
     """Remembers which gangs fell below their minimum, and when."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, began: Container[str]) -> None:
+        """`began` are UIDs of groups that had their minimum bound once."""
         self._world = world
+        self._began = began
         self.fallen: set[str] = set()
         """UIDs of groups of which nothing was left after their start; they must start whole again."""
         self.spared: set[str] = set()
-        """UIDs of groups that had just fallen when a member was spared; they may still say that they fell."""
+        """UIDs of groups that had just fallen when a member was spared, or came back with its node; they may still say
+        that they fell."""
         self._since: dict[str, float] = {}
         """By UID: since when it is below its minimum."""
         self._binding_at: dict[str, float] = {}
@@ -46,6 +51,8 @@ class Life:
         """By gang: when a kubelet last refused a member, since it was last whole."""
         self._condemned: dict[str, bool] = {}
         """By UID of a pod that is to be evicted: whether its gang had fallen before."""
+        self._stood: dict[str, str] = {}
+        """By UID of a pod that ran when its node went: the UID of its group, which had started and not fallen."""
         self.seen: Counter[str] = Counter()
 
     def condemned(self, uid: str) -> None:
@@ -62,11 +69,37 @@ class Life:
                 if not self._condemned.pop(uid, False) and uid in self._world.pods:
                     self.fallen.discard(self._group_uid(uid))
                     self.spared.add(self._group_uid(uid))
+        if isinstance(change, NodeGone):
+            for uid in self._on(change.name):
+                group = self._world.groups_told.get(unit_of(self._world.pods[uid]))
+                if group is not None and self._has_started(group):
+                    self._stood[uid] = group.metadata.uid
+        if isinstance(change, NodeSeen):
+            for uid in self._on(change.node.metadata.name):
+                if (group_uid := self._stood.pop(uid, "")) and group_uid == self._group_uid(uid):
+                    self.fallen.discard(group_uid)
+                    self.spared.add(group_uid)
         if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
             uid = change.pod.metadata.uid
             if uid not in self._failed:
                 self._failed.add(uid)
                 self._refused.setdefault(unit_of(change.pod), self._world.now)
+
+    def _on(self, node: str) -> list[str]:
+        """UIDs of pods that run on the node."""
+        pods = [pod for pod in self._world.pods.values() if pod.spec.node_name == node]
+        return [p.metadata.uid for p in pods if p.metadata.deletion_timestamp is None and p.status.phase not in ENDED]
+
+    def _has_started(self, group: PodGroup) -> bool:
+        gang = Gang("", scheduler="")
+        gang.group = group
+        uid = group.metadata.uid
+        fell = uid in self.fallen or (gang.says_that_it_fell and uid not in self.spared)
+        return not fell and (uid in self._began or declare(group).started)
+
+    def _undone(self, group_uid: str) -> None:
+        """The gang must start whole again, whosever node comes back."""
+        self._stood = {uid: known for uid, known in self._stood.items() if known != group_uid}
 
     def restarted(self) -> None:
         """A new scheduler knows what the objects say."""
@@ -75,6 +108,7 @@ class Life:
         self._since.clear()
         self._refused.clear()
         self._condemned.clear()
+        self._stood.clear()
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""
@@ -131,12 +165,15 @@ class Life:
             since = min(since, seconds(gang.below.last_transition_time))
         if grace is None or not gang.below_minimum or self._world.now < since + grace:
             raise BrokenRuleError("release", f"{decision.unit} is released although it has started")
+        self._undone(gang.group.metadata.uid)
 
     def check_condition(self, decision: GangCondition, gang: Gang, *, evicted: set[str]) -> None:
         """It says so if it has started and is below its minimum, and takes it back if it is not.
 
         All in `evicted` count no longer.
         """
+        if decision.reason == MEMBERS_REFUSED and gang.group is not None:
+            self._undone(gang.group.metadata.uid)
         if not decision.holds and gang.group is not None:
             self.fallen.discard(gang.group.metadata.uid)
             self._refused.pop(gang.key, None)

@@ -39,7 +39,7 @@ from muster.framework.profile import Fairness
 from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, GROUP_LABEL, INITIALLY_SCHEDULED
 from muster.local.store import What
 from muster.sim.invariants import Invariants
-from muster.sim.plain import ENDED
+from muster.sim.plain import ENDED, unit_of
 from muster.sim.reading import Reading
 from muster.sim.recount import recount
 from muster.sim.rules.broken import BrokenRuleError
@@ -90,8 +90,10 @@ class Rules:
         """By process: UIDs of pods that it decided to delete."""
         self._evicted = {}
         """By UID of a pod that is evicted: by which process, for which unit, and who is to be nominated before."""
+        self._together = {}
+        """By UID of a pod that is evicted: UIDs of all of its gang that are evicted with it; all of them go, or none."""
         self._going = defaultdict(set)
-        """By process: UIDs of pods whose deletion it has begun to send."""
+        """By process: UIDs of pods whose deletion it has begun to send, or that of one they go together with."""
         self._handing = None
         """The call that the server is doing."""
         self._excused = set()
@@ -130,7 +132,7 @@ class Rules:
             return
         said = body.get("status", {}).get("conditions", [{}])[0].get("type") if call.kind == "condition" else ""
         if call.kind == "delete" or said == "DisruptionTarget":
-            self._going[call.link].add(uid)
+            self._going[call.link] |= self._together.get(uid, {uid})
         if call.kind == "bind":
             if uid in self._bound[call.link]:
                 self._broken("one bind", f"{call.link} binds {call.request.path} again, which it has bound")
@@ -265,6 +267,10 @@ class Rules:
             if isinstance(decision, Evict):
                 pods = self._cluster.pods
                 stand = {uid for uid in decision.after if uid in pods and pods[uid].status.nominated_node_name}
+                together = defaultdict(set)
+                for ref in decision.pods:
+                    together[unit_of(pods[ref.uid]) if ref.uid in pods else ref.uid].add(ref.uid)
+                self._together |= {uid: uids for uids in together.values() for uid in uids}
                 for ref in decision.pods:
                     if ref.uid in self._going[replica.link]:
                         continue

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from muster.local.log import SqliteLog
-from muster.local.store import Store
+from muster.local.store.log import SqliteLog
+from muster.local.store.store import Store
 from tests.local.processes import Server, until
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -346,9 +346,9 @@ def pods_that_end_keep_their_room(patch):
 
 @fault("order", "resizing")
 def a_lowered_minimum_wakes_nobody(patch):
-    def reconsider(self, unit, gang, cause):
+    def reconsider(self, unit, gang, order, cause):
         if not unit.is_parked:
-            original(self, unit, gang, cause)
+            original(self, unit, gang, order, cause)
 
     original = Engine._reconsider
     patch(Engine, "_reconsider", reconsider)

@@ -91,7 +91,7 @@ class Rules:
         self._evicted = {}
         """By UID of a pod that is evicted: by which process, for which unit, and who is to be nominated before."""
         self._together = {}
-        """By UID of a pod that is evicted: UIDs of all of its gang that are evicted with it; all of them go, or none."""
+        """By UID of a pod that is evicted: UIDs of all of its gang that are evicted with it: all of them go or none."""
         self._going = defaultdict(set)
         """By process: UIDs of pods whose deletion it has begun to send, or that of one they go together with."""
         self._handing = None

@@ -5,7 +5,7 @@ import pytest
 from tests.system.run import run
 
 SEEDS = {
-    1794837667009: "(a rule) of two that go together one was deleted, and the eviction of the other passed to another unit",
+    1794837667009: "(a rule) of two that go together one was deleted, and the other's eviction passed to another unit",
     15: "a conflict on a status was taken for the end of the object, and never tried again (kube/writes, outbox)",
     291: "a scheduler that was to stop went in circles while a bind waited for its next try (app/scheduler)",
     2619: "what was to be said of a pod was lost when its bind took its place and was refused (app/scheduler)",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.codec import syntax, yamltext
+from muster.local.codec import syntax, values, yamltext
 from muster.local.codec.forms import Malformed
 from muster.local.schema.decode import normalise, parse
 from muster.local.schema.read import BadBody, Wanted, read, warnings

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["Number", "Object", "Pairs", "number", "plain"]
+__all__ = ["WHOLE", "Number", "Object", "Pairs", "number", "plain"]
 
 Object = dict[str, Any]
 """A Kubernetes object, or a part of one, as decoded from JSON."""
 
 # no integer of Go is longer; Python reads none of thousands of digits
-_WHOLE = re.compile(r"-?[0-9]{1,20}")
+WHOLE = re.compile(r"-?[0-9]{1,20}")
+"""A whole number that may be one of Go's."""
 
 
 class Number(str):
@@ -39,6 +40,6 @@ def plain(tree: Any) -> Any:
 
 def number(spelling: str) -> int | float:
     """As Go decodes it where any type will do: an int64 if it is one, else a float64."""
-    if _WHOLE.fullmatch(spelling) and -(2**63) <= int(spelling) < 2**63:
+    if WHOLE.fullmatch(spelling) and -(2**63) <= int(spelling) < 2**63:
         return int(spelling)
     return float(spelling)

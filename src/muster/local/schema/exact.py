@@ -20,7 +20,7 @@ import msgspec
 
 from muster.local.codec import forms
 from muster.local.codec.gotext import compact_json, quoted
-from muster.local.codec.values import Number, Object, Pairs
+from muster.local.codec.values import WHOLE, Number, Object, Pairs, plain
 from muster.local.schema.load import SCHEMA_OR_BOOL, SCHEMA_OR_LIST, SCHEMA_OR_STRINGS
 from muster.local.schema.shapes import Base, Field, Shape
 from muster.local.schema.writing import written
@@ -205,7 +205,7 @@ class _Reader:
         if spelling is None:
             return self._wrong(tree, at, old)
         bound = 1 << (_INT_BITS[shape.base] - 1)
-        if _WHOLE.fullmatch(spelling) and -bound <= int(spelling) < bound:
+        if WHOLE.fullmatch(spelling) and -bound <= int(spelling) < bound:
             return int(spelling)
         return self._save(_WrongType(f"number {spelling}", at), old)
 
@@ -233,7 +233,7 @@ class _Reader:
         spelling = _spelling(tree)
         if tree is None or spelling is None:
             return 0 if tree is None else int(self._wrong(tree, at, 0))
-        if _WHOLE.fullmatch(spelling) and 0 <= int(spelling) < 256:
+        if WHOLE.fullmatch(spelling) and 0 <= int(spelling) < 256:
             return int(spelling)
         return int(self._save(_WrongType(f"number {spelling}", at), 0))
 
@@ -261,7 +261,7 @@ class _Reader:
         here = msgspec.structs.replace(at, type="int32")
         if spelling is None:
             raise _WrongType(what(tree), here)
-        if _WHOLE.fullmatch(spelling) and -(2**31) <= int(spelling) < 2**31:
+        if WHOLE.fullmatch(spelling) and -(2**31) <= int(spelling) < 2**31:
             return int(spelling)
         raise _WrongType(f"number {spelling}", here)
 

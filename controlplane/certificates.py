@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from muster.local.certificates import Authority, Pair, private_pem
+from muster.local.process.certificates import Authority, Pair, private_pem
 
 __all__ = ["Authority", "Pair", "Wallet", "service_account_key"]
 

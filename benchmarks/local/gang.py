@@ -16,7 +16,7 @@ from benchmarks.kube.cluster import Cluster, pod
 from benchmarks.report import line, title
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.local.identity import KUBECONFIG
+from muster.local.process.identity import KUBECONFIG
 
 _SIZE, _NODES, _CPU = 2_000, 100, 32
 _ROUNDS = 3

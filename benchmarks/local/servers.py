@@ -14,7 +14,7 @@ import msgspec
 from benchmarks.local.load import Order
 from controlplane import build
 from controlplane.plane import ControlPlane
-from muster.local.identity import Identity
+from muster.local.process.identity import Identity
 
 
 class Serving(msgspec.Struct):

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from muster.base.errors import ApiError
-from muster.local.identity import Identity
+from muster.local.process.identity import Identity
 from tests.local.processes import Server
 
 

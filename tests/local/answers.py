@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
-from muster.local import names
-from muster.local.fields import FieldError
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError
 
 UID = "11111111-2222-3333-4444-555555555555"
 

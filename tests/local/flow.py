@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from muster.local import metadata
+from muster.local.checks import metadata
 from muster.local.kinds.kind import Strategy
 from muster.local.schema import decode, load
 from tests.local.answers import UID, edited, is_refusal, said

@@ -4,9 +4,9 @@ import itertools
 import json
 from urllib.parse import parse_qsl
 
-from muster.local.cluster import make_server
-from muster.local.store import Store
-from muster.local.wire import Answer, Request
+from muster.local.process.cluster import make_server
+from muster.local.serve.wire import Answer, Request
+from muster.local.store.store import Store
 
 TOKEN = "secret"
 MERGE = "application/merge-patch+json"

@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema import decode, managers
-from muster.local.schema.apply import Target, apply, update
-from muster.local.schema.diff import changes, fields_of
-from muster.local.schema.fields import LEAF, difference, has, of_names, parse, path_text, paths
+from muster.local.patching import managers
+from muster.local.patching.apply import Target, apply, update
+from muster.local.patching.diff import changes, fields_of
+from muster.local.patching.fields import LEAF, difference, has, of_names, parse, path_text, paths
+from muster.local.patching.managers import entries, settled
+from muster.local.patching.merge import PatchError
+from muster.local.patching.strategic import strategic_patch
+from muster.local.schema import decode
 from muster.local.schema.load import shapes
-from muster.local.schema.managers import entries, settled
-from muster.local.schema.merge import PatchError
-from muster.local.schema.strategic import strategic_patch
 from tests.local.widgets import LAW, STRING, WIDGET, map_of, struct
 
 NOW = "2026-01-01T00:00:00Z"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.wire import Answer
+from muster.local.serve.wire import Answer
 from tests.local import apply_model
 from tests.local.apply_model import LIST, MAP, Conflict, Emptied, Model, Nodes, Path, nodes
 from tests.local.serving import APPLY, Served

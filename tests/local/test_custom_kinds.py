@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from muster.local.store import NotWritten, Store
+from muster.local.store.store import NotWritten, Store
 from tests.local.serving import APPLY, MERGE, Served
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.local import names
+from muster.local.checks import names
 from muster.local.kinds import declared, internal
 from muster.local.kinds.declared import Rule, Rules
 from tests.local.answers import said

@@ -6,7 +6,8 @@ from copy import deepcopy
 
 import pytest
 
-from muster.local.kinds import definition_status, definitions
+from muster.local.kinds.definitions import definitions
+from muster.local.kinds.definitions import status as definition_status
 from tests.local.answers import edited, rows
 from tests.local.flow import Subject, check, created, updated
 

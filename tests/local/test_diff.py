@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema.diff import Changes, ItemError, changes, fields_of, item_step, same
-from muster.local.schema.fields import difference, of_names, path_text, paths
+from muster.local.patching.diff import Changes, ItemError, changes, fields_of, item_step, same
+from muster.local.patching.fields import difference, of_names, path_text, paths
 from muster.local.schema.load import shapes
 from tests.local.widgets import LAW, SPEC, STRING, WIDGET, XY, list_of, map_of, struct
 

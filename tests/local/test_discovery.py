@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from muster.local import discovery
 from muster.local.kinds.kind import Kind
+from muster.local.serve import discovery
 
 SCHEDULING = "scheduling.k8s.io"
 

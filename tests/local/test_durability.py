@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from muster.local.log import SqliteLog
-from muster.local.store import Store
+from muster.local.store.log import SqliteLog
+from muster.local.store.store import Store
 from tests.local.processes import Server, until
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -299,12 +299,12 @@ def test_what_goes_wrong_is_in_the_log_and_not_where_the_port_was_told(tmp_path)
 def _broken(folder):
     """What makes the server fail with every list of nodes."""
     (folder / "sitecustomize.py").write_text(
-        "import muster.local.reading as reading\n"
-        "real = reading.Lists.read\n"
+        "import muster.local.serve.lists as lists\n"
+        "real = lists.Lists.read\n"
         "def read(self, served, *rest):\n"
         "    if served.kind.plural == 'nodes':\n"
         "        raise ValueError('broken on purpose')\n"
         "    return real(self, served, *rest)\n"
-        "reading.Lists.read = read\n"
+        "lists.Lists.read = read\n"
     )
     return os.pathsep.join([str(folder), *sys.path])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.durations import human, since
+from muster.local.kinds.tables.durations import human, since
 
 MINUTE = 60
 HOUR = 60 * MINUTE

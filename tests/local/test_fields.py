@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema.fields import (
+from muster.local.patching.fields import (
     FieldsError,
     difference,
     has,

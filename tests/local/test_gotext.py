@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.local.schema.gotext import compact_json, quoted, shown, syntax, type_name
+from muster.local.codec.gotext import compact_json, quoted, shown, syntax, type_name
 
 
 @pytest.mark.parametrize(

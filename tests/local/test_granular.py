@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema.diff import fields_of
-from muster.local.schema.fields import of_names, path_text, paths
-from muster.local.schema.granular import copied, merged, problems, problems_text, reconciled, removed, with_named
+from muster.local.patching.diff import fields_of
+from muster.local.patching.fields import of_names, path_text, paths
+from muster.local.patching.granular import copied, merged, problems, problems_text, reconciled, removed, with_named
 from tests.local.widgets import LAW, SPEC, STRING, XY, list_of, map_of, struct
 
 # --- merging ---

@@ -16,7 +16,7 @@ from contextlib import suppress
 import pytest
 import yaml
 
-from muster.local.identity import Identity
+from muster.local.process.identity import Identity
 from tests.local.processes import Api, Server, until
 
 MAPS = "/api/v1/namespaces/default/configmaps"

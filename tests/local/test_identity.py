@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from muster.base.errors import LocalError
-from muster.local.certificates import Authority
-from muster.local.identity import Identity
+from muster.local.process.certificates import Authority
+from muster.local.process.identity import Identity
 from tests.local.processes import Server
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -68,7 +68,7 @@ def test_of_two_first_starts_at_once_one_makes_the_identity(tmp_path, monkeypatc
 
     tokens, second_done = [], threading.Event()
     second = threading.Thread(target=start)
-    monkeypatch.setattr("muster.local.identity.Authority", Slow)
+    monkeypatch.setattr("muster.local.process.identity.Authority", Slow)
     tokens.append(Identity(folder).token)
     second.join()
     assert (len(made), len(set(tokens))) == (1, 1)

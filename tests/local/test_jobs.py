@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from muster.local.kinds import jobs
+from muster.local.kinds.jobs import jobs
 from tests.local.answers import edited, rows
 from tests.local.flow import Subject, check, created, status_updated, updated
 

@@ -6,7 +6,7 @@ import pytest
 
 from muster.local.schema.load import shapes
 from muster.local.schema.writing import in_order
-from muster.local.wire import Answer
+from muster.local.serve.wire import Answer
 from tests.local.serving import APPLY, CONFIG, GROUPS, MERGE, PODS, Served, pod
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema.merge import PatchError, json_patch, merge_patch, strict_problems
+from muster.local.patching.merge import PatchError, json_patch, merge_patch, strict_problems
 from tests.local.widgets import LAW
 
 _JSON = st.recursive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local import metadata, names
+from muster.local.checks import metadata, names
 from tests.local.answers import said
 
 GOOD = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}

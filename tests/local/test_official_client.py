@@ -13,7 +13,7 @@ from kubernetes.leaderelection import electionconfig, leaderelection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from kubernetes.stream import stream
 
-from muster.local.identity import Identity
+from muster.local.process.identity import Identity
 from tests.local.processes import PATIENCE_SECONDS, Server, Up, until
 
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.kinds import pod_spec, pods
+from muster.local.kinds.pods import pods
+from muster.local.kinds.pods import spec as pod_spec
 from tests.local.answers import edited, rows
 from tests.local.flow import Subject, check, created
 from tests.local.some_pods import ADMITTED, FULL

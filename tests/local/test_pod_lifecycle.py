@@ -6,8 +6,8 @@ from copy import deepcopy
 
 import pytest
 
-from muster.local.kinds import pods
-from muster.local.names import subdomain_problems
+from muster.local.checks.names import subdomain_problems
+from muster.local.kinds.pods import pods
 from tests.local.answers import said
 
 NOW = 1_800_000_000.0

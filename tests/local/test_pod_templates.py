@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.kinds import pod_spec, pod_validation
+from muster.local.kinds.pods import spec as pod_spec
+from muster.local.kinds.pods import validation as pod_validation
 from muster.local.schema import decode, load
 from tests.local.answers import edited, rows, said
 

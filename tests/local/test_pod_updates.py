@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.kinds import pods
+from muster.local.kinds.pods import pods
 from tests.local import some_pods
 from tests.local.answers import edited, rows
 from tests.local.flow import Subject, check, created, status_updated, updated

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.local.kinds.pod_warnings import warnings
+from muster.local.kinds.pods.warnings import warnings
 
 NOTHING = "a null labelSelector results in matching no pod"
 REQUIRED, PREFERRED = (f"{words}DuringSchedulingIgnoredDuringExecution" for words in ("required", "preferred"))

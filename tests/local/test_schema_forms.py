@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.base.quantity import nanos
-from muster.local.schema import forms
-from muster.local.schema.forms import Malformed
+from muster.local.codec import forms
+from muster.local.codec.forms import Malformed
 from tests.local import schema_answers as answers
 from tests.local.schema_tables import pairs
 

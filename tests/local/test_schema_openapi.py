@@ -6,10 +6,11 @@ import pytest
 import yaml
 
 from muster.local.kinds.kind import Kind
-from muster.local.schema import custom, load, openapi
+from muster.local.schema import custom, load
 from muster.local.schema.load import shapes
-from muster.local.schema.openapi import Described
 from muster.local.schema.shapes import Base, ListType
+from muster.local.serve import openapi
+from muster.local.serve.openapi import Described
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 

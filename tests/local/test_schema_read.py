@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from muster.local.codec.forms import Malformed
 from muster.local.schema import protobuf, read
-from muster.local.schema.forms import Malformed
 from muster.local.schema.read import PROTOBUF, BadBody, Wanted, WrongKind, identify, read_options, strict_refusal
 from tests.local import schema_answers as answers
 from tests.local.schema_tables import pairs, shape_of

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema import exact, syntax, yamltext
+from muster.local.codec import syntax, values, yamltext
+from muster.local.codec.forms import Malformed
 from muster.local.schema.decode import normalise, parse
-from muster.local.schema.forms import Malformed
 from muster.local.schema.read import BadBody, Wanted, read, warnings
 from tests.local import schema_answers as answers
 from tests.local.schema_tables import answered, pairs, shape_of
@@ -28,7 +28,7 @@ def test_what_is_no_json_is_refused_in_the_words_of_go(text, answer):
 @given(VALUES, st.sampled_from([(",", ":"), (", ", ": "), (" ,", " : ")]))
 def test_quick_and_exact_readers_agree_and_see_no_repeated_keys(value, separators):
     body = json.dumps(value, separators=separators, ensure_ascii=False).encode()
-    assert exact.plain(syntax.tree(body)) == syntax.quick(body) == value
+    assert values.plain(syntax.tree(body)) == syntax.quick(body) == value
     assert not syntax.has_duplicates(body, value)
 
 
@@ -48,12 +48,12 @@ def test_repeated_keys_are_seen(body):
 
 def test_bytes_that_are_no_utf8_are_replaced_one_by_one():
     tree = syntax.tree(b'{"a":"x\xff\xfe","b":"\\ud800","c":"\\ud83d\\ude00"}')
-    assert exact.plain(tree) == {"a": "x\ufffd\ufffd", "b": "\ufffd", "c": "😀"}
+    assert values.plain(tree) == {"a": "x\ufffd\ufffd", "b": "\ufffd", "c": "😀"}
 
 
 def test_numbers_keep_their_spelling():
     assert syntax.tree(b"[1.0,1e3,-0]") == ["1.0", "1e3", "-0"]
-    assert exact.plain(syntax.tree(b"[1.0,1e3,9223372036854775808]")) == [1.0, 1000.0, 9223372036854775808.0]
+    assert values.plain(syntax.tree(b"[1.0,1e3,9223372036854775808]")) == [1.0, 1000.0, 9223372036854775808.0]
 
 
 def test_what_is_too_deep_is_refused():

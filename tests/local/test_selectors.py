@@ -8,8 +8,8 @@ import pytest
 from muster.base.errors import SelectorError
 from muster.base.selectors import parse_selector
 from muster.local.kinds.kind import Kind, Strategy
-from muster.local.selectors import Term, parse_fields, parse_labels, select
-from muster.local.status import Refusal
+from muster.local.kinds.status import Refusal
+from muster.local.serve.selectors import Term, parse_fields, parse_labels, select
 
 
 def kind(group, name, *, namespaced=True, custom=False, strategy=None):

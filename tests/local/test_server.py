@@ -6,9 +6,9 @@ import tracemalloc
 
 import pytest
 
-from muster.local.cluster import make_server
-from muster.local.store import Store
-from muster.local.wire import Answer
+from muster.local.process.cluster import make_server
+from muster.local.serve.wire import Answer
+from muster.local.store.store import Store
 from tests.local.serving import APPLY, CONFIG, GROUPS, MERGE, PODS, TABLE, Served, pod
 
 
@@ -174,7 +174,7 @@ def test_objects_come_and_go_by_their_labels(api):
 
 
 def test_a_watcher_that_does_not_read_is_cut_off(api, monkeypatch):
-    monkeypatch.setattr("muster.local.watching._MOST_BYTES", 2_000)
+    monkeypatch.setattr("muster.local.serve.watching._MOST_BYTES", 2_000)
     watch = api.watch(CONFIG)
     for number in range(20):
         api.create(CONFIG, {"metadata": {"name": f"c{number}"}, "data": {"k": "x" * 100}})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from muster.local.kinds import service_addresses, services
-from muster.local.kinds.service_addresses import Used
+from muster.local.kinds.services import addresses as service_addresses
+from muster.local.kinds.services import services
+from muster.local.kinds.services.addresses import Used
 from tests.local.answers import edited, rows, said
 from tests.local.flow import Subject, check, created, status_updated, updated
 

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from muster.base.errors import LocalError
-from muster.local.log import FORMAT, SqliteLog
-from muster.local.store import NotWritten, Store, Stored, What
+from muster.local.store.log import FORMAT, SqliteLog
+from muster.local.store.store import NotWritten, Store, Stored, What
 
 
 def stored(store, name, *, namespace="default", size=0, **labels):
@@ -131,7 +131,7 @@ def test_a_log_brings_everything_back(tmp_path):
 
 
 def test_a_log_does_not_grow_with_what_was_superseded(tmp_path, monkeypatch):
-    monkeypatch.setattr("muster.local.log._TIDY_AFTER", 10)
+    monkeypatch.setattr("muster.local.store.log._TIDY_AFTER", 10)
     log = SqliteLog(tmp_path / "data.sqlite")
     store = Store(log)
     for _ in range(100):
@@ -144,7 +144,7 @@ def test_a_log_does_not_grow_with_what_was_superseded(tmp_path, monkeypatch):
 
 
 def test_a_file_shrinks_when_what_it_held_is_gone(tmp_path, monkeypatch):
-    monkeypatch.setattr("muster.local.log._TIDY_AFTER_BYTES", 1 << 20)
+    monkeypatch.setattr("muster.local.store.log._TIDY_AFTER_BYTES", 1 << 20)
     path = tmp_path / "data.sqlite"
     log = SqliteLog(path)
     store = Store(log)
@@ -158,12 +158,14 @@ def test_a_file_shrinks_when_what_it_held_is_gone(tmp_path, monkeypatch):
 
 
 def test_a_change_is_written_even_if_the_file_cannot_be_tidied(tmp_path, monkeypatch):
-    monkeypatch.setattr("muster.local.log._TIDY_AFTER", 3)
-    monkeypatch.setattr("muster.local.log._SUPERSEDED", "DELETE FROM log WHERE version IN (SELECT x FROM nowhere)")
+    monkeypatch.setattr("muster.local.store.log._TIDY_AFTER", 3)
+    monkeypatch.setattr(
+        "muster.local.store.log._SUPERSEDED", "DELETE FROM log WHERE version IN (SELECT x FROM nowhere)"
+    )
     database = sqlite3.connect(tmp_path / "data.sqlite")
     database.close()
     with monkeypatch.context() as opening:
-        opening.setattr("muster.local.log._SUPERSEDED", "SELECT 1")
+        opening.setattr("muster.local.store.log._SUPERSEDED", "SELECT 1")
         log = SqliteLog(tmp_path / "data.sqlite")
     store = Store(log)
     for name in "abcdefgh":
@@ -268,9 +270,7 @@ def test_a_file_of_a_newer_format_is_refused_in_words(tmp_path):
 def test_a_folder_serves_one_process_at_a_time(tmp_path):
     log = SqliteLog(tmp_path / "data.sqlite")
     Store(log)
-    second = (
-        "import sys; from pathlib import Path; from muster.local.log import SqliteLog; SqliteLog(Path(sys.argv[1]))"
-    )
+    second = "import sys; from pathlib import Path; from muster.local.store.log import SqliteLog; SqliteLog(Path(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", second, str(tmp_path / "data.sqlite")], capture_output=True, text=True, check=False
     )

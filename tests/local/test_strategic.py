@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.schema.gotext import shown
+from muster.local.codec.gotext import shown
+from muster.local.patching.merge import PatchError
+from muster.local.patching.strategic import strategic_patch
 from muster.local.schema.load import shapes
-from muster.local.schema.merge import PatchError
 from muster.local.schema.shapes import Base, Field, Shape
-from muster.local.schema.strategic import strategic_patch
 from tests.local.widgets import LAW, STRING, list_of, map_of, struct
 
 TEMPLATE = struct(

@@ -7,9 +7,9 @@ from muster.api.wire import Node, Pod, PodGroup, SchedulingGroup
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
-from muster.local.cluster import make_server
-from muster.local.store import Store
-from muster.local.wire import Request
+from muster.local.process.cluster import make_server
+from muster.local.serve.wire import Request
+from muster.local.store.store import Store
 from tests.system.processes import START, TOKEN
 
 NAMESPACE = "sim"

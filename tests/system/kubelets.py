@@ -10,8 +10,8 @@ import msgspec
 from muster.api.times import stamp
 from muster.api.wire import Pod, condition
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
-from muster.local.admission import GROUP_FINALIZER
-from muster.local.store import What
+from muster.local.objects.admission import GROUP_FINALIZER
+from muster.local.store.store import What
 from muster.sim.kubelets import Kubelets as Admission
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, stop_seconds
 from muster.sim.plain import ENDED, Place, fits, needs_of, room_of, take

@@ -19,7 +19,7 @@ import msgspec
 from aiohttp.client_reqrep import ConnectionKey
 
 from muster.kube.client import Client, ask_first
-from muster.local.wire import Answer, Request
+from muster.local.serve.wire import Answer, Request
 
 SLACK_SECONDS = 2.5
 _GATHER_SECONDS = 0.002

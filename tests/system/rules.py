@@ -37,7 +37,7 @@ from muster.engine.decisions import Bind, CallOff, Evict, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
 from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, GROUP_LABEL, INITIALLY_SCHEDULED
-from muster.local.store import What
+from muster.local.store.store import What
 from muster.sim.invariants import Invariants
 from muster.sim.plain import ENDED, unit_of
 from muster.sim.reading import Reading

@@ -27,8 +27,8 @@ from muster.controllers.manager import Manager, attach_kubelets, suffixes
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.connection import load
 from muster.kube.resources import NODES
-from muster.local.identity import KUBECONFIG, Identity
 from muster.local.kubelets import DOWN, node_document
+from muster.local.process.identity import KUBECONFIG, Identity
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0

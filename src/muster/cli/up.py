@@ -85,7 +85,7 @@ def _check_quantity(text: str, *, hint: str) -> None:
 
 
 def _label(text: str) -> tuple[str, str]:
-    from muster.local.names import label_value_problems, qualified_problems
+    from muster.local.checks.names import label_value_problems, qualified_problems
 
     key, equals, value = text.partition("=")
     if not key or not equals:

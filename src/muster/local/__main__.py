@@ -21,11 +21,11 @@ from pathlib import Path
 import structlog
 
 from muster.base.errors import MusterError
-from muster.local import http
-from muster.local.cluster import make_server
-from muster.local.identity import Identity
-from muster.local.log import SqliteLog
-from muster.local.store import Store
+from muster.local.process import http
+from muster.local.process.cluster import make_server
+from muster.local.process.identity import Identity
+from muster.local.store.log import SqliteLog
+from muster.local.store.store import Store
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Kubernetes' own: no vowels, no digits that look like letters."""

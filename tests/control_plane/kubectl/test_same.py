@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from controlplane.plane import ControlPlane
-from muster.local.identity import Identity
+from muster.local.process.identity import Identity
 from tests.control_plane.conftest import VERSION, needs_native_groups
 from tests.control_plane.kubectl.client import Kubectl
 from tests.control_plane.kubectl.commands import CHAPTERS, FIELDS

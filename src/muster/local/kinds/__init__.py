@@ -1,1 +1,10 @@
-"""The built-in kinds: `kind` is what a row is, `rows` has them all, the others hold what is particular to each."""
+"""What is served.
+
+kind        what a kind is: its names, the shape of its objects, and what is particular to it (`Strategy`)
+rows        the built-in kinds: rows of data, and the code of those that do something
+generic     the strategy of all others, made of data
+registry    all that is served now, the kinds of definitions too
+status      refusals, as Kubernetes tells them
+tables      `kubectl get`
+pods, jobs, services, definitions, and a module each for others: what is particular to them
+"""

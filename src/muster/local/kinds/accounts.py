@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.schema.shapes import Object
 
 
 def prepare_create(account: Object) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from muster.local import names
-from muster.local.fields import FieldError, invalid, not_supported
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, invalid, not_supported
+from muster.local.checks.metadata import condition_errors, distinct, not_negative, selector_errors
+from muster.local.codec.values import Object
 from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import condition_errors, distinct, not_negative, selector_errors
-from muster.local.schema.shapes import Object
 
 _PERCENT = re.compile("[0-9]+%")
 _PERCENT_WORDS = names.regex_words(

@@ -6,13 +6,13 @@ import base64
 import json
 from collections.abc import Mapping
 
-from muster.local import names
-from muster.local.fields import FieldError, forbidden, invalid, required, too_long
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, forbidden, invalid, required, too_long
+from muster.local.checks.metadata import distinct, unchanged
+from muster.local.codec import syntax
+from muster.local.codec.forms import Malformed
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import distinct, unchanged
-from muster.local.schema import syntax
-from muster.local.schema.forms import Malformed
-from muster.local.schema.shapes import Object
 
 LARGEST = 1024 * 1024
 """Of all values together."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from muster.local.fields import FieldError, duplicate, forbidden, invalid, not_supported, required, too_many
-from muster.local.schema.shapes import Object
+from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required, too_many
+from muster.local.codec.values import Object
 
 IMMUTABLE = "field is immutable"
 

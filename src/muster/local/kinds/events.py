@@ -6,12 +6,12 @@ for the sake of old clients.
 
 from __future__ import annotations
 
-from muster.local import metadata, names
-from muster.local.fields import FieldError, invalid, required
+from muster.local.checks import metadata, names
+from muster.local.checks.fields import FieldError, invalid, required
+from muster.local.checks.metadata import distinct, unchanged
+from muster.local.codec.values import Object
 from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import distinct, unchanged
-from muster.local.schema.shapes import Object
 
 LONGEST = 128
 LONGEST_MESSAGE = 1024

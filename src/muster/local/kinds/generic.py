@@ -10,16 +10,17 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from muster.local import names
-from muster.local.fields import FieldError, forbidden, invalid, not_supported, required
-from muster.local.kinds import pod_spec
-from muster.local.kinds.job_spec import matches
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, forbidden, invalid, not_supported, required
+from muster.local.checks.metadata import distinct, keep_for_status
+from muster.local.codec.values import Object
+from muster.local.kinds.jobs.spec import matches
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pod_validation import template_errors
-from muster.local.metadata import distinct, keep_for_status
+from muster.local.kinds.pods import spec as pod_spec
+from muster.local.kinds.pods.validation import template_errors
 from muster.local.schema import load, writing
 from muster.local.schema.load import Frozen, Resource
-from muster.local.schema.shapes import Base, Field, Object, Shape
+from muster.local.schema.shapes import Base, Field, Shape
 
 _TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
 _CONTROLLERS = frozenset(

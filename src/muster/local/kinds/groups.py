@@ -6,13 +6,13 @@ PodGroupPreemptionPolicy on and DRAWorkloadResourceClaims off: resource claims a
 
 from __future__ import annotations
 
-from muster.local import names
-from muster.local.fields import FieldError, invalid, required
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, invalid, required
+from muster.local.checks.metadata import condition_errors, keep_for_status
+from muster.local.codec.values import Object
 from muster.local.kinds import declared
 from muster.local.kinds.declared import Rule, Rules
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import condition_errors, keep_for_status
-from muster.local.schema.shapes import Object
 
 PREEMPT = "PreemptLowerPriority"
 PREEMPTION_POLICIES = (PREEMPT, "Never")

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from muster.local.schema.shapes import Object
+from muster.local.codec.values import Object
 
 _METADATA = ("name", "generateName", "namespace", "creationTimestamp", "labels", "annotations", "finalizers")
 _EMPTY: dict[str, Any] = {"s": "", "b": False, "0": 0, "q": "0"}

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from muster.local import names
-from muster.local.fields import FieldError
-from muster.local.schema.shapes import Object
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError
+from muster.local.codec.values import Object
 
 Prepare = Callable[[Object], None]
 PrepareUpdate = Callable[[Object, Object], None]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from muster.local.fields import FieldError, invalid
+from muster.local.checks.fields import FieldError, invalid
+from muster.local.checks.metadata import not_negative
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import not_negative
-from muster.local.schema.shapes import Object
 
 _COORDINATED = ("strategy", "preferredHolder")
 

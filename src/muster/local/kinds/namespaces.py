@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from muster.local import names
-from muster.local.fields import FieldError, invalid
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, invalid
+from muster.local.checks.metadata import distinct, finalizer_name_errors, unknown_finalizer_errors
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import distinct, finalizer_name_errors, unknown_finalizer_errors
-from muster.local.schema.shapes import Object
 
 FINALIZER = "kubernetes"
 NAME_LABEL = "kubernetes.io/metadata.name"

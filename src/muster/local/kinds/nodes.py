@@ -6,15 +6,15 @@ import json
 import re
 from collections.abc import Iterable
 
-from muster.local import names
-from muster.local.fields import FieldError, duplicate, forbidden, invalid
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid
+from muster.local.codec.values import Object
 from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pod_formats import Errors, are_dual_stack, each, network, positive
-from muster.local.kinds.pod_resources import quantity
-from muster.local.kinds.pod_scheduling import taints
-from muster.local.kinds.pod_spec import round_list
-from muster.local.schema.shapes import Object
+from muster.local.kinds.pods.formats import Errors, are_dual_stack, each, network, positive
+from muster.local.kinds.pods.resources import quantity
+from muster.local.kinds.pods.scheduling import taints
+from muster.local.kinds.pods.spec import round_list
 
 _TAINTS = "scheduler.alpha.kubernetes.io/taints"
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from muster.local.fields import FieldError, forbidden, not_supported, required
+from muster.local.checks.fields import FieldError, forbidden, not_supported, required
+from muster.local.checks.metadata import unchanged
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.metadata import unchanged
-from muster.local.schema.shapes import Object
 
 PREEMPT = "PreemptLowerPriority"
 POLICIES = (PREEMPT, "Never")

@@ -6,21 +6,21 @@ from muster.local.kinds import (
     accounts,
     budgets,
     config,
-    definitions,
     events,
     generic,
     groups,
-    jobs,
     leases,
     namespaces,
     nodes,
-    pods,
     priority,
-    services,
     tables,
     workloads,
 )
+from muster.local.kinds.definitions import definitions
+from muster.local.kinds.jobs import jobs
 from muster.local.kinds.kind import Kind, Scaling, Strategy, Table
+from muster.local.kinds.pods import pods
+from muster.local.kinds.services import services
 from muster.local.schema import load
 from muster.local.schema.load import Resource
 

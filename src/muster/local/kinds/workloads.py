@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.local import names
-from muster.local.fields import FieldError, duplicate, invalid
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, duplicate, invalid
+from muster.local.codec.values import Object
 from muster.local.kinds import declared, groups, internal
 from muster.local.kinds.declared import Rule, Rules
 from muster.local.kinds.kind import Strategy
-from muster.local.schema.shapes import Object
 
 MOST_TEMPLATES = 8
 DEEPEST = 4

@@ -10,9 +10,11 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from muster.local.schema import exact, forms, writing
-from muster.local.schema.gotext import type_name
-from muster.local.schema.shapes import Base, Object, Shape
+from muster.local.codec import forms
+from muster.local.codec.gotext import type_name
+from muster.local.codec.values import Object
+from muster.local.schema import exact, writing
+from muster.local.schema.shapes import Base, Shape
 
 __all__ = ["read"]
 

@@ -18,9 +18,10 @@ from typing import Any
 
 import msgspec
 
+from muster.local.codec.gotext import compact_json
+from muster.local.codec.values import Object
 from muster.local.schema import exact, load
-from muster.local.schema.gotext import compact_json
-from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
+from muster.local.schema.shapes import Base, Field, ListType, Shape
 
 __all__ = ["METADATA", "default", "fill", "is_custom", "is_embedded", "part", "prune", "shape", "strip"]
 

@@ -19,9 +19,11 @@ from typing import Any
 
 import msgspec
 
+from muster.local.codec import forms, syntax, yamltext
+from muster.local.codec.values import Object, plain
 from muster.local.schema import convert as converting
-from muster.local.schema import custom, exact, forms, syntax, writing, yamltext
-from muster.local.schema.shapes import Base, Field, Object, Shape
+from muster.local.schema import custom, exact, writing
+from muster.local.schema.shapes import Base, Field, Shape
 
 __all__ = ["YAML_TYPES", "Decoded", "Parsed", "convert", "empty", "normalise", "parse"]
 
@@ -36,7 +38,7 @@ class Parsed(msgspec.Struct, frozen=True):
     text: bytes = b""
     """The JSON it was read from, for the spelling of its numbers; empty if it was YAML."""
     tree: Any = msgspec.UNSET
-    """With `exact.Pairs` and `exact.Number`, if the value alone would not do."""
+    """With `Pairs` and `Number`, if the value alone would not do."""
     strict: tuple[str, ...] = ()
     """What is wrong with the text itself, to those who are strict: keys that come twice in YAML."""
 
@@ -60,7 +62,7 @@ def parse(body: bytes, content_type: str = "application/json") -> Parsed:
         value = syntax.quick(body)
     except ValueError:
         tree = syntax.tree(body)
-        return Parsed(exact.plain(tree), text=body, tree=tree)
+        return Parsed(plain(tree), text=body, tree=tree)
     if syntax.has_duplicates(body, value):
         return Parsed(value, text=body, tree=syntax.tree(body))
     return Parsed(value, text=body)

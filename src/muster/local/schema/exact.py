@@ -18,19 +18,17 @@ from typing import Any
 
 import msgspec
 
-from muster.local.schema import forms
-from muster.local.schema.gotext import compact_json, quoted
+from muster.local.codec import forms
+from muster.local.codec.gotext import compact_json, quoted
+from muster.local.codec.values import WHOLE, Number, Object, Pairs, plain
 from muster.local.schema.load import SCHEMA_OR_BOOL, SCHEMA_OR_LIST, SCHEMA_OR_STRINGS
-from muster.local.schema.shapes import Base, Field, Object, Shape
+from muster.local.schema.shapes import Base, Field, Shape
 from muster.local.schema.writing import written
 
 __all__ = [
     "MOST_STRICT_ERRORS",
-    "Number",
     "Outcome",
-    "Pairs",
     "item_type",
-    "plain",
     "read",
     "read_alone",
     "repeated",
@@ -41,21 +39,7 @@ MOST_STRICT_ERRORS = 100
 """More are not told."""
 
 _INT_BITS = {Base.INT32: 32, Base.INT64: 64}
-# no integer of Go is longer; Python reads none of thousands of digits
-_WHOLE = re.compile(r"-?[0-9]{1,20}")
 _UNSET: Any = msgspec.UNSET
-
-
-class Number(str):
-    """A number as it was spelled."""
-
-    __slots__ = ()
-
-
-class Pairs(list[tuple[str, Any]]):
-    """An object with all that was given for each key."""
-
-    __slots__ = ()
 
 
 class Outcome(msgspec.Struct):
@@ -106,24 +90,6 @@ def repeated(tree: Any, path: str = "") -> list[str]:
         for index, item in enumerate(tree):
             found += repeated(item, f"{path}[{index}]")
     return list(dict.fromkeys(found))
-
-
-def plain(tree: Any) -> Any:
-    """Without Pairs and Numbers: the last of each key, numbers as numbers."""
-    if isinstance(tree, Pairs):
-        return {key: plain(value) for key, value in tree}
-    if isinstance(tree, list):
-        return [plain(item) for item in tree]
-    if isinstance(tree, dict):
-        return {key: plain(value) for key, value in tree.items()}
-    return number(tree) if isinstance(tree, Number) else tree
-
-
-def number(spelling: str) -> int | float:
-    """As Go decodes it where any type will do: an int64 if it is one, else a float64."""
-    if _WHOLE.fullmatch(spelling) and -(2**63) <= int(spelling) < 2**63:
-        return int(spelling)
-    return float(spelling)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -239,7 +205,7 @@ class _Reader:
         if spelling is None:
             return self._wrong(tree, at, old)
         bound = 1 << (_INT_BITS[shape.base] - 1)
-        if _WHOLE.fullmatch(spelling) and -bound <= int(spelling) < bound:
+        if WHOLE.fullmatch(spelling) and -bound <= int(spelling) < bound:
             return int(spelling)
         return self._save(_WrongType(f"number {spelling}", at), old)
 
@@ -267,7 +233,7 @@ class _Reader:
         spelling = _spelling(tree)
         if tree is None or spelling is None:
             return 0 if tree is None else int(self._wrong(tree, at, 0))
-        if _WHOLE.fullmatch(spelling) and 0 <= int(spelling) < 256:
+        if WHOLE.fullmatch(spelling) and 0 <= int(spelling) < 256:
             return int(spelling)
         return int(self._save(_WrongType(f"number {spelling}", at), 0))
 
@@ -295,7 +261,7 @@ class _Reader:
         here = msgspec.structs.replace(at, type="int32")
         if spelling is None:
             raise _WrongType(what(tree), here)
-        if _WHOLE.fullmatch(spelling) and -(2**31) <= int(spelling) < 2**31:
+        if WHOLE.fullmatch(spelling) and -(2**31) <= int(spelling) < 2**31:
             return int(spelling)
         raise _WrongType(f"number {spelling}", here)
 

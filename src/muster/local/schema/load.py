@@ -33,7 +33,8 @@ from typing import Any
 
 import msgspec
 
-from muster.local.schema.shapes import Base, Field, ListType, Object, Shape
+from muster.local.codec.values import Object
+from muster.local.schema.shapes import Base, Field, ListType, Shape
 
 __all__ = [
     "SCHEMA",

@@ -14,9 +14,11 @@ from typing import Any
 
 import msgspec
 
-from muster.local.schema import forms, writing
-from muster.local.schema.forms import Malformed
-from muster.local.schema.shapes import Base, Field, Object, Shape
+from muster.local.codec import forms
+from muster.local.codec.forms import Malformed
+from muster.local.codec.values import Object
+from muster.local.schema import writing
+from muster.local.schema.shapes import Base, Field, Shape
 
 __all__ = ["MAGIC", "Envelope", "decode", "unwrap"]
 

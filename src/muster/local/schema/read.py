@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import msgspec
 
-from muster.local.schema import custom, exact, load, protobuf, syntax, yamltext
+from muster.local.codec import syntax, yamltext
+from muster.local.codec.forms import Malformed
+from muster.local.codec.gotext import quoted
+from muster.local.codec.values import Object
+from muster.local.schema import custom, exact, load, protobuf
 from muster.local.schema.decode import Decoded, Parsed, normalise, parse
-from muster.local.schema.forms import Malformed
-from muster.local.schema.gotext import quoted
-from muster.local.schema.shapes import Base, Object, Shape
+from muster.local.schema.shapes import Base, Shape
 
 __all__ = [
     "PROTOBUF",

@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from muster.local import names
-from muster.local.fields import FieldError, Why, duplicate, invalid, not_supported, required, too_long, too_many
+from muster.local.checks import names
+from muster.local.checks.fields import FieldError, Why, duplicate, invalid, not_supported, required, too_long, too_many
+from muster.local.codec.gotext import compact_json, quoted, shown
+from muster.local.codec.values import Object
 from muster.local.schema import patterns
 from muster.local.schema.custom import is_embedded
 from muster.local.schema.formats import FORMATS, KNOWN
-from muster.local.schema.gotext import compact_json, quoted, shown
-from muster.local.schema.shapes import Base, ListType, Object, Shape
+from muster.local.schema.shapes import Base, ListType, Shape
 
 __all__ = ["validate", "validate_update"]
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-Object = dict[str, Any]
-"""A Kubernetes object, or a part of one, as decoded from JSON."""
+from muster.local.codec.values import Object
 
 
 class Base(Enum):

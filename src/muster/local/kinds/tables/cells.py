@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from muster.local import durations
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
-from muster.local.schema.shapes import Object
+from muster.local.kinds.tables import durations
 
 __all__ = ["AGE", "NAME", "NONE", "RichTable", "age", "joined", "labels", "name", "selector", "wide"]
 

@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any
 
 from muster.base.errors import ObjectError
-from muster.local import durations
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
-from muster.local.kinds.tables import paths
+from muster.local.kinds.tables import durations, paths
 from muster.local.kinds.tables.cells import NAME, name
-from muster.local.schema.shapes import Object
 
 __all__ = ["custom"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Kind, Table
 from muster.local.kinds.tables.cells import RichTable
 from muster.local.kinds.tables.custom import custom
 from muster.local.kinds.tables.plain import DEFAULT
-from muster.local.schema.shapes import Object
 
 __all__ = ["as_partial", "as_partial_list", "as_table", "default_table", "include_problem"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from muster.local import durations
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
+from muster.local.kinds.tables import durations
 from muster.local.kinds.tables.cells import name, wide
-from muster.local.schema.shapes import Object
 
 __all__ = ["EVENT", "EVENTS_EVENT"]
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from muster.local import durations
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
+from muster.local.kinds.tables import durations
 from muster.local.kinds.tables.cells import NONE, RichTable, age, joined, labels, name, selector
 from muster.local.schema.load import Resource
-from muster.local.schema.shapes import Object
 
 __all__ = ["table"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from muster.api.times import seconds
-from muster.local import durations
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
+from muster.local.kinds.tables import durations
 from muster.local.kinds.tables.cells import AGE, NAME, age, name, selector, wide
-from muster.local.schema.shapes import Object
 
 __all__ = ["JOB"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from muster.local.durations import UNKNOWN
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
 from muster.local.kinds.tables.cells import AGE, NAME, NONE, age, joined, name, wide
-from muster.local.schema.shapes import Object
+from muster.local.kinds.tables.durations import UNKNOWN
 
 __all__ = ["NODE"]
 

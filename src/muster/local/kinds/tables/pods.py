@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from muster.local import durations
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column
+from muster.local.kinds.tables import durations
 from muster.local.kinds.tables.cells import AGE, NAME, NONE, RichTable, age, name, wide
-from muster.local.schema.shapes import Object
 
 __all__ = ["POD"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
 from muster.local.kinds.tables.cells import AGE, NAME, NONE, age, name
-from muster.local.schema.shapes import Object
 
 __all__ = ["LEASE", "POD_DISRUPTION_BUDGET", "POD_GROUP", "PRIORITY_CLASS", "WORKLOAD"]
 

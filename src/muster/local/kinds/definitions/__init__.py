@@ -1,0 +1,1 @@
+"""CustomResourceDefinition (apiextensions.k8s.io/v1), and the kinds that they define."""

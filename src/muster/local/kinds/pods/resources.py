@@ -1,0 +1,348 @@
+"""Resources of containers and pods: which names there are, how much may be asked, what class of service that makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from muster.base.caching import remembered
+from muster.base.errors import QuantityError
+from muster.base.quantity import nanos
+from muster.local.checks.fields import FieldError, Why, duplicate, forbidden, invalid, not_supported, required
+from muster.local.checks.metadata import NOT_NEGATIVE
+from muster.local.codec.values import Object
+from muster.local.kinds.pods.formats import Errors, each, label, qualified
+
+_HUGE = "hugepages-"
+_COMPUTE = ("cpu", "memory")
+_OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_COUNTED = frozenset(
+    {
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    }
+)
+_STANDARD = (
+    _OF_CONTAINERS
+    | _COUNTED
+    | {"storage", "requests.storage"}
+    | {f"{kind}.{name}" for kind in ("requests", "limits") for name in _OF_CONTAINERS}
+)
+_POD_LEVEL = ("cpu", _HUGE, "memory")
+_NANO, _MILLI = 10**9, 10**6
+
+
+def is_huge(name: str) -> bool:
+    return name.startswith(_HUGE)
+
+
+def is_native(name: str) -> bool:
+    """Of Kubernetes itself, as against extended resources."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def may_be_overcommitted(name: str) -> bool:
+    """Whether limits may be above requests."""
+    return is_native(name) and not is_huge(name)
+
+
+@remembered(4096)
+def is_whole(name: str) -> bool:
+    """Whether it is counted in whole numbers."""
+    return name in _COUNTED or _is_extended(name)
+
+
+def _is_extended(name: str) -> bool:
+    return not is_native(name) and not name.startswith("requests.") and not qualified(f"requests.{name}")
+
+
+@remembered(4096)
+def name_problems(name: str) -> tuple[str, ...]:
+    """Of the name of any resource."""
+    problems = qualified(name)
+    if not problems and "/" not in name and not _is_standard(name):
+        return ("must be a standard resource type or fully qualified",)
+    return problems
+
+
+def _is_standard(name: str) -> bool:
+    return name in _STANDARD or is_huge(name) or name.startswith(f"requests.{_HUGE}")
+
+
+@remembered(4096)
+def container_name_problems(name: str) -> tuple[str, ...]:
+    """Of the name of a resource that a container asks for."""
+    problems = name_problems(name)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not is_huge(name):
+            problems += ("must be a standard resource for containers",)
+    elif not is_native(name) and not _is_extended(name):
+        problems += ("doesn't follow extended resource name standard",)
+    return problems
+
+
+def quantity(path: str, name: str, amount: str) -> Errors:
+    """Not negative, and whole where the resource is counted."""
+    value = nanos(amount)
+    if value < 0:
+        yield invalid(path, amount, NOT_NEGATIVE)
+    if value % _NANO and is_whole(name):
+        yield invalid(path, amount, "must be an integer")
+
+
+def of_container(resources: Object, path: str, claims: frozenset[str]) -> Errors:
+    """What a container asks for, and what it may use."""
+    yield from _requirements(resources, path, _container_name)
+    yield from _claims(resources.get("claims", []), f"{path}.claims", claims)
+
+
+def of_pod(spec: Object, path: str, claims: frozenset[str]) -> Errors:
+    """What is asked for the pod as a whole."""
+    resources = spec["resources"]
+    if spec.get("os", {}).get("name") == "windows":
+        yield forbidden(path, "may not be set for a windows pod")
+        return
+    if "claims" in resources:
+        yield forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
+    yield from _requirements(resources, path, _pod_name)
+    yield from _claims(resources.get("claims", []), f"{path}.claims", claims)
+    yield from _covers_containers(spec, path)
+
+
+def _container_name(path: str, name: str) -> Errors:
+    return each(path, name, container_name_problems(name))
+
+
+def _pod_name(path: str, name: str) -> Errors:
+    problems = name_problems(name)
+    yield from each(path, name, problems)
+    if not problems and not _is_pod_level(name):
+        yield not_supported(path, name, _POD_LEVEL)
+
+
+def _is_pod_level(name: str) -> bool:
+    return name in _COMPUTE or is_huge(name)
+
+
+def _requirements(resources: Object, path: str, check_name: Callable[[str, str], Errors]) -> Errors:
+    limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    for name, amount in limits.items():
+        yield from _entry(f"{path}.limits[{name}]", name, amount, check_name)
+        yield from _divisible(f"{path}.limits[{name}]", name, amount)
+    for name, amount in requests.items():
+        yield from _entry(f"{path}.requests[{name}]", name, amount, check_name)
+        yield from _under_limit(path, name, amount, limits.get(name))
+        yield from _divisible(f"{path}.requests[{name}]", name, amount)
+    asked = limits.keys() | requests.keys()
+    if asked and asked.isdisjoint(_COMPUTE) and any(map(is_huge, asked)):
+        yield forbidden(path, "HugePages require cpu or memory")
+
+
+def _entry(path: str, name: str, amount: str, check_name: Callable[[str, str], Errors]) -> Errors:
+    yield from check_name(path, name)
+    yield from quantity(path, name, amount)
+
+
+def _under_limit(path: str, name: str, request: str, limit: str | None) -> Errors:
+    if limit is None:
+        if not may_be_overcommitted(name):
+            yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+    elif nanos(request) != nanos(limit) and not may_be_overcommitted(name):
+        yield invalid(f"{path}.requests", request, f"must be equal to {name} limit of {limit}")
+    elif nanos(request) > nanos(limit):
+        yield invalid(f"{path}.requests", request, f"must be less than or equal to {name} limit of {limit}")
+
+
+def _divisible(path: str, name: str, amount: str) -> Errors:
+    if is_huge(name) and not _is_multiple(amount, name.removeprefix(_HUGE)):
+        yield invalid(path, amount, f"{amount} is not positive integer multiple of {name}")
+
+
+def _is_multiple(amount: str, page: str) -> bool:
+    try:
+        size = nanos(page)
+    except QuantityError:
+        return False
+    return size > 0 and not size % _NANO and -(-nanos(amount) // _NANO) % (size // _NANO) == 0
+
+
+def _claims(claims: list[Object], path: str, known: frozenset[str]) -> Errors:
+    """Names of the pod's claims; one that is taken whole may not be taken in parts too."""
+    taken: set[str] = set()
+    for index, claim in enumerate(claims):
+        at, name, part = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
+        if not name:
+            yield required(at)
+            continue
+        if name in taken:
+            yield duplicate(at, name)
+        else:
+            key = f"{name}/{part}" if part else name
+            if part:
+                yield from each(f"{at}.request", part, label(part))
+            if key in taken:
+                yield duplicate(at, key)
+            elif not part and any(one.startswith(f"{name}/") for one in taken):
+                yield duplicate(at, name)
+            taken.add(key)
+        if name not in known:
+            yield _unknown_claim(at, name, known)
+
+
+def _unknown_claim(path: str, name: str, known: Iterable[str]) -> FieldError:
+    listed = ", ".join(sorted(known))
+    choice = f": {listed}" if listed else " which is empty"
+    words = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{choice}'
+    return FieldError(Why.NOT_FOUND, path, words)
+
+
+def _covers_containers(spec: Object, path: str) -> Errors:
+    """What the pod asks for is not less than what its containers do; none of their limits is above the pod's."""
+    resources = spec["resources"]
+    requests, limits = resources.get("requests", {}), resources.get("limits", {})
+    for name, total in totals(spec, "requests").items():
+        if name in requests and nanos(total) > nanos(requests[name]):
+            words = f"must be greater than or equal to aggregate container requests of {total}"
+            yield invalid(f"{path}.requests[{name}]", requests[name], words)
+    for name, total in totals(spec, "limits").items():
+        if is_huge(name) and name in limits and nanos(total) > nanos(limits[name]):
+            words = f"must be greater than or equal to aggregate container limits of {total}"
+            yield invalid(f"{path}.limits[{name}]", limits[name], words)
+    for index, container in enumerate(spec.get("containers") or ()):
+        for name, amount in container.get("resources", {}).get("limits", {}).items():
+            if name in limits and nanos(amount) > nanos(limits[name]):
+                words = f"must be less than or equal to pod limits of {limits[name]}"
+                yield invalid(f"{path}.containers[{index}][{name}].limits", amount, words)
+
+
+def is_sidecar(container: Object) -> bool:
+    """An init container that stays."""
+    return bool(container.get("restartPolicy") == "Always")
+
+
+def totals(spec: Object, kind: str) -> dict[str, str]:
+    """Requests or limits of all containers: together, or of an init container and the sidecars before it if more."""
+    total: dict[str, str] = {}
+    sidecars: dict[str, str] = {}
+    most: dict[str, str] = {}
+    for container in spec.get("containers") or ():
+        _add(total, _list(container, kind))
+    for container in spec.get("initContainers") or ():
+        own = dict(_list(container, kind))
+        if is_sidecar(container):
+            _add(total, own)
+            _add(sidecars, own)
+            _raise(most, sidecars)
+        else:
+            _add(own, sidecars)
+            _raise(most, own)
+    _raise(total, most)
+    return total
+
+
+def _list(container: Object, kind: str) -> dict[str, str]:
+    found: dict[str, str] = container.get("resources", {}).get(kind, {})
+    return found
+
+
+def _add(total: dict[str, str], more: dict[str, str]) -> None:
+    for name, amount in more.items():
+        total[name] = _shown(nanos(total[name]) + nanos(amount), like=total[name]) if name in total else amount
+
+
+def _raise(total: dict[str, str], least: dict[str, str]) -> None:
+    for name, amount in least.items():
+        if name not in total or nanos(amount) > nanos(total[name]):
+            total[name] = amount
+
+
+def default_pod_level(spec: Object) -> None:
+    """Where something is asked for the pod as a whole, the rest follows from its containers."""
+    resources = spec.get("resources")
+    if not resources or not (resources.get("requests") or resources.get("limits")):
+        return
+    limits, requests = resources.setdefault("limits", {}), resources.setdefault("requests", {})
+    of_containers = totals(spec, "limits")
+    for name, total in of_containers.items():
+        if is_huge(name) and name not in requests:
+            limits.setdefault(name, total)
+    for name, total in totals(spec, "requests").items():
+        if name in _COMPUTE:
+            requests.setdefault(name, total)
+    for name in filter(_is_pod_level, limits):
+        requests.setdefault(name, limits[name])
+    for name in requests.keys() - limits.keys():
+        if _is_pod_level(name) and _all_limit(spec, name):
+            limits[name] = max(requests[name], of_containers[name], key=nanos)
+    for kind in ("limits", "requests"):
+        if not resources[kind]:
+            del resources[kind]
+
+
+def _all_limit(spec: Object, name: str) -> bool:
+    listed = [*(spec.get("containers") or ()), *spec.get("initContainers", ()), *spec.get("ephemeralContainers", ())]
+    return bool(listed) and all(name in _list(container, "limits") for container in listed)
+
+
+def service_class(spec: Object) -> str:
+    """Guaranteed where limits are set and equal requests, BestEffort where nothing is asked, else Burstable."""
+    whole = spec.get("resources", {})
+    if any(_is_pod_level(name) for kind in ("requests", "limits") for name in whole.get(kind, ())):
+        return _class(whole)
+    listed = (*spec.get("initContainers", ()), *(spec.get("containers") or ()))
+    classes = {_class(container.get("resources", {})) for container in listed}
+    return classes.pop() if len(classes) == 1 else "Burstable" if classes else "BestEffort"
+
+
+def _class(resources: Object) -> str:
+    limits, requests = resources.get("limits"), resources.get("requests")
+    if not limits and not requests:
+        return "BestEffort"
+    found = {_class_by(name, limits or {}, requests or {}) for name in _COMPUTE}
+    return found.pop() if len(found) == 1 else "Burstable"
+
+
+def _class_by(name: str, limits: Object, requests: Object) -> str:
+    request = nanos(requests.get(name, "0"))
+    if request != nanos(limits.get(name, "0")):
+        return "Burstable"
+    return "Guaranteed" if request else "BestEffort"
+
+
+def rounded(amount: str) -> str:
+    """In thousandths at the finest, rounded up; an amount in its canonical form stays in it."""
+    if amount[-1:] not in ("n", "u") and "e-" not in amount:
+        return amount
+    value = nanos(amount)
+    return _shown(-(-value // _MILLI) * _MILLI, like=amount)
+
+
+_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def _shown(value: int, *, like: str) -> str:
+    """The canonical form of so many billionths, with suffixes of the kind that `like` has."""
+    ones, rest = divmod(value, _NANO)
+    if like.endswith("i") and not rest and abs(ones) >= 1024:
+        return _scaled(ones, 1024, _BINARY)
+    if "e" in like:
+        shown = _scaled(value, 1000, tuple(f"e{power}" for power in range(-9, 19, 3)))
+        return shown.removesuffix("e0")
+    return _scaled(value, 1000, _DECIMAL)
+
+
+def _scaled(value: int, step: int, suffixes: tuple[str, ...]) -> str:
+    if not value:
+        return "0"
+    index = 0
+    while index + 1 < len(suffixes) and not value % step:
+        value //= step
+        index += 1
+    return f"{value}{suffixes[index]}"

@@ -1,0 +1,1 @@
+"""Service (core/v1)."""

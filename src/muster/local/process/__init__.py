@@ -1,0 +1,1 @@
+"""Start, HTTP, identity: what makes the server a process."""

@@ -1,0 +1,168 @@
+"""Patches: what each of the four kinds makes of an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muster.api.times import stamp
+from muster.local.checks import fields
+from muster.local.codec import gotext
+from muster.local.codec.forms import Malformed
+from muster.local.codec.values import Object
+from muster.local.kinds import status
+from muster.local.kinds.registry import Served
+from muster.local.objects import owners
+from muster.local.objects.objects import Write
+from muster.local.patching import apply, merge, strategic
+from muster.local.patching.merge import PatchError
+from muster.local.schema import decode, exact, writing
+from muster.local.serve import bodies
+from muster.local.serve.options import Options
+from muster.local.serve.wire import Request
+
+JSON_PATCH = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+class Patch:
+    """One patch of one request."""
+
+    def __init__(self, request: Request, served: Served, options: Options, write: Write, *, now: float) -> None:
+        if served.is_custom and request.content_type == STRATEGIC:
+            raise status.unknown_format(JSON_PATCH, MERGE, APPLY)
+        if request.content_type not in (JSON_PATCH, MERGE, STRATEGIC, APPLY):
+            raise status.Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+        self._type = request.content_type
+        self._served = served
+        self._options = options
+        self._now = now
+        self._write = write
+        self._target = owners.target(served, write.subresource)
+        self._parsed = self._parse(request.body)
+
+    def create(self, name: str, namespace: str) -> Object:
+        """The object that an apply makes where there is none."""
+        made = self._decoded(self._applied(None))
+        bodies.check_name(made, name)
+        bodies.check_namespace(made, self._served.kind, namespace)
+        if uid := made["metadata"].get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise status.conflict(self._served.kind, name, why)
+        return made
+
+    def change(self, stored: Object) -> Object:
+        """What the patch makes of a stored object."""
+        shown = stored if self._served.shown is None else self._served.shown(stored)
+        document = {**self._head, **shown}
+        if self._type == APPLY:
+            changed = self._decoded(self._applied(document))
+        else:
+            changed = self._decoded(self._patched(document))
+        bodies.check_name(changed, stored["metadata"]["name"])
+        bodies.check_namespace(changed, self._served.kind, stored["metadata"].get("namespace", ""))
+        return changed if self._served.kept is None else self._served.kept(changed)
+
+    @property
+    def _head(self) -> Object:
+        return {"kind": self._served.kind.name, "apiVersion": self._served.kind.api_version}
+
+    def _parse(self, body: bytes) -> decode.Parsed:
+        try:
+            return decode.parse(body, self._type if self._type == APPLY else "application/json")
+        except Malformed as error:
+            if self._type == APPLY:
+                raise status.bad_request(f"error encoding patch: {error}") from error
+            raise status.bad_request("invalid JSON patch") from error
+
+    def _patched(self, document: Object) -> Any:
+        patch = self._parsed.value
+        try:
+            if self._type == JSON_PATCH:
+                return merge.json_patch(document, patch)
+            if self._type == MERGE:
+                return merge.merge_patch(document, patch)
+            patched, left = strategic.strategic_patch(document, patch, self._served.shape)
+            self._said = gotext.shown(left)
+            return patched
+        except PatchError as error:
+            raise _refusal(error) from error
+
+    def _applied(self, document: Object | None) -> Object:
+        given = {} if self._parsed.value is None else self._parsed.value
+        if not isinstance(given, dict):
+            words = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
+            what = exact.what(given)
+            raise status.bad_request(
+                f"error decoding patch: {words} {what} into Go value of type map[string]interface {{}}"
+            )
+        try:
+            return apply.apply(
+                document,
+                given,
+                target=self._target,
+                kind=self._served.kind.name,
+                manager=self._options.manager,
+                now=stamp(self._now),
+                force=self._options.force,
+            )
+        except PatchError as error:
+            raise _refusal(error) from error
+
+    def _decoded(self, document: Any) -> Object:
+        """What came out must be an object of its kind again."""
+        decoded = (decode.convert if self._type in (STRATEGIC, APPLY) else decode.normalise)(
+            document, self._served.shape
+        )
+        if decoded.error and self._type == APPLY:
+            raise _refusal(apply.no_object(self._parsed.value, decoded.error))
+        if decoded.error:
+            raise self._invalid(document, decoded.error)
+        # what an apply names and its kind does not have was refused before
+        strict = [
+            *self._parsed.strict,
+            *exact.repeated(self._parsed.tree),
+            *(decoded.strict if self._type != APPLY else ()),
+        ]
+        if strict and self._options.validation == "Strict":
+            if self._type == APPLY:
+                raise status.bad_request(f"error strict decoding patch: {', '.join(strict)}")
+            raise self._invalid(document, f"strict decoding error: {', '.join(strict)}")
+        if self._options.validation == "Warn":
+            self._write.warnings.extend(strict)
+        changed: Object = decoded.value
+        if (changed.get("kind"), changed.get("apiVersion")) != (self._head["kind"], self._head["apiVersion"]):
+            words = f'no kind "{changed.get("kind", "")}" is registered for version "{changed.get("apiVersion", "")}"'
+            raise self._invalid(document, f'{words} in scheme "pkg/runtime/scheme.go:111"')
+        del changed["kind"], changed["apiVersion"]
+        return changed
+
+    def _invalid(self, document: Any, why: str) -> status.Refusal:
+        said = self._said if self._type == STRATEGIC else self._written(document)
+        return status.nameless("", fields.invalid("patch", said, why))
+
+    def _written(self, document: Object) -> str:
+        """As Go has it after a patch: what that went through by name, the rest as it was; custom kinds all by name."""
+        if self._served.is_custom:
+            return gotext.compact_json(document)
+        touched = _touched(self._parsed.value) if self._type == JSON_PATCH else self._parsed.value
+        return gotext.compact_json(writing.in_order(document, self._served.shape, touched), as_given=True)
+
+    _said = ""
+
+
+def _touched(operations: list[Object]) -> Object:
+    """What a JSON patch went through, down to what it put in."""
+    touched: Object = {}
+    for operation in operations:
+        *places, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        inside = touched
+        for name in places:
+            inside = inside.setdefault(name, {})
+        inside[last] = True
+    return touched
+
+
+def _refusal(error: PatchError) -> status.Refusal:
+    return status.Refusal(error.code, error.reason, error.message, details=error.details)

@@ -1,0 +1,207 @@
+"""The scale of kinds that have one: how many replicas an object wants and has, at the places that its definition names.
+
+A client sees an autoscaling/v1 Scale; what is stored is the object that it is a part of.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+
+from muster.local.codec.values import Object
+from muster.local.kinds import status
+from muster.local.kinds.definitions.scale import dotted, look_up, scale_errors
+from muster.local.kinds.kind import Column, Kind, Table
+from muster.local.kinds.registry import Served
+from muster.local.kinds.tables import as_table
+from muster.local.kinds.tables.cells import NAME, age, labels, name, selector
+from muster.local.objects.objects import Objects, Source, Write
+from muster.local.schema import load
+from muster.local.schema.custom import METADATA
+from muster.local.schema.shapes import Base, Field, Shape
+from muster.local.serve import bodies, options
+from muster.local.serve.options import Options
+from muster.local.serve.patches import APPLY, Patch
+from muster.local.serve.routes import Route
+from muster.local.serve.views import choose
+from muster.local.serve.wire import Answer, Request
+from muster.local.store.store import Stored
+
+_encode = msgspec.json.Encoder().encode
+_HEAD = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
+_NUMBER = Field(shape=Shape(base=Base.INT32))
+
+
+class Scale:
+    """One request for the scale of one object."""
+
+    def __init__(self, objects: Objects, served: Served, source: Source, *, request: Request, route: Route) -> None:
+        assert served.kind.scale is not None
+        self._objects = objects
+        self._served = served
+        self._source = source
+        self._request = request
+        self._route = route
+        self._paths = served.kind.scale
+        self._part = _part(served.kind)
+
+    def answer(self) -> Answer:
+        match self._request.method:
+            case "GET":
+                return self._shown(self._objects.stored(*self._place))
+            case "PUT":
+                wanted = options.of_write(self._request, name="UpdateOptions")
+                given, warnings = bodies.read(self._request, self._part, validation=wanted.validation)
+                bodies.check_name(given, self._route.name)
+                bodies.check_namespace(given, self._served.kind, self._route.namespace)
+                return self._write(given, wanted, list(warnings))
+        if self._request.content_type == APPLY:
+            words = f"request to convert CR to an invalid group/version: {_HEAD['apiVersion']}"
+            raise status.Refusal(500, "", f"failed to create manager for existing fields: {words}")
+        wanted = options.of_write(self._request, name="PatchOptions")
+        said = Write(owners=self._scaler(wanted), patched=True, warnings=[])
+        patch = Patch(self._request, self._part, wanted, said, now=self._source.now())
+        given = patch.change(self._scale(self._objects.stored(*self._place)))
+        return self._write(given, wanted, said.warnings)
+
+    @property
+    def _place(self) -> tuple[Served, str, str]:
+        return self._served, self._route.namespace, self._route.name
+
+    def _write(self, given: Object, wanted: Options, warnings: list[str]) -> Answer:
+        replicas = (given.get("spec") or {}).get("replicas", 0)
+
+        def change(old: Object) -> Object:
+            meta, asked = old["metadata"], given["metadata"]
+            if (uid := asked.get("uid")) and uid != meta["uid"]:
+                why = status.other_object(self._served.kind, meta, "UID", uid, meta["uid"])
+                raise status.conflict(self._served.kind, self._route.name, why)
+            new = deepcopy(old)
+            new["metadata"]["resourceVersion"] = asked.get("resourceVersion") or meta["resourceVersion"]
+            *way, last = self._paths.spec
+            inside = new
+            for part in way:
+                inside = inside.setdefault(part, {})
+            inside[last] = replicas
+            return new
+
+        owners = self._scaler(wanted)
+        write = Write(owners=owners, dry_run=wanted.dry_run, subresource="scale", warnings=warnings)
+        return self._shown(self._objects.update(*self._place, change, write), tuple(write.warnings))
+
+    def _scaler(self, wanted: Options) -> _Scaler:
+        return _Scaler(self._paths.spec, manager=wanted.manager, api_version=self._served.kind.api_version)
+
+    # --- what is seen of it ---
+
+    def _scale(self, stored: Stored) -> Object:
+        """The object's scale, without kind and version."""
+        document, paths = self._served.filled(stored), self._paths
+        if self._served.is_custom and (errors := scale_errors(document, paths)):
+            # of before the definition named these places
+            raise status.internal(str(errors[0]))
+        replicas = look_up(document, paths.spec)
+        if replicas is None:
+            raise status.internal(f'the spec replicas field "{dotted(paths.spec)}" does not exist')
+        meta = document["metadata"]
+        kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        found: Object = {"replicas": look_up(document, paths.status) or 0}
+        if selector := look_up(document, paths.selector):
+            found["selector"] = selector if isinstance(selector, str) else _as_text(selector)
+        return {
+            "metadata": {name: meta[name] for name in kept if name in meta},
+            "spec": {"replicas": replicas} if replicas else {},
+            "status": found,
+        }
+
+    def _shown(self, stored: Stored, warnings: tuple[str, ...] = ()) -> Answer:
+        chosen, scale = choose(self._request.accept), {**_HEAD, **self._scale(stored)}
+        if chosen.kind == "Table":
+            scale = as_table(
+                _TABLE,
+                [scale],
+                now=self._source.now(),
+                include=self._request.first("includeObject") or "Metadata",
+                list_meta={"resourceVersion": str(stored.version)},
+                with_definitions=True,
+                version=chosen.version,
+            )
+        data = chosen.encoded(_encode(scale))
+        return Answer(code=200, body=data, content_type=chosen.content_type, warnings=warnings)
+
+
+class _Scaler:
+    """Who scales an object takes the number over from those who own it; with the next scaling it is nobody's."""
+
+    def __init__(self, path: tuple[str, ...], *, manager: str, api_version: str) -> None:
+        self._path = path
+        self._own = {
+            "manager": manager,
+            "operation": "Update",
+            "apiVersion": api_version,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": _field(path),
+            "subresource": "scale",
+        }
+
+    def note(self, old: Object | None, new: Object) -> Object:
+        entries = deepcopy((old or new)["metadata"].get("managedFields") or [])
+        lost = [entry for entry in entries if _give_up(entry.get("fieldsV1") or {}, self._path)]
+        kept = [entry for entry in entries if entry.get("fieldsV1")]
+        if any("subresource" not in entry for entry in lost):
+            kept.insert(sum("subresource" not in entry for entry in kept), self._own)
+        new["metadata"] = {**new["metadata"], "managedFields": kept}
+        if not kept:
+            del new["metadata"]["managedFields"]
+        return new
+
+
+def _field(path: tuple[str, ...]) -> Object:
+    owned: Object = {}
+    for part in reversed(path):
+        owned = {f"f:{part}": owned}
+    return owned
+
+
+def _give_up(owned: Object, path: tuple[str, ...]) -> bool:
+    """Takes a field out of those that somebody owns; whether it was among them."""
+    first, *rest = path
+    key = f"f:{first}"
+    if key not in owned or (rest and not _give_up(owned[key], tuple(rest))):
+        return False
+    if not rest or not owned[key]:
+        del owned[key]
+    return True
+
+
+def _part(kind: Kind) -> Served:
+    """Scales, as far as it takes to read them."""
+    own = Kind(
+        group="autoscaling", version="v1", name="Scale", plural="scales", type_name="", namespaced=kind.namespaced
+    )
+    metadata = Field(shape=load.shapes()[METADATA])
+    spec = Shape(base=Base.STRUCT, name="v1.ScaleSpec", fields={"replicas": _NUMBER})
+    found = {"replicas": _NUMBER, "selector": Field(shape=Shape(base=Base.STRING))}
+    parts = {
+        "apiVersion": Field(shape=Shape(base=Base.STRING)),
+        "kind": Field(shape=Shape(base=Base.STRING)),
+        "metadata": metadata,
+        "spec": Field(shape=spec),
+        "status": Field(shape=Shape(base=Base.STRUCT, name="v1.ScaleStatus", fields=found)),
+    }
+    return Served(kind=own, shape=Shape(base=Base.STRUCT, name="v1.Scale", fields=parts), is_custom=True)
+
+
+def _as_text(of: Object) -> str:
+    """The selector of a built-in kind: for labels, or labels themselves."""
+    return selector(of) if of.keys() & {"matchLabels", "matchExpressions"} else labels(of)
+
+
+def _cells(scale: Object, now: float) -> tuple[Any, ...]:
+    return name(scale), scale["spec"].get("replicas", 0), scale["status"]["replicas"], age(scale, now)
+
+
+_AGE = Column("Age", "date")
+_TABLE = Table(columns=(NAME, Column("Desired", "integer"), Column("Available", "integer"), _AGE), cells=_cells)

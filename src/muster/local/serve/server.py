@@ -1,0 +1,143 @@
+"""The API server without I/O: a request in, an answer or a stream out."""
+
+from __future__ import annotations
+
+import hmac
+import traceback
+from copy import deepcopy
+
+import msgspec
+import structlog
+
+from muster.local.codec.values import Object
+from muster.local.kinds import rows, status
+from muster.local.kinds.kind import Kind
+from muster.local.kinds.registry import Registry, Served
+from muster.local.objects.admission import Admission
+from muster.local.objects.definitions import Definitions
+from muster.local.objects.expiry import expired
+from muster.local.objects.objects import Deletion, Objects, Source, Write
+from muster.local.objects.owners import SERVER, Noted
+from muster.local.serve import reviews, routes, subresources
+from muster.local.serve.documents import Documents
+from muster.local.serve.lists import Lists
+from muster.local.serve.routes import Route
+from muster.local.serve.verbs import Verbs
+from muster.local.serve.views import refused_in
+from muster.local.serve.watching import Watches
+from muster.local.serve.wire import TEXT, Answer, Request, Stream
+from muster.local.store.store import Store
+
+_log = structlog.get_logger()
+_encode = msgspec.json.Encoder().encode
+
+LARGEST_BODY = 3 << 20
+"""Kubernetes' own limit."""
+_HEALTH = ("/healthz", "/livez", "/readyz")
+
+
+class Server:
+    """Serves one store.  Whoever has the token may do everything, all others nothing but ask for its health."""
+
+    def __init__(self, store: Store, registry: Registry, source: Source, *, token: str) -> None:
+        self._token = token.encode()
+        self._source = source
+        self._registry = registry
+        self.watches = Watches()
+        self._changes = 0
+        """Of the registry, when watches were last looked through."""
+        self._objects = Objects(store, Admission(store), source)
+        self._lists = Lists(store)
+        self._verbs = Verbs(
+            self._objects, self._lists, self.watches, source, budgets=_find(registry, rows.DISRUPTION_BUDGET)
+        )
+        self._documents = Documents(registry)
+        self._definitions = Definitions(store, registry, self._objects, _find(registry, rows.DEFINITION), source)
+        for served in registry:
+            store.derive(served.storage, served.selectable)
+
+    def knows(self, token: str) -> bool:
+        # a header may be any bytes; whoever has no token has not the right one, whatever that is
+        return token != "" and hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+
+    def handle(self, request: Request) -> Answer | Stream:
+        """Never raises: what goes wrong in here is the server's fault, and is answered and logged as such."""
+        try:
+            return self._handle(request)
+        except status.Refusal as refusal:
+            return _refused(refusal, request)
+        except RecursionError:
+            # nothing was stored: that comes last, and is not deep
+            return _refused(status.bad_request("the request is nested too deeply"), request)
+        except Exception as error:
+            # not with exc_info: the schema of all kinds would be shown as somebody's local variable
+            trace = "".join(traceback.format_exception(error))
+            _log.error("a request failed", method=request.method, path=request.path, exception=trace)
+            return _refused(status.internal(f"{type(error).__name__}: {error}"), request)
+
+    def _handle(self, request: Request) -> Answer | Stream:
+        if request.path in _HEALTH:
+            return Answer(code=200, body=b"ok", content_type=TEXT)
+        if not self.knows(request.token):
+            raise status.unauthorized()
+        if len(request.body) > LARGEST_BODY:
+            raise status.too_large(LARGEST_BODY)
+        route = routes.parse(request.path)
+        found = self._about_objects(request, route) if route is not None else self._documents.find(request)
+        if found is not None:
+            return found
+        group = routes.group_of(request.path)
+        if group is not None and self._registry.is_built_in(group):
+            raise status.no_such_resource()
+        return Answer(code=404, body=b"404 page not found\n", content_type=TEXT)
+
+    def _about_objects(self, request: Request, route: Route) -> Answer | Stream | None:
+        if request.acts_as:
+            # as the one user who may do everything it would have rights that it wants to be without
+            raise status.nobody_else(request.acts_as)
+        if reviews.concerns(route):
+            return reviews.answer(request, route, now=self._source.now())
+        if subresources.binds(route):
+            route = subresources.of_binding(request, route)
+        served = self._registry.find(route.group, route.version, route.plural)
+        if served is None or (served.is_custom and route.namespace and not served.kind.namespaced):
+            return None
+        answer = self._verbs.answer(request, route, served)
+        self._definitions.settle()
+        if self._registry.changes != self._changes:
+            self._changes = self._registry.changes
+            self.watches.end(self._registry)
+        return answer
+
+    def pass_time(self) -> None:
+        """What happens although nobody asks: to be called now and then."""
+        events, store = _find(self._registry, rows.EVENT), self._objects.store
+        for stored in list(expired(store.list(events.storage), now=self._source.now())):
+            self._objects.delete(events, stored.namespace, stored.name, Deletion())
+        self._lists.forget()
+        self.watches.bookmark()
+
+    def ensure(self, kind: Kind, document: Object) -> None:
+        """Makes an object that every cluster has, if it is not there."""
+        served, meta = _find(self._registry, kind), document["metadata"]
+        namespace = meta.get("namespace", "")
+        if self._objects.store.get(served.storage, namespace, meta["name"]) is None:
+            owners = Noted(served, manager=SERVER, now=self._source.now(), subresource="")
+            self._objects.create(served, namespace, deepcopy(document), Write(owners=owners))
+
+
+def _find(registry: Registry, kind: Kind) -> Served:
+    found = registry.find(kind.group, kind.version, kind.plural)
+    assert found is not None, kind.resource
+    return found
+
+
+def _refused(refusal: status.Refusal, request: Request) -> Answer:
+    shown = refused_in(request.accept)
+    return Answer(
+        code=refusal.code,
+        body=shown.encoded(_encode(refusal.status)),
+        content_type=shown.content_type,
+        warnings=refusal.warnings,
+        retry_after=refusal.retry_after,
+    )

@@ -1,0 +1,1 @@
+"""What is kept: the objects and their history in memory, the log on disk."""

@@ -443,6 +443,17 @@ def test_what_a_fallen_gang_waits_for_stands_on_its_below_minimum_condition():
     assert "needs 2 × 4 cpu" in told(decisions)["g"]
 
 
+@pytest.mark.parametrize("reason", ["NothingRuns", "Preempted", "Unschedulable"])
+def test_what_ran_before_a_gang_is_said_to_have_fallen_is_not_released_by_the_next_scheduler(reason):
+    """The eviction was written down and never sent; the scheduler was restarted in between."""
+    world = cluster(3, cpu=4).group("g", 3, timeout=20.0, conditions=[STARTED, since(100.0, reason=reason)])
+    world.members("g", 0, cpu=4, on="n0", bound_at=0.0).members("g", 1, cpu=4, on="n1", bound_at=0.0)
+    world.members("g", 2, cpu=40)
+    for after in (200.0, 30.0, 30.0):
+        assert only(Release, world.decide(after=after)) == []
+    assert world.engine.cluster.gangs["team/g"].has_started
+
+
 @pytest.mark.parametrize("reason", ["NothingRuns", "Preempted", "PodGroupBelowMinimum"])
 def test_a_new_engine_undoes_a_fallen_gang_that_it_finds_half_bound(reason):
     world = cluster(1, cpu=4).group("g", 2, conditions=[STARTED, since(10.0, reason=reason)])

@@ -209,6 +209,14 @@ class GangState(Roll):
         return not self.fallen and self.once_started
 
     @property
+    def outlived_its_fall(self) -> bool:
+        """Members run that were bound before the gang is said to have fallen: their evictions were never sent, say."""
+        since = self.below_since
+        return since is not None and any(
+            pod.bound_at is not None and pod.bound_at < since and self._may_undo(pod) for pod in self.members.values()
+        )
+
+    @property
     def below_minimum(self) -> bool:
         """It has started, and fewer are bound than it must have; never true of a basic group."""
         declared = self.declared

@@ -143,6 +143,12 @@ class Binding:
         self._deadlines.pop(key, None)
         self._falls.pop(key, None)
 
+    def read(self, gang: GangState) -> None:
+        """What a scheduler before us wrote of the gang: that nothing of it is left need not have come true."""
+        said = gang.below_said
+        if gang.fallen and said is not None and said[1] != REFUSED and gang.outlived_its_fall:
+            gang.fallen = False
+
     def look_at(self, gang: GangState, now: float) -> None:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
         if gang.declared is None:

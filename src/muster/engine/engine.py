@@ -322,6 +322,8 @@ class Engine:
     def _consider_gang(self, key: str, cause: Cause) -> None:
         gang = self.cluster.gangs.get(key)
         if gang is not None and not gang.foreign:
+            if self._new:
+                self._binding.read(gang)
             self._binding.look_at(gang, self._now)
         if gang is not None and gang.uneven:
             self.cluster.relevel(gang)

@@ -224,7 +224,15 @@ class Gang:
     @property
     def _must_be_whole(self) -> bool:
         """It fell, as was seen or as it says, and must start whole again."""
-        return self.fell or (self.says_that_it_fell and not self.spared)
+        return self.fell or (self.says_that_it_fell and not self.spared and not self._outlived_its_fall)
+
+    @property
+    def _outlived_its_fall(self) -> bool:
+        """Members run that were bound before it is said to have fallen."""
+        below = self.below
+        if below is None or below.reason == MEMBERS_REFUSED or not below.last_transition_time:
+            return False
+        return min(self.bound_times, default=float("inf")) < seconds(below.last_transition_time)
 
     @property
     def says_that_it_fell(self) -> bool:

@@ -270,7 +270,10 @@ def test_a_file_of_a_newer_format_is_refused_in_words(tmp_path):
 def test_a_folder_serves_one_process_at_a_time(tmp_path):
     log = SqliteLog(tmp_path / "data.sqlite")
     Store(log)
-    second = "import sys; from pathlib import Path; from muster.local.store.log import SqliteLog; SqliteLog(Path(sys.argv[1]))"
+    second = (
+        "import sys; from pathlib import Path; from muster.local.store.log import SqliteLog\n"
+        "SqliteLog(Path(sys.argv[1]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", second, str(tmp_path / "data.sqlite")], capture_output=True, text=True, check=False
     )

@@ -12,6 +12,6 @@
     kubelets    simulated; clients of the server as real ones are
 
 Imports point downwards, and `make lint` keeps that.  The server is a core without I/O (`serve.server.Server`),
-`process.http` is its shell.  Nothing here knows the scheduler: that one comes over HTTP, with the client that serves real
-clusters.
+`process.http` is its shell.  Nothing here knows the scheduler: that one comes over HTTP, with the client that serves
+real clusters.
 """

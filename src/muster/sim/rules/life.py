@@ -173,6 +173,8 @@ class Life:
         All in `evicted` count no longer.
         """
         if decision.reason == MEMBERS_REFUSED and gang.group is not None:
+            # what is left of it ran before, and does not say so for long
+            self.fallen.add(gang.group.metadata.uid)
             self._undone(gang.group.metadata.uid)
         if not decision.holds and gang.group is not None:
             self.fallen.discard(gang.group.metadata.uid)

@@ -39,6 +39,8 @@ class Life:
         self.spared: set[str] = set()
         """UIDs of groups that had just fallen when a member was spared, or came back with its node; they may still say
         that they fell."""
+        self._least: dict[str, int] = {}
+        """By UID: the least that its minimum has been."""
         self._since: dict[str, float] = {}
         """By UID: since when it is below its minimum."""
         self._binding_at: dict[str, float] = {}
@@ -118,6 +120,7 @@ class Life:
             if gang.group is None or gang.foreign:
                 continue
             uid = gang.group.metadata.uid
+            self._least[uid] = min(gang.minimum, self._least.get(uid, gang.minimum))
             if not gang.says_that_it_fell or gang.nothing_left:
                 self.spared.discard(uid)
             if not gang.below_minimum:
@@ -182,8 +185,14 @@ class Life:
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")
-        if not decision.holds and (gang.bound < gang.floor_before or not (gang.says_below or gang.shared)):
+        # members that come together for a raised minimum count from the first that is bound
+        bound = gang.bound + (gang.binding if self._was_raised(gang) else 0)
+        if not decision.holds and (bound < gang.floor_before or not (gang.says_below or gang.shared)):
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be whole again: {gang.bound} of {gang.minimum}")
+
+    def _was_raised(self, gang: Gang) -> bool:
+        """Whether the minimum is higher than it once was."""
+        return gang.group is not None and gang.minimum > self._least.get(gang.group.metadata.uid, gang.minimum)
 
     def check_target(self, decision: GangCondition, gang: Gang, scene: Scene) -> None:
         """It says that it was evicted whole if nothing of it stays, and takes it back when it is whole again."""

@@ -425,7 +425,8 @@ class Invariants:
             self._check_join(decision, gang, scene)
             return
         again = all(self._binds.tried_there(placement) for placement in decision.pods)
-        if gang.gated and not again:
+        # one that has its minimum of members that succeeded has started
+        if gang.gated and not again and not gang.started:
             raise BrokenRuleError("gates", f"{gang.key} is bound, and {gang.gated} members have gates")
         if gang.at_odds and not again:
             raise BrokenRuleError("one priority", f"{gang.key} starts, and members are of another priority")

@@ -82,6 +82,13 @@ def test_each_gang_counts_who_passes_it():
     assert passes(world, 10, created=9.0) == 1
 
 
+def test_nobody_has_passed_a_gang_whose_group_was_made_anew():
+    world = waiting()
+    assert passes(world, 3) == 3
+    world.group("big", 2, uid="another", created=20.0).decide()
+    assert passes(world, 10, created=30.0) == 4
+
+
 # --- who does not count ---------------------------------------------------------------------------
 
 

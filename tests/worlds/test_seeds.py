@@ -57,6 +57,7 @@ LATER = {
     1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
     1794821861374: "a gang counted as more important as soon as its least important member was to be evicted",
     1794825610149: "(a rule) a gang says that it fell until it has said that a member was spared",
+    1794840763138: "who had passed a gang was counted on when its group was made anew, without a gap",
     1794840764930: "(a rule) a group made anew has started by members of its job that succeeded: gates hold no other",
     1794839720106: "(a rule) those who come for a raised minimum count together, though nothing else of it is left",
     1794838992634: "(a rule) a gang that kubelets refused says why it waits in the same batch, and ran before in part",

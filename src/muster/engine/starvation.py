@@ -60,6 +60,13 @@ class Starving(msgspec.Struct, gc=False, eq=False):
     fits: bool = False
     """It would fit if running pods ended, as of `version`."""
     version: _Version = _NEVER
+    declared_by: str = ""
+    """UID of the gang's object: of one that is made anew nobody has passed the gang yet."""
+
+    @property
+    def is_anew(self) -> bool:
+        declared = self.unit.gang.declared
+        return declared is not None and declared.uid != self.declared_by
 
     @property
     def held(self) -> bool:
@@ -132,7 +139,8 @@ class Starvation:
             # whoever joins does not take back what is held
             limit = min(limit, known.passed)
         kinds = tuple(sorted(classes, key=lambda c: c.order))
-        entry = Starving(unit, unit.order, kinds, needed, limit)
+        by = "" if gang.declared is None else gang.declared.uid
+        entry = Starving(unit, unit.order, kinds, needed, limit, declared_by=by)
         if known is not None and _same(known, entry):
             return
         holds = None
@@ -156,7 +164,9 @@ class Starvation:
     def moves(self, unit: Unit) -> None:
         """Its place in the queue may be another: who was behind it perhaps stands before it now."""
         entry = self.waiting.get(unit.key)
-        if entry is not None and entry.order != unit.order:
+        if entry is not None and entry.is_anew:
+            self.leaves(unit.key)
+        elif entry is not None and entry.order != unit.order:
             self._forget(entry)
             entry.order = unit.order
             self._release(entry.holds, None)
@@ -181,8 +191,9 @@ class Starvation:
             self._release(holds, None)
 
     def _forget(self, entry: Starving) -> None:
-        # it may be refused again before it has started
-        entry.unit.gang.passed = entry.passed
+        if not entry.is_anew:
+            # it may be refused again before it has started
+            entry.unit.gang.passed = entry.passed
         del self.waiting[entry.unit.key]
         del self._in_order[bisect_left(self._in_order, entry.order, key=_order)]
         if entry.passed >= entry.limit:

@@ -13,8 +13,6 @@ from muster.local.store.store import Stored
 
 _decode = msgspec.json.Decoder().decode
 
-_decode = msgspec.json.Decoder().decode
-
 Convert = Callable[[Object], Object]
 
 

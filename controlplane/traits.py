@@ -243,9 +243,7 @@ def _find_values(
     for struct, way in _structs(sample, place.type_name, lines):
         for name, facts in lines[struct]["f"].items():
             odd = deepcopy(sample)
-            inside: Any = odd
-            for step in way:
-                inside = inside[step]
+            inside = _reach(odd, way)
             if (name in ("apiVersion", "kind") and not way) or "e" in facts or not inside.get(name):
                 continue
             if facts["t"] not in ("string", "[]string"):
@@ -265,9 +263,7 @@ def _find_values(
 def _refute(sample: Line, type_name: str, lines: Mapping[str, Line], spared: set[tuple[str, str]]) -> None:
     """What a sample lacks that was taken is not always required."""
     for struct, way in _structs(sample, type_name, lines):
-        inside: Any = sample
-        for step in way:
-            inside = inside[step]
+        inside = _reach(sample, way)
         spared |= {(struct, name) for name in lines[struct]["f"] if name not in inside}
 
 
@@ -276,11 +272,16 @@ def _without(sample: Line, type_name: str, lines: Mapping[str, Line]) -> Iterato
     for struct, way in _structs(sample, type_name, lines):
         for name in lines[struct]["f"]:
             lacking = deepcopy(sample)
-            inside: Any = lacking
-            for step in way:
-                inside = inside[step]
+            inside = _reach(lacking, way)
             if name not in ("apiVersion", "kind", "metadata", "status") and inside.pop(name, None) is not None:
                 yield struct, name, lacking
+
+
+def _reach(value: Any, way: list[Any]) -> Any:
+    """The struct at the end of a way."""
+    for step in way:
+        value = value[step]
+    return value
 
 
 def _structs(value: Any, type_name: str, lines: Mapping[str, Line]) -> Iterator[tuple[str, list[Any]]]:

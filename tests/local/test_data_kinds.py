@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from muster.local.schema import load
-from tests.control_plane.comparison.data_kinds import samples
+from tests.control_plane.comparison.data_kinds import path, samples
 from tests.local.serving import MERGE, TABLE, Served
 
 SAMPLES = [pytest.param(*each, id=f"{each[0].plural}-{each[1]['metadata']['name']}") for each in samples()]
@@ -17,12 +17,6 @@ def api():
     return Served()
 
 
-def place(resource):
-    root = f"/apis/{resource.group}" if resource.group else "/api"
-    inside = "/namespaces/default" if resource.namespaced else ""
-    return f"{root}/{resource.version}{inside}/{resource.plural}"
-
-
 def sample(plural, name="sample"):
     return next(
         copy.deepcopy(each) for kind, each in samples() if (kind.plural, each["metadata"]["name"]) == (plural, name)
@@ -31,8 +25,7 @@ def sample(plural, name="sample"):
 
 @pytest.mark.parametrize(("resource", "given"), SAMPLES)
 def test_what_was_made_is_read_changed_and_deleted(api, resource, given):
-    where = place(resource)
-    one = f"{where}/{given['metadata']['name']}"
+    where, one = path(resource), path(resource, given["metadata"]["name"])
     made = api.ask("POST", where, given, code=201)
     assert api.ask("GET", one) == made
     assert api.ask("PUT", one, made) == made

@@ -26,7 +26,7 @@ def samples() -> list[tuple[Resource, Sample]]:
     return [(kinds[each["apiVersion"], each["kind"]], each) for each in yaml.safe_load_all(_SAMPLES.read_text())]
 
 
-def _path(resource: Resource, name: str = "", sub: str = "", query: str = "") -> str:
+def path(resource: Resource, name: str = "", sub: str = "", query: str = "") -> str:
     root = f"/apis/{resource.group}" if resource.group else "/api"
     inside = f"/namespaces/{NAMESPACE}" if resource.namespaced else ""
     tail = "".join(f"/{part}" for part in (name, sub) if part)
@@ -35,7 +35,7 @@ def _path(resource: Resource, name: str = "", sub: str = "", query: str = "") ->
 
 def _life(resource: Resource, sample: Sample) -> Iterator[Step]:
     name = sample["metadata"]["name"]
-    one, many = _path(resource, name), _path(resource)
+    one, many = path(resource, name), path(resource)
     kept = f"{resource.plural}.{name}.version"
     yield create("create, dry run", f"{many}?dryRun=All", sample)
     yield create("create", many, sample, keep={kept: "metadata.resourceVersion"})
@@ -83,22 +83,22 @@ def _lacking(resource: Resource, sample: Sample) -> Iterator[Step]:
     for name in sample:
         if name in _NOT_CHANGED:
             continue
-        yield create(f"without {name}", _path(resource, query="dryRun=All"), _other(_without(sample, name)))
+        yield create(f"without {name}", path(resource, query="dryRun=All"), _other(_without(sample, name)))
         for inner in sample[name] if name == "spec" else ():
             lacking = {**sample, "spec": _without(sample["spec"], inner)}
-            yield create(f"without {name}.{inner}", _path(resource, query="dryRun=All"), _other(lacking))
+            yield create(f"without {name}.{inner}", path(resource, query="dryRun=All"), _other(lacking))
 
 
 def _changed(resource: Resource, sample: Sample) -> Iterator[Step]:
     """With another value in each text and number of its own, and of its spec."""
-    path = _path(resource, sample["metadata"]["name"], query="dryRun=All")
+    where = path(resource, sample["metadata"]["name"], query="dryRun=All")
     for way, value in _leaves({key: value for key, value in sample.items() if key not in _NOT_CHANGED}):
         changed: Any = deepcopy(sample)
         inside = changed
         for step in way[:-1]:
             inside = inside[step]
         inside[way[-1]] = value + 1 if isinstance(value, int) else "another"
-        yield patch(f"change {'.'.join(map(str, way))}", "apply", f"{path}&fieldManager=me&force=true", changed)
+        yield patch(f"change {'.'.join(map(str, way))}", "apply", f"{where}&fieldManager=me&force=true", changed)
 
 
 def _leaves(value: Any) -> Iterator[tuple[list[Any], Any]]:

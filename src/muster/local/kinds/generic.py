@@ -147,8 +147,9 @@ def _errors(value: Object, shape: Shape, path: str) -> list[FieldError]:
         return template_errors(value, path)
     head = f"{path}." if path else ""
     found = [required(head + name) for name in load.required().get(shape.name, ()) if not value.get(name)]
+    values = load.values().get(shape.name, {})
     for name, field in shape.fields.items():
-        known, given = field.shape.enum or load.values().get(shape.name, {}).get(name, ()), value.get(name)
+        known, given = field.shape.enum or values.get(name, ()), value.get(name)
         if known and isinstance(given, list):
             odd = [(f"{head}{name}[{index}]", item) for index, item in enumerate(given) if item not in known]
         else:

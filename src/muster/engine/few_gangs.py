@@ -48,10 +48,10 @@ def one_gang(
     yield _WORK_PER_VICTIM * sum(map(len, crowds))
     if not might:
         return None
-    rank = {victim.key: number for number, victim in enumerate(ordered)}
+    rank = {_identity(victim): number for number, victim in enumerate(ordered)}
     budgets, best = broken_budgets(chosen), None
     for crowd in might[:_MOST_GANGS]:
-        some = sorted(crowd + beside, key=lambda victim: rank[victim.key])
+        some = sorted(crowd + beside, key=lambda victim: rank[_identity(victim)])
         scale = enough(some)
         yield scale.work * len(some)
         if not scale.enough:
@@ -64,6 +64,11 @@ def one_gang(
         if not worse and _precious(left, chosen) <= _precious(chosen, chosen) and _fewer(left, best):
             best = left
     return best
+
+
+def _identity(victim: Victim) -> tuple[str, str, str]:
+    """Tells victims apart; the chosen may have been kept from an earlier plan."""
+    return victim.gang, victim.key, victim.reservation
 
 
 def _precious(victims: list[Victim], chosen: list[Victim]) -> list[int]:

@@ -172,7 +172,7 @@ class Planner:
     ) -> list[bool]:
         """Whether there would be room enough if each of the crowds alone left beside some, each class counted alone."""
         free = self._without(ground, beside).usage.free
-        occupied = [[place for victim in crowd for place in self._occupied(victim)] for crowd in crowds]
+        occupied = self._occupied(chain.from_iterable(crowds)).joined(map(len, crowds))
         hoped: Ints = np.zeros(len(crowds), np.int64)
         for pod_class, count in requirement.wants.items():
             if not pod_class.unknown:
@@ -202,7 +202,7 @@ class Planner:
     def _scale(self, requirement: Requirement, ground: Ground, victims: list[Victim], *, at_least: int = 0) -> Scale:
         """Weighs what a gang must have; else so many of its members, or as many as can be."""
         must = sum(requirement.must.values())
-        occupied = [self._occupied(victim) for victim in victims]
+        occupied = self._occupied(victims)
         (first, *others) = requirement.batches
         if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
             usable = self._usable(first.pod_class, ground)
@@ -231,7 +231,7 @@ class Planner:
             answer = self._search.find(requirement, ground.with_usage(usage), self._budget)
             return isinstance(answer, Placed) and answer.trial.placed >= most
 
-        return Trying(fits, without.usage, [self._occupied(victim) for victim in victims], work=self._budget.news)
+        return Trying(fits, without.usage, self._occupied(victims), work=self._budget.news)
 
     # --- lone pods ---
 
@@ -282,7 +282,7 @@ class Planner:
         """Room that is reserved for units of lower priority, by row."""
         reserved: dict[int, list[Victim]] = {}
         for victim in self._reservations.lower_than(priority):
-            for row in dict.fromkeys(row for row, _ in self._occupied(victim)):
+            for row in dict.fromkeys(self._occupied([victim]).rows):
                 reserved.setdefault(row, []).append(victim)
         return reserved
 
@@ -318,7 +318,7 @@ class Planner:
         return _at_once(self._candidates.precious_first(victims, as_upstream=True))
 
     def _scale_on(self, row: int, pod: PodState, ground: Ground, victims: list[Victim]) -> Scale:
-        occupied = [self._occupied(victim) for victim in victims]
+        occupied = self._occupied(victims)
         if self._views.needs_resources_only(pod.pod_class):
             return OneNode(pod.pod_class, row, ground.usage.free, occupied)
         others = np.ones(self._cluster.nodes.capacity, np.bool_)
@@ -364,10 +364,9 @@ class Planner:
     def _hoped_for(self, pod_class: PodClass, priority: int, ground: Ground) -> Ints:
         """At most so many copies each node takes if all below this priority leave; resources are counted, no more."""
         free = self._cluster.levels.below(priority, ground.usage.free)
-        for victim in self._reservations.lower_than(priority):
-            for row, reserved in self._occupied(victim):
-                for resource, amount in reserved.room:
-                    free[resource, row] += amount
+        for row, reserved in self._occupied(self._reservations.lower_than(priority)).places():
+            for resource, amount in reserved.room:
+                free[resource, row] += amount
         return count_copies(pod_class, free, self._usable(pod_class, ground))
 
     def _usable(self, pod_class: PodClass, ground: Ground) -> Bools:
@@ -393,17 +392,24 @@ class Planner:
     def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:
         """The ground when the victims have gone."""
         usage = ground.usage.copy()
-        for victim in victims:
-            for row, pod_class in self._occupied(victim):
-                usage.remove(row, pod_class)
+        for row, pod_class in self._occupied(victims).places():
+            usage.remove(row, pod_class)
         return ground.with_usage(usage)
 
-    def _occupied(self, victim: Victim) -> Occupied:
-        """The rows that a victim's pods take room on, or that room is reserved on."""
-        rows = self._cluster.nodes.rows
-        if victim.reservation:
-            return [(rows[pod.reserved], pod.pod_class) for pod in victim.pods if pod.reserved in rows]
-        return [(rows[pod.node], pod.pod_class) for pod in victim.pods if pod.node in rows]
+    def _occupied(self, victims: Iterable[Victim]) -> Occupied:
+        """The room that the victims' pods take, or that is reserved for them."""
+        row_of = self._cluster.nodes.rows
+        occupied = Occupied()
+        rows, kinds, ends = occupied.rows, occupied.kinds, occupied.ends
+        for victim in victims:
+            reserved = victim.reservation
+            for pod in victim.pods:
+                row = row_of.get(pod.reserved if reserved else pod.node)
+                if row is not None:
+                    rows.append(row)
+                    kinds.append(pod.pod_class)
+            ends.append(len(rows))
+        return occupied
 
 
 def _as_work(looking: Generator[int, None, _Found]) -> Generator[int, None, _Found]:

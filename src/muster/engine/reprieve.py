@@ -7,7 +7,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import floordiv, sub
 from typing import Protocol
@@ -23,9 +23,6 @@ from muster.framework.contract import Bools
 _WORK_PER_LOAD = 20
 _NODES_PER_WORK = 30
 _WORK_PER_COPY = 100
-
-Occupied = list[tuple[int, PodClass]]
-"""Rows that a victim takes room on, and for what; a row may stand several times."""
 
 
 class Scale(Protocol):
@@ -64,14 +61,43 @@ def reprieve(scale: Scale) -> Iterator[int]:
         yield min(end - first, max(1, scale.few))
 
 
-class _Pods:
-    """The victims' pods in columns, one victim after another."""
+class Occupied:
+    """The room that victims take, in columns: one place for each of their pods, one victim after another."""
 
-    def __init__(self, victims: Sequence[Occupied], resources: list[int]) -> None:
-        self.ends = list(accumulate(map(len, victims), initial=0))
-        """Where each victim's pods begin, and those of the last one end."""
-        self.rows = [row for occupied in victims for row, _ in occupied]
-        self.kinds = [kind for occupied in victims for _, kind in occupied]
+    __slots__ = ("ends", "kinds", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.kinds: list[PodClass] = []
+        self.ends = [0]
+        """Where each victim's places begin, and those of the last one end."""
+
+    def __len__(self) -> int:
+        """How many victims there are."""
+        return len(self.ends) - 1
+
+    def joined(self, counts: Iterable[int]) -> Occupied:
+        """The same places, with so many victims each time as if they were one."""
+        joined = Occupied()
+        joined.rows, joined.kinds = self.rows, self.kinds
+        joined.ends = [self.ends[number] for number in accumulate(counts, initial=0)]
+        return joined
+
+    def places(self) -> Iterator[tuple[int, PodClass]]:
+        """Row and class of all; a row may stand several times."""
+        return zip(self.rows, self.kinds, strict=True)
+
+    def of(self, first: int, end: int) -> Iterator[tuple[int, PodClass]]:
+        """Row and class of these victims' places."""
+        part = slice(self.ends[first], self.ends[end])
+        return zip(self.rows[part], self.kinds[part], strict=True)
+
+
+class _Pods:
+    """What the pods at all places take, in columns."""
+
+    def __init__(self, victims: Occupied, resources: list[int]) -> None:
+        self.ends, self.rows, self.kinds = victims.ends, victims.rows, victims.kinds
         self.amounts = {kind: _amounts(kind, resources) for kind in dict.fromkeys(self.kinds)}
         """What a pod of each class takes of the resources that count."""
         numbers = {kind: number for number, kind in enumerate(self.amounts)}
@@ -103,7 +129,7 @@ class Counting:
         pod_class: PodClass,
         free: Ints,
         usable: Bools,
-        victims: Sequence[Occupied],
+        victims: Occupied,
         *,
         needed: Callable[[int], int],
     ) -> None:
@@ -183,9 +209,9 @@ class OneNode(_OneByOne):
     few = 1_000
     work = 4
 
-    def __init__(self, pod_class: PodClass, row: int, free: Ints, victims: Sequence[Occupied]) -> None:
+    def __init__(self, pod_class: PodClass, row: int, free: Ints, victims: Occupied) -> None:
         need = self._need = dict(pod_class.room)
-        self._parts = [_part_on(occupied, row) for occupied in victims]
+        self._parts = [_part_on(victims.of(number, number + 1), row) for number in range(len(victims))]
         self._free = {r: int(free[r, row]) + sum(part.get(r, 0) for part in self._parts) for r in need}
         self.enough = not pod_class.unknown and all(self._free[r] >= amount for r, amount in need.items())
         self.reprieved = [False] * len(victims)
@@ -202,7 +228,7 @@ class OneNode(_OneByOne):
 class Packing(_OneByOne):
     """For members of several classes, all needed, that depend on resources alone: packed anew where it must be."""
 
-    def __init__(self, loads: Sequence[Load], free: Ints, precedence: Ints, victims: Sequence[Occupied]) -> None:
+    def __init__(self, loads: Sequence[Load], free: Ints, precedence: Ints, victims: Occupied) -> None:
         self._loads = loads
         self._precedence = precedence
         self._pods = _Pods(victims, list(range(len(free))))
@@ -236,7 +262,7 @@ class Trying(_OneByOne):
     """For all others: a search, each time."""
 
     def __init__(
-        self, fits: Callable[[Usage], bool], usage: Usage, victims: Sequence[Occupied], *, work: Callable[[], int]
+        self, fits: Callable[[Usage], bool], usage: Usage, victims: Occupied, *, work: Callable[[], int]
     ) -> None:
         """`usage` has none of the victims on it; `work` is what searching took since it was last asked."""
         self._work = work
@@ -252,9 +278,8 @@ class Trying(_OneByOne):
 
     def put_back(self, first: int, end: int) -> bool:
         usage = self._usage.copy()
-        for occupied in self._victims[first:end]:
-            for row, pod_class in occupied:
-                usage.add(row, pod_class)
+        for row, pod_class in self._victims.of(first, end):
+            usage.add(row, pod_class)
         if not self._fits(usage):
             return False
         self._usage = usage
@@ -273,7 +298,7 @@ def count_copies(pod_class: PodClass, free: Ints, usable: Bools) -> Ints:
     return copies
 
 
-def copies_without_each(pod_class: PodClass, free: Ints, usable: Bools, crowds: Sequence[Occupied]) -> Ints:
+def copies_without_each(pod_class: PodClass, free: Ints, usable: Bools, crowds: Occupied) -> Ints:
     """For each of the crowds: how many copies all rows take, as far as resources go, if it alone leaves."""
     before = count_copies(pod_class, free, usable)
     resources = pod_class.line.need_rows.tolist()
@@ -297,10 +322,10 @@ def _amounts(pod_class: PodClass, resources: list[int]) -> list[int]:
     return [asked.get(resource, 0) for resource in resources]
 
 
-def _part_on(occupied: Occupied, row: int) -> dict[int, int]:
-    """What a victim takes on one row, by resource."""
+def _part_on(places: Iterable[tuple[int, PodClass]], row: int) -> dict[int, int]:
+    """What is taken on one row, by resource."""
     part: dict[int, int] = {}
-    for at, pod_class in occupied:
+    for at, pod_class in places:
         if at == row:
             for resource, amount in pod_class.room:
                 part[resource] = part.get(resource, 0) + amount

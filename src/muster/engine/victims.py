@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from operator import attrgetter
 
 from muster.cluster.budgets import Ruling
 from muster.cluster.cluster import Cluster
@@ -12,8 +13,7 @@ from muster.cluster.victims import Victim
 from muster.framework.contract import VictimRule
 
 _NEVER = float("inf")
-_NOBODYS = (0, 0, 0, 0.0)
-
+_KEY, _GANG = attrgetter("key"), attrgetter("gang")
 
 # about 5 ms
 _PODS_AT_ONCE = 2_000
@@ -75,8 +75,11 @@ class Candidates:
         What budgets allow is given to the least important first, since they are the first to go; upstream gives it to
         the most important first, and may then evict them instead of others.  Yields how many it has seen.
         """
-        ordered = sorted(victims, key=_key)
-        ordered.sort(key=self._importance, reverse=True)
+        # pods of one gang are told apart last, so that few gangs are hurt rather than many
+        ordered = sorted(victims, key=_KEY)
+        ordered.sort(key=_GANG)
+        if self._rules:
+            ordered.sort(key=self._rules[0].importance, reverse=True)
         yield len(ordered)
         if not self._cluster.budgets:
             return ordered, 0
@@ -99,10 +102,6 @@ class Candidates:
         rulings = [account.disrupts(victim.pods) for victim in victims if not victim.reservation]
         return rulings.count(Ruling.FORBIDDEN), len(rulings) - rulings.count(Ruling.ALLOWED)
 
-    def _importance(self, victim: Victim) -> tuple[int, int, int, float]:
-        """What the first rule says."""
-        return self._rules[0].importance(victim) if self._rules else _NOBODYS
-
     def _of(self, pods: Iterable[PodState], gangs: _Gangs, priority: int) -> list[Victim]:
         found: list[Victim] = []
         whole_gangs = self._whole_gangs
@@ -111,7 +110,7 @@ class Candidates:
             if pod.leaving:
                 continue
             if gang is None:
-                found.append(Victim(key=pod.key, pods=[pod], priority=pod.priority, started=_started(pod)))
+                found.append(Victim(key=pod.key, pods=(pod,), priority=pod.priority, started=_started(pod)))
                 continue
             if gang not in gangs:
                 state = self._cluster.gangs[gang]
@@ -125,9 +124,8 @@ class Candidates:
                 gangs[gang] = None
                 continue
             level = max(level, pod.priority)
-            # pods of one gang are told apart last, so that few gangs are hurt rather than many
-            key, of = (f"{gang}/{pod.key}", gang) if whole_gangs else (pod.key, "")
-            found.append(Victim(key=key, pods=[pod], priority=level, gang=of, started=_started(pod)))
+            of = gang if whole_gangs else ""
+            found.append(Victim(key=pod.key, pods=(pod,), priority=level, gang=of, started=_started(pod)))
         return [victim for victim in found if self._may_go(victim, priority)]
 
     def _may_go(self, victim: Victim, priority: int) -> bool:
@@ -139,11 +137,8 @@ class Candidates:
 
 def _whole(gang: GangState, *, priority: int) -> Victim:
     pods = [pod for pod in gang.members.values() if pod.takes_room and not pod.leaving]
-    return Victim(key=gang.key, pods=pods, priority=priority, gang=gang.key, started=min(map(_started, pods)))
-
-
-def _key(victim: Victim) -> str:
-    return victim.key
+    started = min(map(_started, pods))
+    return Victim(key=gang.key, pods=pods, priority=priority, gang=gang.key, whole=True, started=started)
 
 
 def _started(pod: PodState) -> float:

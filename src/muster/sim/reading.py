@@ -254,7 +254,8 @@ class Gang:
 
     @property
     def started(self) -> bool:
-        return self.group is not None and (self.has_started or self.bound >= self.minimum)
+        # one that fell has its minimum from those who run, never from those alone who succeeded before
+        return self.group is not None and (self.has_started or (self.bound >= self.minimum and not self.fallen))
 
     @property
     def priority(self) -> int:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import Condemned, PodState, Stage
-from muster.cluster.victims import Victim
 from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
 from muster.engine.intake import BY_SCHEDULER, Intake
 from muster.engine.planning import Plan
@@ -55,33 +54,40 @@ class Eviction:
         taken, self._evictions = self._evictions, []
         return taken
 
-    def carry_out(self, unit: Unit, plan: Plan, now: float) -> None:
-        """Evicts who must go, takes room from those for whom less precious room is reserved, and keeps the unit's."""
+    def give_up_binds(self, unit: Unit, pods: list[PodState]) -> bool:
+        """Those of the pods that are not bound yet, or to no node, make way by waiting again; whether anybody did."""
+        gave_way, taken_back = False, set[str]()
+        for pod in sorted(pods, key=lambda pod: pod.key):
+            if pod.stage is not Stage.BINDING:
+                continue
+            not_sent = self._take_back(pod)
+            if not_sent:
+                taken_back.add(pod.gang or pod.uid)
+            if pod.answered or not_sent or (pod.stranded and pod.retries_later):
+                self._intake.move(pod, Stage.PENDING)
+                self._cluster.stirred[unit.key] = None
+                gave_way = True
+        for reservation, _ in self._ended:
+            if reservation.unit in taken_back:
+                # it had landed where others were evicted for it, in this turn, and has not after all
+                self._tell_lost(reservation, Loss.PRIORITY, f"{unit.name}, of higher priority, takes its room")
+        return gave_way
+
+    def carry_out(self, unit: Unit, plan: Plan, now: float, *, gave_way: bool) -> None:
+        """Evicts who must go, takes room from those for whom less precious room is reserved, and keeps the unit's.
+
+        `gave_way` says that others gave up their binds for it.
+        """
         name = unit.name
         for victim in plan.victims:
             if victim.reservation:
                 self.lose(victim.reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
-        taken_back: set[str] = set()
-        for pod in sorted(plan.pods, key=lambda pod: pod.key):
-            not_sent = pod.stage is Stage.BINDING and self._take_back(pod)
-            if not_sent:
-                taken_back.add(pod.gang or pod.uid)
-            if pod.stage is Stage.BINDING and (pod.answered or not_sent or (pod.stranded and pod.retries_later)):
-                # not bound, or to no node: it waits like others of its gang, and nobody need delete it
-                self._intake.move(pod, Stage.PENDING)
-                self._cluster.stirred[unit.key] = None
-        for reservation, _ in self._ended:
-            if reservation.unit in taken_back:
-                # it had landed where others were evicted for it, in this turn, and has not after all
-                self._tell_lost(reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room")
-        nodes = {node for _, node in plan.places}
-        together = [_who_must_go(victim, nodes) for victim in plan.victims if not victim.reservation]
-        together = [pods for pods in together if pods]
+        together = [list(victim.pods) for victim in plan.victims if not victim.reservation]
         if together:
             unit.efforts.evicts(now)
             self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
-        if plan.victims or self._reservations.makes_way(plan.places):
+        if plan.victims or gave_way or self._reservations.makes_way(plan.places):
             reservation = self._reservations.make(
                 unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now
             )
@@ -252,13 +258,6 @@ class Eviction:
 
     def _gang_of(self, pod: PodState) -> GangState | None:
         return self._cluster.gangs.get(pod.gang) if pod.gang else None
-
-
-def _who_must_go(victim: Victim, nodes: set[str]) -> list[PodState]:
-    """Members of the victim that take room; nobody, if those in the way on these nodes have given their binds up."""
-    left = [pod for pod in victim.pods if pod.takes_room]
-    gave_way = len(left) < len(victim.pods) and not any(pod.node in nodes for pod in left)
-    return [] if gave_way else left
 
 
 def _name(reservation: Reservation) -> str:

@@ -141,7 +141,14 @@ class Preemption:
         plan = thought.plan
         if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.efforts.rests_until)):
             return MakingRoom.AS_BEFORE
-        self._eviction.carry_out(unit, plan, now)
+        gave_way = False
+        while plan is not None and self._eviction.give_up_binds(unit, plan.pods):
+            # perhaps nobody need be evicted now
+            gave_way = True
+            plan = self._finish(self._planner.plan(unit, excluded=excluded, now=now))
+        if plan is None:
+            return MakingRoom.AS_BEFORE
+        self._eviction.carry_out(unit, plan, now, gave_way=gave_way)
         return MakingRoom.MADE
 
     def forget(self) -> None:
@@ -161,6 +168,15 @@ class Preemption:
             except StopIteration as done:
                 thought.ready, thought.plan = True, done.value
         return thought
+
+    def _finish(self, thinking: Thinking) -> Plan | None:
+        """The plan, however long it takes."""
+        while True:
+            try:
+                self.work += next(thinking)
+            except StopIteration as done:
+                plan: Plan | None = done.value
+                return plan
 
     # --- what is reserved ---
 

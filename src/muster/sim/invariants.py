@@ -447,6 +447,9 @@ class Invariants:
         # those may still count as being bound, or not any more
         perhaps = {uid for uid in self._binds.doubtful if unit_of(self._world.pods[uid]) == gang.key}
         have = gang.bound + gang.binding + len(surely - self._binds.held.keys())
+        if gang.doubtful and not (gang.running or gang.binding) and have >= gang.minimum:
+            # if those who may be bound are not, nothing is left of it: it starts again, by what it is known to declare
+            return
         most = have + len(perhaps - surely - self._binds.held.keys())
         minimum = self._minimum_for(decision, gang)
         if all(gang.floor < number < minimum for number in range(have, most + 1)):

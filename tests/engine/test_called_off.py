@@ -254,6 +254,16 @@ def test_what_is_left_of_a_gang_that_goes_whole_is_called_off():
     assert called_off(world.decide()) == [["g-0"]]
 
 
+def test_what_is_spared_while_its_node_is_away_runs_on_when_that_is_back():
+    world = cluster(1, cpu=4).group("g", 2, condition=STARTED).members("g", 0, cpu=4, on="n0", bound_at=0.0)
+    world.members("g", 1, cpu=40).decide()
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-0"]
+    assert called_off(world.node_gone("n0").pod_gone("high").decide()) == [["g-0"]]
+    spared(world, "g-0").decide()
+    assert only(Release, world.node("n0", cpu=4).decide() + world.decide(after=1000.0)) == []
+    assert world.engine.cluster.gangs["team/g"].has_started
+
+
 def test_a_member_that_goes_when_it_is_spared_is_gone():
     world = whole_gang().pod_gone("high")
     world.decide()

@@ -52,6 +52,7 @@ class GangState(Roll):
         "passed",
         "reading",
         "reading_number",
+        "refused",
         "rejected_attempt",
         "said",
         "spoken_of",
@@ -70,6 +71,8 @@ class GangState(Roll):
         """The member of which the gang last said that it is not bound yet."""
         self.fallen = False
         """It had started, and then nothing of it was left running below its minimum: it must start whole again."""
+        self.refused = False
+        """It has fallen since kubelets turned members away: nothing of it ran whole since its last start."""
         self.below_since: float | None = None
         """Since when it is below its minimum although it has started."""
         self.below_said: tuple[bool, str, str] | None = None
@@ -166,9 +169,33 @@ class GangState(Roll):
         whole = self.lives and self.has_minimum
         if whole or (not self.fallen and (self.once_started or self.start_is_recorded())):
             self.starts = not self.has_started
-            self._started_under, self.fallen = declared.uid, False
-            for pod in self.candidates.values():
-                self.joins(pod)
+            self._started_under = declared.uid
+            self.goes_on()
+
+    def goes_on(self) -> None:
+        """It has not fallen, or not any more; who came meanwhile joins a gang that runs."""
+        self.fallen = self.refused = False
+        for pod in self.candidates.values():
+            self.joins(pod)
+
+    def recall(self) -> None:
+        """What a scheduler before us saw, as far as it stands on the objects.
+
+        That nothing of the gang is left need not have come true: what was bound before that was said runs on if its
+        eviction was never sent, or when its node comes back.
+        """
+        ran = [pod for pod in self.members.values() if pod.stage is BOUND and self._ran_before(pod)]
+        for pod in ran:
+            pod.stood = pod.stranded
+        if self.fallen and any(map(self._may_undo, ran)):
+            self.goes_on()
+
+    def _ran_before(self, pod: PodState) -> bool:
+        """Whether the pod was bound before the gang is said to have fallen, if it has, and may have run whole."""
+        if not self.fallen:
+            return self.once_started
+        since = self.below_since
+        return not self.refused and since is not None and pod.bound_at is not None and pod.bound_at < since
 
     @property
     def has_minimum(self) -> bool:
@@ -207,14 +234,6 @@ class GangState(Roll):
     def has_started(self) -> bool:
         """It started once, and has not fallen since."""
         return not self.fallen and self.once_started
-
-    @property
-    def outlived_its_fall(self) -> bool:
-        """Members run that were bound before the gang is said to have fallen: their evictions were never sent, say."""
-        since = self.below_since
-        return since is not None and any(
-            pod.bound_at is not None and pod.bound_at < since and self._may_undo(pod) for pod in self.members.values()
-        )
 
     @property
     def below_minimum(self) -> bool:

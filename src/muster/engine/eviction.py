@@ -207,7 +207,7 @@ class Eviction:
         if not any(member.evicted for member in gang.members.values()):
             gang.lost_to = before.lost_to
         if gang.fallen and not before.fallen and (gang.running or gang.binding):
-            gang.fallen = False
+            gang.goes_on()
         return True
 
     # --- what is lost ---

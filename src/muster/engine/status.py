@@ -13,7 +13,7 @@ from muster.cluster.pods import BINDING, PENDING, PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, SCHEDULER_ERROR, UNSUPPORTED
+from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
     MEMBERS_GATED,
@@ -189,7 +189,9 @@ class Status:
         """It has started, and is below its minimum."""
         if gang.below_said != (True, reason, message):
             gang.below_said = (True, reason, message)
-            self._write(gang, GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
+            # whatever it waits for next: else the next scheduler would think that what is left of it ran whole
+            written = MEMBERS_REFUSED if gang.refused else reason
+            self._write(gang, GangCondition(gang.key, True, written, message, Aspect.BELOW_MINIMUM))
             self._decisions.append(_warning(message, gang=gang.key))
 
     def gang_starts_again(self, gang: GangState) -> None:

@@ -77,19 +77,20 @@ class Eviction:
         nodes = {node for _, node in plan.places}
         together = [_who_must_go(victim, nodes) for victim in plan.victims if not victim.reservation]
         together = [pods for pods in together if pods]
-        if together:
+        going = [pod for pods in together for pod in pods]
+        if going:
             unit.efforts.evicts(now)
-            self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
+            self._condemn(unit.key, going, lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
         if plan.victims or self._reservations.makes_way(plan.places):
             reservation = self._reservations.make(
-                unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now
+                unit.key, plan.places, priority=unit.priority, evicted=bool(going), now=now
             )
-            if together:
+            if going:
                 self._victims[unit.key] = together
-                evict = self._evict(reservation, [pod for pods in together for pod in pods])
+                evict = self._evict(reservation, going)
                 self._evictions.append(evict)
-                self._hit |= {pod.gang: f"{evict.message} {name}" for pod in plan.pods if pod.gang is not None}
+                self._hit |= {pod.gang: f"{evict.message} {name}" for pod in going if pod.gang is not None}
             if not reservation.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room
                 self._cluster.stirred[unit.key] = None

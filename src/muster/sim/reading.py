@@ -173,7 +173,8 @@ class Gang:
         """Perhaps some are on their way who come together for a raised minimum: it counts when all are there."""
         records = (self._record(pod) for pod in self.running)
         minimums = {record.minimum for record in records if record is not None}
-        return len(minimums) > 1 and bool(self.binding or self.doubtful)
+        # where those are gone whom they were to join, nobody is left to tell that it was raised
+        return (len(minimums) > 1 or not self.running) and bool(self.binding or self.doubtful)
 
     @property
     def said(self) -> Condition | None:

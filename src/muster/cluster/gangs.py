@@ -235,6 +235,10 @@ class GangState(Roll):
         """It started once, and has not fallen since."""
         return not self.fallen and self.once_started
 
+    def stands(self, pod: PodState) -> bool:
+        """Whether the member, which is bound, runs in a gang that has started; if it is to be evicted, before that."""
+        return self.once_started and not (self.fallen if pod.condemned is None else pod.condemned.fallen)
+
     @property
     def below_minimum(self) -> bool:
         """It has started, and fewer are bound than it must have; never true of a basic group."""

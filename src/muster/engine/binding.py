@@ -313,16 +313,20 @@ class Binding:
         going = [
             pod for pod in gang.members.values() if pod.takes_room and (not pod.leaving or pod.condemned is not None)
         ]
-        # what ran of it before it fell may still run, and is back when its node is
-        members = [pod for pod in going if gang.was_bound_for(pod) and not (pod.stranded and pod.stood)]
+        members = [pod for pod in going if gang.was_bound_for(pod) and not _ran_before_it_fell(pod, gang)]
         members.sort(key=lambda pod: pod.key)
         for pod in members:
             # until its object says how much grace it has
-            pod.leaving_until = now
+            pod.leaving_until, pod.evicted = now, False
             self._intake.move(pod, pod.stage, leaving=True)
         if members:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in members)
             self._decisions.append(Release(gang.key, refs, reason, message))
+
+
+def _ran_before_it_fell(pod: PodState, gang: GangState) -> bool:
+    """Whether the gang goes on with the pod when its node is back, or its eviction is called off."""
+    return (pod.stranded and pod.stood) or (pod.condemned is not None and gang.stands(pod))
 
 
 def _falls(gang: GangState) -> None:

@@ -173,7 +173,9 @@ class Eviction:
             self._hand_over(condemned, heir)
             return []
         if condemned:
-            refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
+            # whose gang was undone meanwhile goes for that
+            evicted = sorted((pod for pod in pods if pod.evicted), key=lambda pod: pod.key)
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in evicted)
             self._decisions.append(CallOff(_name(reservation), refs))
         return condemned
 

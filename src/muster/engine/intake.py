@@ -161,7 +161,7 @@ class Intake:
             if gang is not None:
                 gang.uncount(pod)
             if stranded:
-                pod.stood = pod.stage is BOUND and gang is not None and _stood(pod, gang)
+                pod.stood = pod.stage is BOUND and gang is not None and gang.stands(pod)
             pod.stranded = stranded
             if gang is not None:
                 gang.count(pod)
@@ -650,11 +650,6 @@ class Intake:
             self.noted.gangs[gang.key] = cause
         elif pod.ours:
             self.noted.pods.append((pod, cause))
-
-
-def _stood(pod: PodState, gang: GangState) -> bool:
-    """Whether the pod, which is bound, runs in a gang that has started; of one that is to be evicted, did before."""
-    return gang.once_started and not (gang.fallen if pod.condemned is None else pod.condemned.fallen)
 
 
 def _stage(pod: Pod, now: Stage) -> Stage:

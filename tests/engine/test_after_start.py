@@ -499,10 +499,11 @@ def test_a_new_engine_undoes_a_gang_that_kubelets_refused():
     assert released(world.decide(after=10.0) + world.decide(after=20.0)) == ["g-0", "g-1"]
 
 
+@pytest.mark.parametrize("bound_at", [20.0, 8.0], ids=["", "the API server's clock is behind"])
 @pytest.mark.parametrize("reason", ["NothingRuns", "Preempted", "PodGroupBelowMinimum"])
-def test_a_new_engine_undoes_a_fallen_gang_that_it_finds_half_bound(reason):
+def test_a_new_engine_undoes_a_fallen_gang_that_it_finds_half_bound(reason, bound_at):
     world = cluster(1, cpu=4).group("g", 2, conditions=[STARTED, since(10.0, reason=reason)])
-    world.members("g", 2, cpu=4, on="n0", bound_at=20.0).members("g", 3, cpu=4)
+    world.members("g", 2, cpu=4, on="n0", bound_at=bound_at).members("g", 3, cpu=4)
     world.now = 30.0
     assert released(world.decide()) == []
     assert released(world.decide(after=290.0)) == ["g-2"]

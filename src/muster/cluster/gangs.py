@@ -13,6 +13,9 @@ from muster.gangs.record import BoundFor
 UNREAD = "its pod group is being read again"
 """Why a member may not be decided that came after its gang's start."""
 
+# when a pod was bound its API server says, when its gang fell we do, both in whole seconds
+_CLOCKS_DIFFER_SECONDS = 5.0
+
 
 class Strength(StrEnum):
     """How much of a gang stands."""
@@ -194,8 +197,9 @@ class GangState(Roll):
         """Whether the pod was bound before the gang is said to have fallen, if it has, and may have run whole."""
         if not self.fallen:
             return self.once_started
-        since = self.below_since
-        return not self.refused and since is not None and pod.bound_at is not None and pod.bound_at < since
+        since, at = self.below_since, pod.bound_at
+        # in doubt it was bound since: else a start that was broken off would be taken for a gang that runs
+        return not self.refused and since is not None and at is not None and at < since - _CLOCKS_DIFFER_SECONDS
 
     @property
     def has_minimum(self) -> bool:

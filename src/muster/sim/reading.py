@@ -232,7 +232,8 @@ class Gang:
         below, at = self.below, _bound_at(pod)
         if below is None or below.reason == MEMBERS_REFUSED or not below.last_transition_time:
             return False
-        return self.says_that_it_fell and at is not None and at < seconds(below.last_transition_time)
+        # clocks differ: what was bound a moment before may have been bound since
+        return self.says_that_it_fell and at is not None and at < seconds(below.last_transition_time) - 5.0
 
     @property
     def says_that_it_fell(self) -> bool:

@@ -478,7 +478,7 @@ def test_what_ran_before_a_gang_is_said_to_have_fallen_is_not_released_by_the_ne
     assert world.engine.cluster.gangs["team/g"].has_started
 
 
-def test_a_gang_that_kubelets_refused_says_so_until_it_is_whole():
+def test_a_gang_that_kubelets_refused_says_so_until_it_is_whole_or_undone():
     """Only that tells the next scheduler that what is left of it never ran whole."""
     world = cluster(3, cpu=4).group("g", 3, timeout=20.0).members("g", 0, 1, 2, cpu=4)
     world.decide()
@@ -490,6 +490,8 @@ def test_a_gang_that_kubelets_refused_says_so_until_it_is_whole():
     said += below(world.decide(after=30.0))
     assert {(holds, reason) for holds, reason, _ in said} == {(True, "MembersRefused")}
     assert said[-1][2] == "2 of 3 members were bound within 20 s; they are released"
+    world.pod_gone("g-0", "g-1").decide()
+    assert [reason for _, reason, _ in below(world.decide(after=10.0))] == ["Unschedulable"]
 
 
 def test_a_new_engine_undoes_a_gang_that_kubelets_refused():

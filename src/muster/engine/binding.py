@@ -200,6 +200,8 @@ class Binding:
                 self._timers.set(max(now, since + grace), Purpose.TAKE_DOWN, key=gang.key)
         turned_away, gang.turned_away = gang.turned_away, False
         if gang.fallen:
+            # until nothing is left of it that the next scheduler could take for a gang that ran
+            gang.refused = gang.refused and any(pod.takes_room for pod in gang.members.values())
             return
         if gang.below_said is not None and gang.below_said[0]:
             self.still_below(gang, now)

@@ -187,7 +187,8 @@ class GangState(Roll):
         That nothing of the gang is left need not have come true: what was bound before that was said runs on if its
         eviction was never sent, or when its node comes back.
         """
-        ran = [pod for pod in self.members.values() if pod.stage is BOUND and self._ran_before(pod)]
+        lost = (pod for pod in self.members.values() if (pod.stranded or self.fallen) and pod.stage is BOUND)
+        ran = [pod for pod in lost if self._ran_before(pod)]
         for pod in ran:
             pod.stood = pod.stranded
         if self.fallen and any(map(self._may_undo, ran)):

@@ -75,7 +75,7 @@ class GangState(Roll):
         self.fallen = False
         """It had started, and then nothing of it was left running below its minimum: it must start whole again."""
         self.refused = False
-        """It has fallen since kubelets turned members away: nothing of it ran whole since its last start."""
+        """It fell because kubelets turned members away: what is left of its last start never ran whole."""
         self.below_since: float | None = None
         """Since when it is below its minimum although it has started."""
         self.below_said: tuple[bool, str, str] | None = None

@@ -219,6 +219,21 @@ async def test_pods_that_go_together_are_spared_together_or_not_at_all(api):
         assert (deleted(api), spared(stage)) == (["b", "c"], [])
 
 
+async def test_who_goes_with_one_on_its_way_out_does_not_wait_for_a_pod_that_is_gone(api):
+    """Another unit takes the eviction over when a part of it was sent, and is gone before it is nominated."""
+    gate = hold(api, "DELETE", path("b"))
+    async with at_work(api, places=1) as stage:
+        await stage.decide(evicts("b", "c"))
+        await asyncio.sleep(1)
+        assert deleted(api) == ["b"]
+        await stage.decide(waits("a", on=("n1",)), evicts("b", "c"))
+        await stage.decide(calls_off("b", "c"), told=PodGone("uid-a"))
+        gate.set()
+        await stage.outbox.done()
+        await stage.decide()
+        assert (deleted(api), spared(stage)) == (["b", "c"], [])
+
+
 async def test_who_was_spared_can_be_evicted_again(api):
     async with at_work(api) as stage:
         await stage.carry_out(evicts("c"), calls_off("c"))

@@ -1,6 +1,7 @@
 """A gang after its start: members that go, complete or are refused, and what becomes of the rest."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.api.times import stamp
 from muster.api.wire import Condition
@@ -8,7 +9,7 @@ from muster.engine.changes import Failure
 from muster.engine.decisions import Bind, GangCondition, Release
 from muster.engine.verdicts import Outcome
 from muster.gangs.model import Aspect
-from tests.builders import STARTED, cluster, evicted, only, placements, told
+from tests.builders import STARTED, bound_for, cluster, evicted, only, placements, pod, told
 
 RESTART = {"muster.dev/below-minimum": "restart", "muster.dev/below-minimum-grace-seconds": "30"}
 WAIT = {"muster.dev/below-minimum": "wait", "muster.dev/below-minimum-grace-seconds": "30"}
@@ -152,6 +153,29 @@ def test_what_runs_of_a_gang_has_its_replacements_although_its_node_was_away():
 def test_what_runs_of_a_gang_that_restarts_is_taken_down_although_its_node_was_away():
     world = nothing_left(annotations=RESTART).node("n0", cpu=4)
     assert released(world.decide() + world.decide(after=0.1)) == ["g-0"]
+
+
+@pytest.mark.parametrize("said", [[], [("NothingRuns", 100.0)]], ids=["runs", "fell"])
+def test_what_runs_of_a_gang_is_not_released_because_its_node_was_away_when_the_scheduler_came(said):
+    """A node goes, the scheduler is restarted, nothing of the gang is left but what comes back with the node."""
+    conditions = [STARTED, *(since(moment, reason=reason) for reason, moment in said)]
+    world = cluster(0).node("n1", cpu=4).group("g", 2, conditions=conditions)
+    world.members("g", 0, cpu=4, on="n0", bound_at=0.0).members("g", 2, cpu=8)
+    if not said:
+        world.members("g", 1, cpu=4, on="n1", bound_at=0.0)
+    world.now = 1000.0
+    world.decide()
+    world.pod_gone("g-1").decide(after=10.0)
+    assert world.engine.cluster.gangs["team/g"].fallen
+    assert released(world.node("n0", cpu=4).decide() + world.decide(after=1000.0)) == []
+
+
+def test_what_was_bound_since_a_gang_fell_is_released_although_its_node_was_away_when_the_scheduler_came():
+    world = cluster(0).node("n1", cpu=4).group("g", 2, conditions=[STARTED, since(100.0, reason="NothingRuns")])
+    world.members("g", 0, cpu=4, on="n0", bound_at=200.0).members("g", 2, cpu=8)
+    world.now = 1000.0
+    world.decide()
+    assert released(world.node("n0", cpu=4).decide()) == ["g-0"]
 
 
 def test_what_was_bound_of_a_gang_since_it_fell_is_released_alone():
@@ -454,10 +478,34 @@ def test_what_ran_before_a_gang_is_said_to_have_fallen_is_not_released_by_the_ne
     assert world.engine.cluster.gangs["team/g"].has_started
 
 
+def test_a_gang_that_kubelets_refused_says_so_until_it_is_whole_or_undone():
+    """Only that tells the next scheduler that what is left of it never ran whole."""
+    world = cluster(3, cpu=4).group("g", 3, timeout=20.0).members("g", 0, 1, 2, cpu=4)
+    world.decide()
+    turned_away = pod("g-2", gang="g", cpu=4, on="n2", phase="Failed", record=bound_for("g", 3))
+    turned_away = replace(turned_away, status=replace(turned_away.status, reason="OutOfcpu"))
+    world.bound().decide()
+    said = below(world.see(turned_away).members("g", 3, cpu=40).decide(after=1.0))
+    assert len(said) > 1
+    said += below(world.decide(after=30.0))
+    assert {(holds, reason) for holds, reason, _ in said} == {(True, "MembersRefused")}
+    assert said[-1][2] == "2 of 3 members were bound within 20 s; they are released"
+    world.pod_gone("g-0", "g-1").decide()
+    assert [reason for _, reason, _ in below(world.decide(after=10.0))] == ["Unschedulable"]
+
+
+def test_a_new_engine_undoes_a_gang_that_kubelets_refused():
+    world = cluster(3, cpu=4).group("g", 3, timeout=20.0, conditions=[STARTED, since(5.0, reason="MembersRefused")])
+    world.members("g", 0, cpu=4, on="n0", bound_at=0.0).members("g", 1, cpu=4, on="n1", bound_at=0.0)
+    world.members("g", 2, cpu=40)
+    assert released(world.decide(after=10.0) + world.decide(after=20.0)) == ["g-0", "g-1"]
+
+
+@pytest.mark.parametrize("bound_at", [20.0, 8.0], ids=["", "the API server's clock is behind"])
 @pytest.mark.parametrize("reason", ["NothingRuns", "Preempted", "PodGroupBelowMinimum"])
-def test_a_new_engine_undoes_a_fallen_gang_that_it_finds_half_bound(reason):
+def test_a_new_engine_undoes_a_fallen_gang_that_it_finds_half_bound(reason, bound_at):
     world = cluster(1, cpu=4).group("g", 2, conditions=[STARTED, since(10.0, reason=reason)])
-    world.members("g", 2, cpu=4, on="n0", bound_at=20.0).members("g", 3, cpu=4)
+    world.members("g", 2, cpu=4, on="n0", bound_at=bound_at).members("g", 3, cpu=4)
     world.now = 30.0
     assert released(world.decide()) == []
     assert released(world.decide(after=290.0)) == ["g-2"]

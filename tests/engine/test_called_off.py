@@ -7,7 +7,7 @@ from muster.engine.journal import Recorder, replay
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.gangs.model import Aspect
 from muster.plugins.defaults import default_profile
-from tests.builders import STARTED, cluster, evicted, node, nominations, only, placements, pod
+from tests.builders import STARTED, bound_for, cluster, evicted, node, nominations, only, placements, pod
 
 
 def preempting(**facts):
@@ -249,9 +249,48 @@ def test_a_gang_that_is_taken_down_goes_with_those_who_were_to_be_evicted_and_mi
     assert (gang.bound, gang.fallen) == (0, True)
 
 
+def undone(condition=None):
+    """A gang on large nodes is to be evicted whole; what is bound of it on small ones meanwhile has too little time.
+
+    One of the first was bound for an earlier object.  Returns the world, and who is released.
+    """
+    world = cluster(2, cpu=4).see(*(node(f"small-{number}", cpu=2) for number in range(3)))
+    world.group("g", 3, condition=condition, disruption="all").members("g", 0, cpu=4, on="n0", bound_at=0.0)
+    world.members("g", 1, cpu=4, on="n1", record=bound_for("g", 3, uid="earlier"))
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-0", "g-1"]
+    world.members("g", 2, 3, 4, cpu=2).decide()
+    world.bound("g-2", "g-3").bind_failed("g-4", Failure.POD_GONE).decide()
+    released = only(Release, world.decide(after=301.0))
+    return world, [ref.pod.partition("/")[2] for release in released for ref in release.pods]
+
+
+def test_who_ran_before_its_gang_was_to_be_evicted_is_not_undone_with_what_was_bound_since():
+    world, released = undone(STARTED)
+    assert released == ["g-2", "g-3"]
+    assert called_off(world.pod_gone("high").decide()) == [["g-0", "g-1"]]
+    spared(world, "g-0", "g-1").decide()
+    assert world.engine.cluster.gangs["team/g"].has_started
+
+
+def test_who_is_not_undone_with_its_gang_is_called_off_alone():
+    world, released = undone()
+    assert released == ["g-0", "g-2", "g-3"]
+    assert called_off(world.pod_gone("high").decide()) == [["g-1"]]
+
+
 def test_what_is_left_of_a_gang_that_goes_whole_is_called_off():
     world = whole_gang().pod_gone("g-1", "high")
     assert called_off(world.decide()) == [["g-0"]]
+
+
+def test_what_is_spared_while_its_node_is_away_runs_on_when_that_is_back():
+    world = cluster(1, cpu=4).group("g", 2, condition=STARTED).members("g", 0, cpu=4, on="n0", bound_at=0.0)
+    world.members("g", 1, cpu=40).decide()
+    assert evicted(world.pod("high", cpu=4, priority=5).decide()) == ["g-0"]
+    assert called_off(world.node_gone("n0").pod_gone("high").decide()) == [["g-0"]]
+    spared(world, "g-0").decide()
+    assert only(Release, world.node("n0", cpu=4).decide() + world.decide(after=1000.0)) == []
+    assert world.engine.cluster.gangs["team/g"].has_started
 
 
 def test_a_member_that_goes_when_it_is_spared_is_gone():

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.api.wire import Condition
+from muster.engine.changes import Failure
 from muster.engine.decisions import Evict, GangCondition
 from muster.gangs.model import Aspect
 from tests.builders import STARTED, cluster, evicted, only, pod
@@ -50,6 +51,14 @@ def test_a_gang_that_loses_a_part_says_nothing():
 def test_a_gang_that_had_not_started_says_so_too():
     world = cluster(1, cpu=4).group("g", 2).members("g", 0, cpu=4, on="n0", bound_at=0.0)
     assert [gang for gang, *_ in targets(world.pod("high", cpu=4, priority=5).decide())] == ["g"]
+
+
+def test_a_gang_that_gave_up_the_only_bind_it_had_was_not_evicted():
+    world = cluster(2, cpu=4).pod("low", cpu=4, on="n1").gang("g", members=1, cpu=4)
+    world.decide()
+    world.bind_failed("g-0", Failure.DENIED).decide()
+    decisions = world.gang("high", members=2, cpu=4, priority=5).decide()
+    assert (evicted(decisions), targets(decisions)) == (["low"], [])
 
 
 def test_another_schedulers_gang_is_not_ours_to_speak_of():

@@ -2,7 +2,9 @@
 
 import pytest
 
-from muster.engine.changes import Failure, GroupRead
+from muster.api.times import stamp
+from muster.api.wire import Condition
+from muster.engine.changes import Failure, GroupRead, Spared
 from muster.engine.decisions import Bind, Reread
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
@@ -118,6 +120,26 @@ def test_members_that_found_no_place_at_the_start_are_read_for_once():
     assert bound(world.decide()) == []
     again = answer(world, decisions, 2).decide()
     assert (bound(again), asked(again)) == (["g-2"], [])
+
+
+def test_members_that_came_while_a_gang_was_to_be_evicted_wait_if_it_is_spared():
+    world = running(nodes=3, disruption="all").pod("x", cpu=1, on="n2", priority=9)
+    assert evicted(world.pod("high", cpu=1, priority=5).decide()) == ["g-0", "g-1"]
+    world.members("g", 2, cpu=1).pod_gone("high", "x").decide()
+    decisions = world.apply(Spared(("uid-g-0", "uid-g-1"))).decide()
+    assert (asked(decisions), bound(decisions)) == (["team/g"], [])
+
+
+def test_members_of_a_gang_that_fell_in_words_only_wait_for_its_group_to_be_read_by_a_new_engine():
+    fell = Condition(type="PodGroupBelowMinimum", status="True", reason="Preempted", last_transition_time=stamp(100.0))
+    world = cluster(4, cpu=1)
+    world.reads, world.now = False, 200.0
+    world.group("g", 3, conditions=[STARTED, fell])
+    for number in range(2):
+        world.members("g", number, cpu=1, on=f"n{number}", bound_at=0.0)
+    # one replaces what was lost
+    decisions = world.members("g", 2, 3, cpu=1).decide()
+    assert (asked(decisions), bound(decisions)) == (["team/g"], ["g-2"])
 
 
 def test_a_basic_group_has_no_minimum_to_be_read():

@@ -56,6 +56,7 @@ LATER = {
     1794820609377: "a gang that fell was whole again with the first who was bound anew, as when its minimum was raised",
     1794820609450: "a node that lets a gang in did not wake it, since a plugin had failed when it was looked at before",
     1794821861374: "a gang counted as more important as soon as its least important member was to be evicted",
+    880000117: "(a rule) who comes for a raised minimum waits for others on their way, though all they join are gone",
     1794825610149: "(a rule) a gang says that it fell until it has said that a member was spared",
     1794840763138: "who had passed a gang was counted on when its group was made anew, without a gap",
     1794840764930: "(a rule) a group made anew has started by members of its job that succeeded: gates hold no other",

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Protocol
 
 import structlog
+from msgspec.structs import replace
 
 from muster.api.wire import PodGroup, condition
 from muster.app.groups import Origin
@@ -397,16 +398,25 @@ class Writer:
         )
 
     def _call_off(self, decision: CallOff) -> None:
-        """The pods are spared, unless one of them is on its way out."""
+        """The pods are spared, unless one of them is on its way out: then all go."""
         pods = [self._pods.get(ref.uid) for ref in decision.pods]
         waiting = [pod for pod in pods if pod is not None and pod.deletion and pod.deletion.is_open(pod.ref.uid)]
         if len(waiting) < len(pods):
+            for pod in waiting:
+                self._let_follow(pod)
             return
         _log.info("eviction called off", unit=decision.unit, pods=len(pods))
         for pod in waiting:
             pod.deletion = None
             self._forget_if_idle(pod)
         self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])
+
+    def _let_follow(self, pod: _Pod) -> None:
+        """The pod goes with others who have gone, even if the nomination that it waits for is never written."""
+        deletion = pod.deletion
+        if deletion is not None and deletion.after:
+            pod.deletion = _Deletion(replace(deletion.decision, pods=(pod.ref,)), deletion.at)
+            self._go_if_ready(pod.deletion)
 
     # --- groups ---
 

@@ -13,6 +13,9 @@ from muster.gangs.record import BoundFor
 UNREAD = "its pod group is being read again"
 """Why a member may not be decided that came after its gang's start."""
 
+# when a pod was bound its API server says, when its gang fell we do, both in whole seconds
+_CLOCKS_DIFFER_SECONDS = 5.0
+
 
 class Strength(StrEnum):
     """How much of a gang stands."""
@@ -52,6 +55,7 @@ class GangState(Roll):
         "passed",
         "reading",
         "reading_number",
+        "refused",
         "rejected_attempt",
         "said",
         "spoken_of",
@@ -70,6 +74,8 @@ class GangState(Roll):
         """The member of which the gang last said that it is not bound yet."""
         self.fallen = False
         """It had started, and then nothing of it was left running below its minimum: it must start whole again."""
+        self.refused = False
+        """It fell because kubelets turned members away: what is left of its last start never ran whole."""
         self.below_since: float | None = None
         """Since when it is below its minimum although it has started."""
         self.below_said: tuple[bool, str, str] | None = None
@@ -166,9 +172,35 @@ class GangState(Roll):
         whole = self.lives and self.has_minimum
         if whole or (not self.fallen and (self.once_started or self.start_is_recorded())):
             self.starts = not self.has_started
-            self._started_under, self.fallen = declared.uid, False
-            for pod in self.candidates.values():
-                self.joins(pod)
+            self._started_under = declared.uid
+            self.goes_on()
+
+    def goes_on(self) -> None:
+        """It has not fallen, or not any more; who came meanwhile joins a gang that runs."""
+        self.fallen = self.refused = False
+        for pod in self.candidates.values():
+            self.joins(pod)
+
+    def recall(self) -> None:
+        """What a scheduler before us saw, as far as it stands on the objects.
+
+        That nothing of the gang is left need not have come true: what was bound before that was said runs on if its
+        eviction was never sent, or when its node comes back.
+        """
+        lost = (pod for pod in self.members.values() if (pod.stranded or self.fallen) and pod.stage is BOUND)
+        ran = [pod for pod in lost if self._ran_before(pod)]
+        for pod in ran:
+            pod.stood = pod.stranded
+        if self.fallen and any(map(self._may_undo, ran)):
+            self.goes_on()
+
+    def _ran_before(self, pod: PodState) -> bool:
+        """Whether the pod was bound before the gang is said to have fallen, if it has, and may have run whole."""
+        if not self.fallen:
+            return self.once_started
+        since, at = self.below_since, pod.bound_at
+        # in doubt it was bound since: else a start that was broken off would be taken for a gang that runs
+        return not self.refused and since is not None and at is not None and at < since - _CLOCKS_DIFFER_SECONDS
 
     @property
     def has_minimum(self) -> bool:
@@ -208,13 +240,9 @@ class GangState(Roll):
         """It started once, and has not fallen since."""
         return not self.fallen and self.once_started
 
-    @property
-    def outlived_its_fall(self) -> bool:
-        """Members run that were bound before the gang is said to have fallen: their evictions were never sent, say."""
-        since = self.below_since
-        return since is not None and any(
-            pod.bound_at is not None and pod.bound_at < since and self._may_undo(pod) for pod in self.members.values()
-        )
+    def stands(self, pod: PodState) -> bool:
+        """Whether the member, which is bound, runs in a gang that has started; if it is to be evicted, before that."""
+        return self.once_started and not (self.fallen if pod.condemned is None else pod.condemned.fallen)
 
     @property
     def below_minimum(self) -> bool:

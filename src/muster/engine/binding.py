@@ -15,15 +15,12 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, MarkStarted, Placement, PodRef, Release
-from muster.engine.intake import MEMBERS_LOST, SCHEDULER_ERROR, Intake
+from muster.engine.intake import MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, Intake
 from muster.engine.status import FELL, PREEMPTED, SCHEDULED, TIMEOUT, Status
 from muster.engine.timers import Purpose, Timers
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import Aspect, BelowMinimum, Subset
 from muster.gangs.record import LONE
-
-REFUSED = "MembersRefused"
-"""Kubelets did not let members in, so that the gang never ran whole."""
 
 # kubelets look at a pod within a second or two; later refusals are of members that replace others
 _STARTING_SECONDS = 30.0
@@ -143,12 +140,6 @@ class Binding:
         self._deadlines.pop(key, None)
         self._falls.pop(key, None)
 
-    def read(self, gang: GangState) -> None:
-        """What a scheduler before us wrote of the gang: that nothing of it is left need not have come true."""
-        said = gang.below_said
-        if gang.fallen and said is not None and said[1] != REFUSED and gang.outlived_its_fall:
-            gang.fallen = False
-
     def look_at(self, gang: GangState, now: float) -> None:
         """Says that the gang has started, or sets its deadline if it is bound below its minimum."""
         if gang.declared is None:
@@ -161,7 +152,8 @@ class Binding:
         started = gang.started
         if started and (gang.has_minimum or not gang.lost):
             gang.passed, gang.waited = None, 0.0
-            gang.fallen, gang.below_since, gang.lost_to, gang.turned_away = False, None, "", False
+            gang.fallen = gang.refused = gang.turned_away = False
+            gang.below_since, gang.lost_to = None, ""
             self._falls.pop(gang.key, None)
             self._status.gang_is_whole(gang)
             if gang.running:
@@ -208,13 +200,16 @@ class Binding:
                 self._timers.set(max(now, since + grace), Purpose.TAKE_DOWN, key=gang.key)
         turned_away, gang.turned_away = gang.turned_away, False
         if gang.fallen:
+            # until nothing is left of it that the next scheduler could take for a gang that ran
+            gang.refused = gang.refused and any(pod.takes_room for pod in gang.members.values())
             return
         if gang.below_said is not None and gang.below_said[0]:
             self.still_below(gang, now)
         if turned_away and gang.started_at is not None and now - gang.started_at < _STARTING_SECONDS:
             # it never ran whole: others had taken the room, and may wait for what it has as it does for theirs
             _falls(gang)
-            self._status.gang_is_below(gang, REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
+            gang.refused = True
+            self._status.gang_is_below(gang, MEMBERS_REFUSED, left_of(gang.bound, declared.minimum, gang.lost_to))
         elif not gang.running and not gang.binding and (gang.candidates or gang.lost_to):
             gang.fallen = True
             if gang.lost_to:
@@ -320,16 +315,20 @@ class Binding:
         going = [
             pod for pod in gang.members.values() if pod.takes_room and (not pod.leaving or pod.condemned is not None)
         ]
-        # what ran of it before it fell may still run, and is back when its node is
-        members = [pod for pod in going if gang.was_bound_for(pod) and not (pod.stranded and pod.stood)]
+        members = [pod for pod in going if gang.was_bound_for(pod) and not _ran_before_it_fell(pod, gang)]
         members.sort(key=lambda pod: pod.key)
         for pod in members:
             # until its object says how much grace it has
-            pod.leaving_until = now
+            pod.leaving_until, pod.evicted = now, False
             self._intake.move(pod, pod.stage, leaving=True)
         if members:
             refs = tuple(PodRef(pod.uid, pod.key) for pod in members)
             self._decisions.append(Release(gang.key, refs, reason, message))
+
+
+def _ran_before_it_fell(pod: PodState, gang: GangState) -> bool:
+    """Whether the gang goes on with the pod when its node is back, or its eviction is called off."""
+    return (pod.stranded and pod.stood) or (pod.condemned is not None and gang.stands(pod))
 
 
 def _falls(gang: GangState) -> None:

@@ -323,7 +323,7 @@ class Engine:
         gang = self.cluster.gangs.get(key)
         if gang is not None and not gang.foreign:
             if self._new:
-                self._binding.read(gang)
+                gang.recall()
             self._binding.look_at(gang, self._now)
         if gang is not None and gang.uneven:
             self.cluster.relevel(gang)

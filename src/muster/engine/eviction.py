@@ -83,19 +83,20 @@ class Eviction:
             if victim.reservation:
                 self.lose(victim.reservation, Loss.PRIORITY, f"{name}, of higher priority, takes its room", now)
         together = [list(victim.pods) for victim in plan.victims if not victim.reservation]
-        if together:
+        going = plan.pods
+        if going:
             unit.efforts.evicts(now)
-            self._condemn(unit.key, [pod for pods in together for pod in pods], lost_to=name, now=now)
+            self._condemn(unit.key, going, lost_to=name, now=now)
         # else nobody went for these places, and whoever is first when they are free may have them
         if plan.victims or gave_way or self._reservations.makes_way(plan.places):
             reservation = self._reservations.make(
-                unit.key, plan.places, priority=unit.priority, evicted=bool(together), now=now
+                unit.key, plan.places, priority=unit.priority, evicted=bool(going), now=now
             )
-            if together:
+            if going:
                 self._victims[unit.key] = together
-                evict = self._evict(reservation, [pod for pods in together for pod in pods])
+                evict = self._evict(reservation, going)
                 self._evictions.append(evict)
-                self._hit |= {pod.gang: f"{evict.message} {name}" for pod in plan.pods if pod.gang is not None}
+                self._hit |= {pod.gang: f"{evict.message} {name}" for pod in going if pod.gang is not None}
             if not reservation.waits_for:
                 # who must go is elsewhere: nobody's leaving will tell that there is room
                 self._cluster.stirred[unit.key] = None
@@ -178,7 +179,9 @@ class Eviction:
             self._hand_over(condemned, heir)
             return []
         if condemned:
-            refs = tuple(PodRef(pod.uid, pod.key) for pod in sorted(pods, key=lambda pod: pod.key))
+            # whose gang was undone meanwhile goes for that
+            evicted = sorted((pod for pod in pods if pod.evicted), key=lambda pod: pod.key)
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in evicted)
             self._decisions.append(CallOff(_name(reservation), refs))
         return condemned
 
@@ -213,7 +216,7 @@ class Eviction:
         if not any(member.evicted for member in gang.members.values()):
             gang.lost_to = before.lost_to
         if gang.fallen and not before.fallen and (gang.running or gang.binding):
-            gang.fallen = False
+            gang.goes_on()
         return True
 
     # --- what is lost ---

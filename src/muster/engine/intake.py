@@ -51,6 +51,8 @@ GROUP_ERROR = "PodGroupError"
 """Why a gang, or a member, waits whose priorities or schedulers do not agree."""
 MEMBERS_LOST = "MembersLost"
 """Why a gang is below its minimum that still runs in part."""
+MEMBERS_REFUSED = "MembersRefused"
+"""Kubelets did not let members in, so that the gang never ran whole."""
 
 
 class Noted:
@@ -159,14 +161,14 @@ class Intake:
             if gang is not None:
                 gang.uncount(pod)
             if stranded:
-                pod.stood = pod.stage is BOUND and gang is not None and gang.has_started
+                pod.stood = pod.stage is BOUND and gang is not None and gang.stands(pod)
             pod.stranded = stranded
             if gang is not None:
                 gang.count(pod)
                 gangs[gang.key] = gang
-                if not stranded and pod.stood and not pod.leaving and gang.was_bound_for(pod):
+                if gang.fallen and not stranded and pod.stood and not pod.leaving and gang.was_bound_for(pod):
                     # what runs of it is no part of a start to come, even if nothing was left of it meanwhile
-                    gang.fallen = False
+                    gang.goes_on()
         for gang in gangs.values():
             self._cluster.relevel(gang)
             self.noted.gangs[gang.key] = Cause.MEMBER_LOST if stranded else Cause.MEMBER_CAME
@@ -181,11 +183,13 @@ class Intake:
             gang.turned_away, gang.lost_to, gang.passed = False, "", None
         if new or gang.foreign or not gang.members:
             # it is not, or perhaps not, for us to speak of
-            gang.below_said, gang.below_since, gang.fallen = None, declared.below_since, False
+            gang.below_said, gang.below_since = None, declared.below_since
+            gang.fallen = gang.refused = False
             if declared.below_said is not None:
                 gang.below_said = (declared.below_since is not None, *declared.below_said)
                 # half of it may be bound again: only this tells that it must be whole
                 gang.fallen = gang.below_said[0] and gang.below_said[1] != MEMBERS_LOST
+                gang.refused = gang.below_said[0] and gang.below_said[1] == MEMBERS_REFUSED
         if new or gang.foreign or gang.evicted_said is None:
             # else it was written by us, and an older view of the object does not take it back
             gang.evicted_said = declared.evicted_said

@@ -13,7 +13,7 @@ from muster.cluster.pods import BINDING, PENDING, PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, SCHEDULER_ERROR, UNSUPPORTED
+from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
     MEMBERS_GATED,
@@ -44,6 +44,7 @@ FELL = "PodGroupBelowMinimum"
 """Why a gang was taken down that had started."""
 NOT_READY = "PodGroupNotReady"
 """What pods say whose gang waits for something that no node can cure; autoscalers look for Unschedulable alone."""
+_NOT_BOUND_YET = "is not bound yet"
 
 
 class Status:
@@ -97,9 +98,9 @@ class Status:
         """The group speaks of one member for as long as that one is not bound."""
         if gang is None or gang.started:
             return
-        said, of = gang.below_said if gang.fallen else gang.said, gang.spoken_of
-        if said is None or said[1] != SCHEDULER_ERROR or (of is not None and not _is_unbound(gang, of)):
-            self.gang_says(gang, SCHEDULER_ERROR, f"{pod.key} is not bound yet: {pod.bind_error}")
+        of = gang.spoken_of
+        if not _tells_of_an_error(gang) or (of is not None and not _is_unbound(gang, of)):
+            self.gang_says(gang, SCHEDULER_ERROR, f"{pod.key} {_NOT_BOUND_YET}: {pod.bind_error}")
             gang.spoken_of = pod
 
     def other_not_bound_yet(self, gang: GangState) -> None:
@@ -107,8 +108,7 @@ class Status:
         if gang.spoken_of is None or _is_unbound(gang, gang.spoken_of):
             return
         unbound = [pod for pod in gang.members.values() if pod.bind_error and _is_unbound(gang, pod)]
-        said = gang.below_said if gang.fallen else gang.said
-        if unbound and said is not None and said[1] == SCHEDULER_ERROR:
+        if unbound and _tells_of_an_error(gang):
             self._not_bound_yet(gang, min(unbound, key=lambda pod: pod.key))
         else:
             gang.spoken_of = None
@@ -187,6 +187,9 @@ class Status:
 
     def gang_is_below(self, gang: GangState, reason: str, message: str) -> None:
         """It has started, and is below its minimum."""
+        if gang.refused:
+            # whatever it waits for next: else the next scheduler would think that what is left of it ran whole
+            reason = MEMBERS_REFUSED
         if gang.below_said != (True, reason, message):
             gang.below_said = (True, reason, message)
             self._write(gang, GangCondition(gang.key, True, reason, message, Aspect.BELOW_MINIMUM))
@@ -320,6 +323,12 @@ class Status:
             if left := gang.left_in_part():
                 left.sort(key=lambda pod: pod.key)
                 self._warn(left_bound(why, len(left)), action="Binding", pods=left)
+
+
+def _tells_of_an_error(gang: GangState) -> bool:
+    said = gang.below_said if gang.fallen else gang.said
+    # one that kubelets refused gives no other reason
+    return said is not None and (said[1] == SCHEDULER_ERROR or (gang.refused and _NOT_BOUND_YET in said[2]))
 
 
 def _is_unbound(gang: GangState, pod: PodState) -> bool:

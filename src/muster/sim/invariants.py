@@ -169,8 +169,8 @@ class Invariants:
     def restarted(self) -> None:
         self._asked.clear()
         self._binds.restarted()
-        self._life.restarted()
         self._starts.restarted()
+        self._life.restarted(self._reading.gangs())
         self._words.restarted()
         self._reservations.restarted()
         self._evictions.restarted()

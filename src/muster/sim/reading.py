@@ -137,12 +137,7 @@ class Gang:
     @property
     def bound_times(self) -> list[float]:
         """When those were bound."""
-        times = []
-        for pod in self.own:
-            scheduled = condition(pod.status.conditions, "PodScheduled")
-            if scheduled is not None and scheduled.status == "True" and scheduled.last_transition_time:
-                times.append(seconds(scheduled.last_transition_time))
-        return times
+        return [at for pod in self.own if (at := _bound_at(pod)) is not None]
 
     @property
     def recorded(self) -> bool:
@@ -178,7 +173,8 @@ class Gang:
         """Perhaps some are on their way who come together for a raised minimum: it counts when all are there."""
         records = (self._record(pod) for pod in self.running)
         minimums = {record.minimum for record in records if record is not None}
-        return len(minimums) > 1 and bool(self.binding or self.doubtful)
+        # where those are gone whom they were to join, nobody is left to tell that it was raised
+        return (len(minimums) > 1 or not self.running) and bool(self.binding or self.doubtful)
 
     @property
     def said(self) -> Condition | None:
@@ -224,15 +220,20 @@ class Gang:
     @property
     def _must_be_whole(self) -> bool:
         """It fell, as was seen or as it says, and must start whole again."""
-        return self.fell or (self.says_that_it_fell and not self.spared and not self._outlived_its_fall)
+        return self.fell or (self.says_that_it_fell and not self.spared and not self.outlived_its_fall)
 
     @property
-    def _outlived_its_fall(self) -> bool:
+    def outlived_its_fall(self) -> bool:
         """Members run that were bound before it is said to have fallen."""
-        below = self.below
+        return any(map(self.ran_before_its_fall, self.own))
+
+    def ran_before_its_fall(self, pod: Pod) -> bool:
+        """Whether the pod was bound before the gang is said to have fallen, and may have run whole."""
+        below, at = self.below, _bound_at(pod)
         if below is None or below.reason == MEMBERS_REFUSED or not below.last_transition_time:
             return False
-        return min(self.bound_times, default=float("inf")) < seconds(below.last_transition_time)
+        # clocks differ: what was bound a moment before may have been bound since
+        return self.says_that_it_fell and at is not None and at < seconds(below.last_transition_time) - 5.0
 
     @property
     def says_that_it_fell(self) -> bool:
@@ -521,6 +522,13 @@ class Reading:
         if found is None or found[0] is not node:
             found = self._facts[node.metadata.name] = (node, room_of(node), {})
         return found
+
+
+def _bound_at(pod: Pod) -> float | None:
+    scheduled = condition(pod.status.conditions, "PodScheduled")
+    if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
+        return None
+    return seconds(scheduled.last_transition_time)
 
 
 def _maker(pod: Pod) -> str:

@@ -72,10 +72,7 @@ class Life:
                     self.fallen.discard(self._group_uid(uid))
                     self.spared.add(self._group_uid(uid))
         if isinstance(change, NodeGone):
-            for uid in self._on(change.name):
-                group = self._world.groups_told.get(unit_of(self._world.pods[uid]))
-                if group is not None and self._has_started(group):
-                    self._stood[uid] = group.metadata.uid
+            self._note_who_stood(self._on(change.name))
         if isinstance(change, NodeSeen):
             for uid in self._on(change.node.metadata.name):
                 if (group_uid := self._stood.pop(uid, "")) and group_uid == self._group_uid(uid):
@@ -92,25 +89,43 @@ class Life:
         pods = [pod for pod in self._world.pods.values() if pod.spec.node_name == node]
         return [p.metadata.uid for p in pods if p.metadata.deletion_timestamp is None and p.status.phase not in ENDED]
 
-    def _has_started(self, group: PodGroup) -> bool:
+    def _note_who_stood(self, uids: list[str]) -> None:
+        """The nodes of these pods are gone."""
+        for uid in uids:
+            group = self._world.groups_told.get(unit_of(self._world.pods[uid]))
+            if group is not None and self._ran_whole(uid, group):
+                self._stood[uid] = group.metadata.uid
+
+    def _ran_whole(self, pod_uid: str, group: PodGroup) -> bool:
+        """Whether the pod ran in a gang that had started; if it is to be evicted, before that was decided."""
         gang = Gang("", scheduler="")
         gang.group = group
         uid = group.metadata.uid
-        fell = uid in self.fallen or (gang.says_that_it_fell and uid not in self.spared)
+        if pod_uid in self._condemned:
+            fell = self._condemned[pod_uid]
+        elif uid in self.fallen or uid in self.spared:
+            fell = uid in self.fallen
+        else:
+            fell = gang.says_that_it_fell and not gang.ran_before_its_fall(self._world.pods[pod_uid])
         return not fell and (uid in self._began or declare(group).started)
 
     def _undone(self, group_uid: str) -> None:
         """The gang must start whole again, whosever node comes back."""
         self._stood = {uid: known for uid, known in self._stood.items() if known != group_uid}
 
-    def restarted(self) -> None:
-        """A new scheduler knows what the objects say."""
+    def restarted(self, gangs: dict[str, Gang]) -> None:
+        """A new scheduler knows what the objects say: the gangs as they are without what was seen before."""
         self.fallen.clear()
         self.spared.clear()
         self._since.clear()
         self._refused.clear()
         self._condemned.clear()
         self._stood.clear()
+        outlived = (gang.group for gang in gangs.values() if gang.outlived_its_fall)
+        self.spared.update(group.metadata.uid for group in outlived if group is not None)
+        nodes = {pod.spec.node_name for pod in self._world.pods.values()} - self._world.nodes.keys() - {""}
+        for node in nodes:
+            self._note_who_stood(self._on(node))
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""

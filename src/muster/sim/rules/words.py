@@ -9,7 +9,7 @@ from muster.engine.changes import BindFailed, Change, Failure, GroupGone, GroupS
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
 from muster.sim.plain import asks_in_vain, group_asks_in_vain, held, key_of, unit_of
-from muster.sim.reading import Gang, Reading, Waiting
+from muster.sim.reading import MEMBERS_REFUSED, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Scene
 from muster.sim.world import World
@@ -151,7 +151,9 @@ class Words:
         if not (lacks or gang.gated or gang.at_odds or asks):
             return
         said = gang.below if gang.fallen else gang.said
-        if gang.at_odds and not asks and not gang.shared and (said is None or said.reason != GROUP_ERROR):
+        # one that kubelets refused gives no other reason
+        errors = (GROUP_ERROR, MEMBERS_REFUSED)
+        if gang.at_odds and not asks and not gang.shared and (said is None or said.reason not in errors):
             raise BrokenRuleError("told", f"{gang.key} has members of several priorities and does not say so")
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")

@@ -19,7 +19,7 @@ from muster.local.patching.fields import LEAF, difference, has, of_names, parse,
 from muster.local.patching.managers import entries, settled
 from muster.local.patching.merge import PatchError
 from muster.local.patching.strategic import strategic_patch
-from muster.local.schema import decode
+from muster.local.schema import decoding, structs
 from muster.local.schema.load import shapes
 from tests.local.widgets import LAW, STRING, WIDGET, map_of, struct
 
@@ -28,7 +28,7 @@ NOW = "2026-01-01T00:00:00Z"
 
 def kind(api_version, type_name, *, main=("status",), status=("spec",)):
     shape = shapes()[type_name]
-    empty = decode.empty(shape)
+    empty = structs.zero(shape)
     return {
         "": Target(api_version=api_version, shape=shape, reset=of_names(*main), empty=empty),
         "status": Target(
@@ -118,7 +118,7 @@ def test_an_apply_leaves_the_owners_that_kubernetes_has_or_is_refused_alike(kind
         if refusal is None:
             assert canonical(result) == canonical(step["answer"])
             through = step.get("subresource", "")
-            decoded = decode.normalise(result, KINDS[kind_name][""].shape).value
+            decoded = decoding.decode(result, KINDS[kind_name][""].shape).value
             assert_part(_shown(decoded, through), _shown(step["answer"], through))
     else:
         with pytest.raises(PatchError) as refused:
@@ -520,5 +520,5 @@ def _values(spec):
 
 def test_a_strategic_patch_of_owners_is_a_write_like_any_other():
     world = World().write("a", config_map(x="1"))
-    new, _ = strategic_patch(world.live, {"metadata": {"labels": {"l": "1"}}}, KINDS["ConfigMap"][""].shape)
+    new = strategic_patch(world.live, {"metadata": {"labels": {"l": "1"}}}, KINDS["ConfigMap"][""].shape)
     assert world.write("b", new).owners["b Update"] == ".metadata.labels .metadata.labels.l"

@@ -6,8 +6,9 @@ import hashlib
 
 import pytest
 
-from muster.local.kinds.kind import Kind
+from muster.local.kinds.kind import Kind, Strategy
 from muster.local.serve import discovery
+from muster.local.serve.special import reviews
 
 SCHEDULING = "scheduling.k8s.io"
 
@@ -23,6 +24,7 @@ def kind(group, version, name, plural, *, short=(), categories=(), status=False,
         short_names=tuple(short),
         categories=tuple(categories),
         has_status=status,
+        strategy=Strategy(one_by_one=plural == "namespaces"),
     )
 
 
@@ -284,7 +286,7 @@ def test_the_mark_of_a_document_is_its_hash():
 
 
 def test_questions_about_rights_can_only_be_asked():
-    (first, second) = discovery.resources(discovery.REVIEWS, "authorization.k8s.io", "v1")["resources"]
+    (first, second) = discovery.resources(reviews.KINDS, "authorization.k8s.io", "v1")["resources"]
     access = entry(
         "selfsubjectaccessreviews", "selfsubjectaccessreview", "SelfSubjectAccessReview", ["create"], namespaced=False
     )

@@ -80,14 +80,8 @@ def already_exists(kind: Kind, name: str, *, leaving: bool) -> Refusal:
 
 def other_than_meant(kind: Kind, name: str, what: str, asked: str, has: str) -> Refusal:
     """Of a deletion that is meant for another object of the name, or another version of it."""
-    if kind.resource == "namespaces":
-        return conflict(
-            kind, name, f"Precondition failed: {what} in precondition: {asked}, {what} in object meta: {has}"
-        )
-    if kind.name == "CustomResourceDefinition":
-        return conflict(
-            kind, name, f"precondition failed: {what} in precondition: {asked}, {what} in object meta: {has}"
-        )
+    if kind.ends_itself:
+        return conflict(kind, name, other_object(what, asked, has))
     qualified = f"{kind.name}.{kind.home_group}" if kind.home_group else kind.name
     might = "deleted and then recreated" if what == "UID" else "modified"
     message = (
@@ -103,26 +97,9 @@ def conflict(kind: Kind, name: str, why: str) -> Refusal:
     return Refusal(409, "Conflict", message, details=_details(kind, name))
 
 
-def other_object(kind: Kind, stored: Object, what: str, given: str, has: str) -> str:
+def other_object(what: str, given: str, has: str) -> str:
     """Why a write that is meant for another object of the name, or another version of it, is refused."""
-    namespace = f"{stored['namespace']}/" if stored.get("namespace") else ""
-    return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{_place(kind)}/{namespace}{stored['name']}, "
-        f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in precondition: {given}, "
-        f"{what} in object meta: {has}"
-    )
-
-
-_PLACES = {
-    "nodes": "minions",
-    "services": "services/specs",
-    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
-}
-
-
-def _place(kind: Kind) -> str:
-    """Where Kubernetes keeps objects of a kind, which it tells its clients."""
-    return _PLACES.get(kind.resource, kind.plural if kind.type_name else f"{kind.group}/{kind.plural}")
+    return f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {has}"
 
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"

@@ -29,13 +29,12 @@ _BAD_ORDER = "invalid patch format of setElementOrder list"
 _BAD_DROP = "invalid patch format of primitive list"
 
 
-def strategic_patch(document: Object, patch: Any, shape: Shape) -> tuple[Object, Object]:
-    """The patched document, and the patch as errors about the result quote it: without what was used up on the way."""
+def strategic_patch(document: Object, patch: Any, shape: Shape) -> Object:
+    """The patched document; what is given stays as it is."""
     if patch is not None and not isinstance(patch, dict):
         kind = {list: "array", str: "string", bool: "bool"}.get(type(patch), "number")
         raise bad_request(f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")
-    left: Object = copied(patch or {})
-    return _merge_maps(copied(document), left, shape), left
+    return _merge_maps(copied(document), copied(patch or {}), shape)
 
 
 # Below, documents and patches are copies already, and are changed in place.

@@ -1,7 +1,7 @@
 """Custom kinds: shapes from a CustomResourceDefinition's schema, and what is done to objects by them.
 
     root = shape(version["schema"]["openAPIV3Schema"])
-    normalise(parsed, root)          unknown fields out (`prune`), metadata as in any kind
+    decode(value, root)              unknown fields out, metadata as in any kind
     default(obj, root)               what was left out and has a default
     rules.validate(obj, root)        what is wrong with it
 
@@ -19,11 +19,23 @@ from typing import Any
 import msgspec
 
 from muster.local.codec.gotext import compact_json
-from muster.local.codec.values import Object
-from muster.local.schema import exact, load
+from muster.local.codec.values import Object, repeated
+from muster.local.schema import load, structs
 from muster.local.schema.shapes import Base, Field, ListType, Shape
+from muster.local.schema.structs import Decoded
 
-__all__ = ["METADATA", "default", "fill", "is_custom", "is_embedded", "part", "prune", "shape", "strip"]
+__all__ = [
+    "METADATA",
+    "decode",
+    "default",
+    "fill",
+    "is_custom",
+    "is_embedded",
+    "part",
+    "shape",
+    "strip",
+    "whole_numbers",
+]
 
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -107,7 +119,7 @@ def strip(value: Object, root: Shape) -> Object:
 # --- pruning --------------------------------------------------------------------------------------
 
 
-def prune(tree: Any, value: Any, root: Shape, *, keeps_nulls: bool = False) -> exact.Outcome:
+def decode(value: Object, root: Shape, *, tree: Any = None, keeps_nulls: bool = False) -> Decoded:
     """An object without what its schema does not know, and which fields those were; `tree` tells of repeated ones.
 
     Nulls that may not be are left out with the text of a request, and refused (`keeps_nulls`) after an apply.
@@ -117,16 +129,16 @@ def prune(tree: Any, value: Any, root: Shape, *, keeps_nulls: bool = False) -> e
     """
     pruner = _Pruner(keeps_nulls=keeps_nulls)
     metadata = value.get("metadata")
-    meta = exact.read({} if metadata is None else metadata, load.shapes()[METADATA])
+    meta = structs.decode({} if metadata is None else metadata, load.shapes()[METADATA])
     if meta.error:
-        return exact.Outcome(None, error=meta.error)
+        return meta
     made = pruner.value(value, root, "")
     if pruner.error:
-        return exact.Outcome(None, error=pruner.error)
+        return Decoded(None, error=pruner.error)
     made["metadata"] = meta.value
     ours = [line.replace(' field "', ' field "metadata.', 1) for line in meta.strict]
     unknown = [f'unknown field "{path}"' for path in [*sorted(pruner.unknown), *sorted(pruner.unknown_inside)]]
-    return exact.Outcome(made, strict=[*exact.repeated(tree, ""), *ours, *unknown])
+    return Decoded(made, strict=[*repeated(tree), *ours, *unknown])
 
 
 class _Pruner:
@@ -158,7 +170,7 @@ class _Pruner:
             if known is None and not keeping:
                 self.unknown.append(inner)
             elif known is None:
-                result[name] = _numbers(item)
+                result[name] = whole_numbers(item)
             elif item is not None or self._keeps_nulls or known.nullable or _has_default(known) or known is _NOTHING:
                 result[name] = self.value(item, None if known is _NOTHING else known, inner)
         return result
@@ -171,7 +183,7 @@ class _Pruner:
             if not isinstance(item, str):
                 self._wrong(f"{path}.{name}", item, "must be a string")
             return item
-        outcome = exact.read(item, load.shapes()[METADATA])
+        outcome = structs.decode(item, load.shapes()[METADATA])
         if outcome.error:
             self._wrong(f"{path}.{name}", item, outcome.error)
         prefix = f"{path}.{name}."
@@ -193,11 +205,12 @@ def _inner(made: Shape, name: str) -> Shape | None:
     return made.items if made.base is Base.MAP else None
 
 
-def _numbers(value: Any) -> Any:
+def whole_numbers(value: Any) -> Any:
+    """A copy whose numbers are as they are written again: 1.0 is 1."""
     if isinstance(value, dict):
-        return {name: _numbers(item) for name, item in value.items()}
+        return {name: whole_numbers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_numbers(item) for item in value]
+        return [whole_numbers(item) for item in value]
     return _number(value)
 
 

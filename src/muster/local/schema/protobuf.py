@@ -17,7 +17,6 @@ import msgspec
 from muster.local.codec import forms
 from muster.local.codec.forms import Malformed
 from muster.local.codec.values import Object
-from muster.local.schema import writing
 from muster.local.schema.shapes import Base, Field, Shape
 
 __all__ = ["MAGIC", "Envelope", "decode", "unwrap"]
@@ -56,9 +55,8 @@ def unwrap(body: bytes) -> Envelope:
 
 
 def decode(data: bytes, shape: Shape) -> Object:
-    """The object in a message, as its JSON would be.  Raises Malformed."""
-    made: Object = writing.written(_struct(data, shape, {}), shape)
-    return made
+    """The object in a message, as its JSON might be.  Raises Malformed."""
+    return _struct(data, shape, {})
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -168,14 +166,14 @@ def _base64(value: int | bytes) -> str:
     return base64.b64encode(_message(value)).decode()
 
 
-def _time(value: int | bytes) -> str:
+def _time(value: int | bytes) -> str | None:
     seconds, _ = _timestamp(value)
-    return "" if seconds is None else forms.shown_time(seconds)
+    return None if seconds is None else forms.shown_time(seconds) or None
 
 
-def _micro_time(value: int | bytes) -> str:
+def _micro_time(value: int | bytes) -> str | None:
     seconds, nanos = _timestamp(value)
-    return "" if seconds is None else forms.shown_time(seconds, micros=nanos // 1000)
+    return None if seconds is None else forms.shown_time(seconds, micros=nanos // 1000) or None
 
 
 def _timestamp(value: int | bytes) -> tuple[int | None, int]:
@@ -186,7 +184,7 @@ def _timestamp(value: int | bytes) -> tuple[int | None, int]:
 
 
 def _quantity(value: int | bytes) -> str:
-    return forms.quantity(_only(value, default="0"))
+    return _only(value, default="0")
 
 
 def _int_or_string(value: int | bytes) -> int | str:

@@ -9,17 +9,19 @@ import msgspec
 
 from muster.local.codec.values import Object
 from muster.local.kinds import status
-from muster.local.kinds.registry import Served
+from muster.local.kinds.registry import Registry, Served
 from muster.local.kinds.tables import include_problem
 from muster.local.objects.objects import Deletion, Objects, Source, Write
 from muster.local.objects.owners import Applied, Noted, Owners
-from muster.local.serve import bodies, options, subresources
+from muster.local.serve import bodies, options
 from muster.local.serve import lists as reading
 from muster.local.serve.lists import ListOptions, Lists
 from muster.local.serve.options import Options
 from muster.local.serve.patches import APPLY, Patch
 from muster.local.serve.routes import Route
 from muster.local.serve.selectors import Selection, select
+from muster.local.serve.special import table
+from muster.local.serve.special.call import Call, Subresource
 from muster.local.serve.views import Chosen, Metadata, Plain, Rows, View, check_number, choose
 from muster.local.serve.watching import Start, Watch, Watches
 from muster.local.serve.wire import Answer, Request, Stream
@@ -47,9 +49,9 @@ class Asked(msgspec.Struct, frozen=True):
 class Verbs:
     """Finds out what is asked, has it done, and shows the outcome as the client wants to see it."""
 
-    def __init__(self, objects: Objects, lists: Lists, watches: Watches, source: Source, *, budgets: Served) -> None:
+    def __init__(self, objects: Objects, lists: Lists, watches: Watches, source: Source, *, registry: Registry) -> None:
         self._objects = objects
-        self._budgets = budgets
+        self._registry = registry
         self._lists = lists
         self._watches = watches
         self._source = source
@@ -66,14 +68,14 @@ class Verbs:
         else:
             verb = (self._one if route.name else self._many).get(method)
         everywhere = kind.namespaced and not route.namespace and not route.name
-        if verb is None or (everywhere and method != "GET") or (verb == self._delete_all and kind.name == "Namespace"):
+        if verb is None or (everywhere and method != "GET") or (verb == self._delete_all and kind.strategy.one_by_one):
             raise status.no_such_method()
         return verb(asked)
 
     def _of_subresource(self, route: Route, served: Served, method: str) -> Callable[[Asked], Answer | Stream] | None:
         if route.subresource == "status" and served.kind.has_status:
             return {"GET": self._get, "PUT": self._update, "PATCH": self._patch}.get(method)
-        found = subresources.find(served.kind, route.subresource)
+        found = table.find(served.kind, route.subresource)
         if found is None:
             raise status.no_such_resource()
         if method not in found.methods:
@@ -173,7 +175,7 @@ class Verbs:
         def change(old: Object) -> Object:
             uid, meant = old["metadata"]["uid"], given["metadata"].get("uid")
             if meant and meant != uid:
-                why = status.other_object(asked.served.kind, old["metadata"], "UID", meant, uid)
+                why = status.other_object("UID", meant, uid)
                 raise status.conflict(asked.served.kind, asked.route.name, why)
             return given
 
@@ -255,15 +257,15 @@ class Verbs:
 
     # --- what only some kinds have ---
 
-    def _special(self, asked: Asked, found: subresources.Special) -> Answer | Stream:
+    def _special(self, asked: Asked, found: Subresource) -> Answer | Stream:
         return found.answer(
-            subresources.Call(
+            Call(
                 objects=self._objects,
                 request=asked.request,
                 served=asked.served,
                 route=asked.route,
                 source=self._source,
-                budgets=self._budgets,
+                registry=self._registry,
             )
         )
 

@@ -76,7 +76,7 @@ class Scale:
         def change(old: Object) -> Object:
             meta, asked = old["metadata"], given["metadata"]
             if (uid := asked.get("uid")) and uid != meta["uid"]:
-                why = status.other_object(self._served.kind, meta, "UID", uid, meta["uid"])
+                why = status.other_object("UID", uid, meta["uid"])
                 raise status.conflict(self._served.kind, self._route.name, why)
             new = deepcopy(old)
             new["metadata"]["resourceVersion"] = asked.get("resourceVersion") or meta["resourceVersion"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
 from muster.local.kinds.kind import Kind, Strategy
@@ -276,10 +274,6 @@ def test_custom_kinds_name_their_group_and_version_where_built_in_ones_do_not():
     assert zebras["subresources"] == [
         {"subresource": "status", "responseKind": own("Zebra", ZOO, "v1"), "verbs": STATUS}
     ]
-
-
-def test_the_mark_of_a_document_is_its_hash():
-    assert discovery.etag(b"{}") == f'"{hashlib.sha512(b"{}").hexdigest().upper()}"'
 
 
 # --- the rest ---

@@ -109,12 +109,12 @@ def has(fields: Fields, path: Path) -> bool:
 
 
 def paths(fields: Fields) -> Iterator[Path]:
-    """All fields of the set, in the order of Kubernetes: those of one tree before those of the trees below it."""
+    """All fields of the set, in order: those of one tree before those of the trees below it."""
     return _paths(fields, ())
 
 
 def _paths(fields: Fields, before: Path) -> Iterator[Path]:
-    steps = [step for step in _sorted_steps(fields) if step != SELF]
+    steps = sorted(step for step in fields if step != SELF)
     for step in steps:
         if is_member(fields[step]):
             yield (*before, step)
@@ -190,20 +190,6 @@ def _add(fields: Fields, step: str, below: Fields) -> None:
 # --- FieldsV1 ---
 
 
-def ordered(fields: Fields) -> Fields:
-    """The same set, its steps in the order in which Kubernetes writes them; the same object if they are."""
-    steps = _sorted_steps(fields)
-    result = fields if steps == list(fields) else {step: fields[step] for step in steps}
-    for step, below in fields.items():
-        if below:
-            inner = ordered(below)
-            if inner is not below:
-                if result is fields:
-                    result = dict(fields)
-                result[step] = inner
-    return result
-
-
 def parse(given: Any) -> Fields:
     """The set that is written as FieldsV1; steps of kinds that nobody knows are left out."""
     fields = _parse(given)
@@ -263,45 +249,3 @@ def _written(kind: str, rest: str) -> str:
 
 def _no_constant(word: str) -> Any:
     raise FieldsError(f"not JSON: {word}")
-
-
-# --- order ---
-
-
-def _sorted_steps(fields: Fields) -> list[str]:
-    steps = sorted(fields)
-    # "." and the names of fields sort as they are
-    if steps and steps[-1][0] > "f":
-        steps.sort(key=_rank)
-    return steps
-
-
-@remembered(8192)
-def _rank(step: str) -> tuple[Any, ...]:
-    """Fields by name, then items by keys, by value, by place; "." before all."""
-    if step == SELF:
-        return (-1,)
-    kind, rest = step[0], step[2:]
-    if kind == "f":
-        return (0, rest)
-    if kind == "i":
-        return (3, int(rest))
-    value = json.loads(rest)
-    if kind == "v":
-        return (2, _value_rank(value))
-    return (1, *((name, _value_rank(inner)) for name, inner in value.items()))
-
-
-def _value_rank(value: Any) -> tuple[Any, ...]:
-    """Numbers before strings before booleans, lists, objects and nothing."""
-    if isinstance(value, bool):
-        return (2, value)
-    if isinstance(value, int | float):
-        return (0, value)
-    if isinstance(value, str):
-        return (1, value)
-    if isinstance(value, list):
-        return (3, *map(_value_rank, value))
-    if isinstance(value, dict):
-        return (4, *((name, _value_rank(value[name])) for name in sorted(value)))
-    return (5,)

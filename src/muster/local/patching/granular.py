@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import Any
 
-from muster.local.codec.gotext import shown, syntax, type_name
+from muster.local.codec.gotext import compact_json
 from muster.local.codec.values import Object
 from muster.local.patching.diff import ANYTHING, ItemError, item_step
 from muster.local.patching.fields import LEAF, SELF, Fields, is_member, step_text
@@ -62,7 +62,7 @@ def problems_text(found: list[tuple[str, str]]) -> str:
 
 def _map_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
-        return [("", f"expected map, got {_pointer(value)}")]
+        return [("", f"expected map, got {compact_json(value)}")]
     found: list[tuple[str, str]] = []
     for name, inner in value.items():
         # a struct of which nothing is known may have anything inside
@@ -76,7 +76,7 @@ def _map_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str,
 
 def _list_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str, str]]:
     if not isinstance(value, list):
-        return [("", f"expected list, got {_pointer(value)}")]
+        return [("", f"expected list, got {compact_json(value)}")]
     found: list[tuple[str, str]] = []
     seen: set[str] = set()
     for place, item in enumerate(value):
@@ -96,21 +96,14 @@ def _list_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str
 
 def _scalar_problems(value: Any, shape: Shape) -> list[tuple[str, str]]:
     if shape.base in _NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return [("", f"expected numeric (int or float), got {type_name(value)}")]
+        wanted, fits = "numeric (int or float)", isinstance(value, int | float) and not isinstance(value, bool)
     elif shape.base is Base.BOOLEAN:
-        if not isinstance(value, bool):
-            return [("", f"expected boolean, got {_pointer(value)}")]
+        wanted, fits = "boolean", isinstance(value, bool)
     elif shape.base is Base.BYTES or (shape.base is Base.STRING and "format" not in shape.limits):
-        if not isinstance(value, str):
-            return [("", f"expected string, got &value.valueUnstructured{{Value:{syntax(value)}}}")]
-    elif isinstance(value, dict | list):
-        return [("", f"expected any scalar, got {_pointer(value)}")]
-    return []
-
-
-def _pointer(value: Any) -> str:
-    return f"&{{{shown(value)}}}"
+        wanted, fits = "string", isinstance(value, str)
+    else:
+        wanted, fits = "any scalar", not isinstance(value, dict | list)
+    return [] if fits else [("", f"expected {wanted}, got {compact_json(value)}")]
 
 
 # --- merging ---

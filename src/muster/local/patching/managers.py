@@ -11,7 +11,7 @@ from muster.base.caching import remembered
 from muster.local.codec.gotext import compact_json, quoted
 from muster.local.codec.values import Object
 from muster.local.patching.diff import same
-from muster.local.patching.fields import Fields, FieldsError, ordered, parse, union
+from muster.local.patching.fields import Fields, FieldsError, parse, union
 
 APPLY, UPDATE = "Apply", "Update"
 _MOST_UPDATERS = 10
@@ -135,7 +135,7 @@ def _encode_entry(owner: Owner) -> Object:
         "apiVersion": owner.api_version,
         "time": owner.time,
         "fieldsType": "FieldsV1",
-        "fieldsV1": ordered(owner.fields),
+        "fieldsV1": owner.fields,
         "subresource": owner.subresource,
     }
     return {name: value for name, value in entry.items() if value or name == "fieldsV1"}

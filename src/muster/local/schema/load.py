@@ -45,7 +45,6 @@ __all__ = [
     "Preset",
     "Resource",
     "defaults",
-    "known_kinds",
     "required",
     "resources",
     "shapes",
@@ -121,11 +120,6 @@ def shapes() -> dict[str, Shape]:
     return _loaded()
 
 
-def known_kinds() -> dict[str, frozenset[str]]:
-    """By apiVersion, all kinds that the real API server can read, served here or not."""
-    return _known_kinds()
-
-
 @cache
 def resources() -> tuple[Resource, ...]:
     """All kinds whose objects are kept."""
@@ -162,11 +156,6 @@ def _document() -> Object:
     text = package_data.files("muster.local.schema").joinpath("kubernetes.json").read_bytes()
     document: Object = json.loads(text)
     return document
-
-
-@cache
-def _known_kinds() -> dict[str, frozenset[str]]:
-    return {version: frozenset(kinds) for version, kinds in _document()["kinds"].items()}
 
 
 @cache

@@ -11,7 +11,6 @@ Hashes of storage versions are left out: nobody but the storage migrator reads t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 
@@ -24,7 +23,6 @@ __all__ = [
     "AGGREGATED_TYPE",
     "VERSION",
     "aggregated",
-    "etag",
     "group",
     "groups",
     "paths",
@@ -151,11 +149,6 @@ def aggregated(kinds: Iterable[Kind], *, core: bool) -> Object:
         "metadata": {},
         "items": found,
     }
-
-
-def etag(document: bytes) -> str:
-    """By which a client that has the document already knows it again."""
-    return f'"{hashlib.sha512(document).hexdigest().upper()}"'
 
 
 def _discovered_group(name: str, kinds: list[Kind]) -> Object:

@@ -120,9 +120,9 @@ def _shown_decimal(size: int, scale: int, *, exponents: bool) -> str:
 # --- base64 ---------------------------------------------------------------------------------------
 
 
-def from_base64(given: str) -> str:
+def from_base64(encoded: str) -> str:
     """In the one form of it.  Raises Malformed where Go does."""
-    text = given.replace("\r", "").replace("\n", "")
+    text = encoded.replace("\r", "").replace("\n", "")
     try:
         if len(text) % 4 == 0:
             return base64.b64encode(base64.b64decode(text, validate=True)).decode()

@@ -95,10 +95,10 @@ def _take_runtime(spec: Object, cluster: Cluster) -> str:
 
 def _take_overhead(spec: Object, overhead: Object | None) -> str:
     """Why the pod cannot have the overhead of its class; "" if it can, and then it has."""
-    given, fixed = spec.get("overhead"), (overhead or {}).get("podFixed")
+    own, fixed = spec.get("overhead"), (overhead or {}).get("podFixed")
     if overhead is None:
-        return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead" if given else ""
-    if given and given != fixed:
+        return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead" if own else ""
+    if own and own != fixed:
         return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
     if fixed:
         spec["overhead"] = dict(fixed)

@@ -97,9 +97,9 @@ def conflict(kind: Kind, name: str, why: str) -> Refusal:
     return Refusal(409, "Conflict", message, details=_details(kind, name))
 
 
-def other_object(what: str, given: str, has: str) -> str:
+def other_object(what: str, sent: str, has: str) -> str:
     """Why a write that is meant for another object of the name, or another version of it, is refused."""
-    return f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {has}"
+    return f"Precondition failed: {what} in precondition: {sent}, {what} in object meta: {has}"
 
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -128,9 +128,9 @@ def needs_version(kind: Kind, name: str) -> Refusal:
     return _invalid(kind.group, kind.plural, name, [error])
 
 
-def wrong_kind(group: str, given: str, wanted: str, *, name: str) -> Refusal:
+def wrong_kind(group: str, sent: str, wanted: str, *, name: str) -> Refusal:
     """Of an object of a custom kind that says that it is of another."""
-    return _invalid(group, given, name, [fields.invalid("kind", given, f"must be {wanted}")])
+    return _invalid(group, sent, name, [fields.invalid("kind", sent, f"must be {wanted}")])
 
 
 def nameless(group: str, error: FieldError) -> Refusal:
@@ -140,8 +140,8 @@ def nameless(group: str, error: FieldError) -> Refusal:
 
 def _invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     # the same error of two checks is said once
-    said = list(dict.fromkeys(str(error) for error in errors))
-    text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    words = list(dict.fromkeys(str(error) for error in errors))
+    text = words[0] if len(words) == 1 else f"[{', '.join(words)}]"
     details: Object = {"name": name, "group": group, "kind": kind}
     details = {key: value for key, value in details.items() if value}
     details["causes"] = [error.cause for error in errors]

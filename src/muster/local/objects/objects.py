@@ -44,8 +44,8 @@ class Source(Protocol):
         """What makes a name of a generateName: five letters and digits."""
 
 
-class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """How something is to be written."""
+class Write(msgspec.Struct, kw_only=True):
+    """How something is to be written, and what comes to be said of it on the way."""
 
     owners: Owners
     """Notes whose fields these are."""
@@ -93,11 +93,11 @@ class Objects:
 
     # --- creating ---
 
-    def create(self, served: Served, namespace: str, given: Object, write: Write) -> Stored:
+    def create(self, served: Served, namespace: str, new: Object, write: Write) -> Stored:
         """Stores a new object."""
         kind, strategy = served.kind, served.kind.strategy
-        meta = given["metadata"]
-        _check_convertible(served, None, given)
+        meta = new["metadata"]
+        _check_convertible(served, None, new)
         if kind.is_ending:
             words = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(kind, meta.get("name", ""), words)
@@ -112,25 +112,25 @@ class Objects:
         meta["uid"] = self._source.uid()
         meta["creationTimestamp"] = stamp(self._source.now())
         self._name(served, namespace, meta)
-        strategy.default(given)
-        given = write.owners.note(None, given)
-        self._admit(kind, given, None)
-        self._allocate(served, given, None, write)
-        strategy.prepare_create(given)
+        strategy.default(new)
+        new = write.owners.note(None, new)
+        self._admit(kind, new, None)
+        self._allocate(served, new, None, write)
+        strategy.prepare_create(new)
         if strategy.has_generation:
-            given["metadata"]["generation"] = 1
-        errors = self._creation_errors(kind, given)
+            new["metadata"]["generation"] = 1
+        errors = self._creation_errors(kind, new)
         if errors:
-            raise status.invalid(kind, given["metadata"].get("name", ""), errors)
-        write.warnings.extend(strategy.warnings(given, None))
-        there = self.store.get(served.storage, namespace, given["metadata"]["name"])
+            raise status.invalid(kind, new["metadata"].get("name", ""), errors)
+        write.warnings.extend(strategy.warnings(new, None))
+        there = self.store.get(served.storage, namespace, new["metadata"]["name"])
         if there is not None:
             leaving = "deletionTimestamp" in _read(there)["metadata"]
             raise status.already_exists(kind, there.name, leaving=leaving)
-        given = _stripped(served, given, None)
+        new = _stripped(served, new, None)
         if write.dry_run:
-            return self._stored(served, given, 0)
-        return self._put(served, given)
+            return self._stored(served, new, 0)
+        return self._put(served, new)
 
     def _check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
         """Nothing is created in a namespace that is not there, or that goes."""
@@ -158,20 +158,20 @@ class Objects:
         if errors := allocate(new, old, every, write.dry_run):
             raise status.invalid(served.kind, new["metadata"].get("name", ""), errors)
 
-    def _creation_errors(self, kind: Kind, given: Object) -> list[FieldError]:
+    def _creation_errors(self, kind: Kind, new: Object) -> list[FieldError]:
         strategy = kind.strategy
 
         def of_metadata() -> list[FieldError]:
             return rules.validate(
-                given["metadata"],
+                new["metadata"],
                 namespaced=kind.namespaced,
                 name_problems=strategy.name_problems,
                 standard_finalizers=_takes_known_finalizers(kind),
             )
 
         if strategy.metadata_last:
-            return strategy.validate(given) or of_metadata()
-        return of_metadata() + strategy.validate(given)
+            return strategy.validate(new) or of_metadata()
+        return of_metadata() + strategy.validate(new)
 
     def _name(self, served: Served, namespace: str, meta: Object) -> None:
         prefix = meta.get("generateName", "")
@@ -399,12 +399,12 @@ def _is_over(kind: Kind, document: Object) -> bool:
 
 
 def _check_version(kind: Kind, name: str, new: Object, old: Object) -> None:
-    given = new.get("resourceVersion", "")
-    if not given and kind.strategy.needs_version:
+    version = new.get("resourceVersion", "")
+    if not version and kind.strategy.needs_version:
         raise status.needs_version(kind, name)
-    if given and not given.isdecimal():
-        raise status.Refusal(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
-    if given and given != old["resourceVersion"]:
+    if version and not version.isdecimal():
+        raise status.Refusal(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version and version != old["resourceVersion"]:
         raise status.conflict(kind, name, status.CHANGED)
 
 

@@ -84,13 +84,13 @@ def _text(value: Any) -> str:
 
 def of_names(*paths: str) -> Fields:
     """The set of these fields: of_names("spec", "metadata.labels")."""
-    made: Fields = {}
+    fields: Fields = {}
     for path in paths:
         one: Fields = LEAF
         for name in reversed(path.split(".")):
             one = {f"f:{name}": one}
-        made = union(made, one)
-    return made
+        fields = union(fields, one)
+    return fields
 
 
 def is_member(below: Fields | None) -> bool:
@@ -190,22 +190,22 @@ def _add(fields: Fields, step: str, below: Fields) -> None:
 # --- FieldsV1 ---
 
 
-def parse(given: Any) -> Fields:
+def parse(written: Any) -> Fields:
     """The set that is written as FieldsV1; steps of kinds that nobody knows are left out."""
-    fields = _parse(given)
+    fields = _parse(written)
     if SELF in fields:
         return {step: below for step, below in fields.items() if step != SELF}
     return fields
 
 
-def _parse(given: Any) -> Fields:
+def _parse(written: Any) -> Fields:
     """As `parse`, with the step "." of the set itself."""
-    if type(given) is not dict:
-        if given is None:
+    if type(written) is not dict:
+        if written is None:
             return LEAF
         raise FieldsError("a set of fields must be an object")
-    fields = given
-    for step, below in given.items():
+    fields = written
+    for step, below in written.items():
         name = step if step[:2] == "f:" or step == SELF else _canonical(step)
         inner = below
         if type(below) is not dict or below:
@@ -214,7 +214,7 @@ def _parse(given: Any) -> Fields:
                 inner = LEAF
         if name != step or inner is not below:
             # what we wrote ourselves is taken as it is, anything else is copied
-            fields = dict(fields) if fields is given else fields
+            fields = dict(fields) if fields is written else fields
             del fields[step]
             if name is not None:
                 fields[name] = inner

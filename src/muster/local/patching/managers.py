@@ -80,16 +80,16 @@ def entries(document: Object | None) -> Any:
     return meta.get("managedFields") if isinstance(meta, dict) else None
 
 
-def is_reset(given: Any) -> bool:
+def is_reset(managed_fields: Any) -> bool:
     """Whether somebody asks to forget all owners: [] or [{}]."""
-    return isinstance(given, list) and (len(given) == 0 or given == [{}])
+    return isinstance(managed_fields, list) and (len(managed_fields) == 0 or managed_fields == [{}])
 
 
-def decode(given: Any) -> Owners:
+def decode(managed_fields: Any) -> Owners:
     """The owners that managedFields name; raises FieldsError."""
-    if given is not None and not isinstance(given, list):
+    if managed_fields is not None and not isinstance(managed_fields, list):
         raise FieldsError("managed fields must be a list")
-    found = (_decode_entry(entry, place) for place, entry in enumerate(given or ()))
+    found = (_decode_entry(entry, place) for place, entry in enumerate(managed_fields or ()))
     return {owner.key: owner for owner in found}
 
 

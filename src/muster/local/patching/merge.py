@@ -116,9 +116,9 @@ def _operations(patch: Any) -> list[Object]:
         if operation is not None and not isinstance(operation, dict):
             raise _undecodable(operation, "Go value of type handlers.jsonPatchOp")
         for name in ("op", "path", "from"):
-            given = (operation or {}).get(name)
-            if given is not None and not isinstance(given, str):
-                raise _undecodable(given, f"Go struct field jsonPatchOp.{name} of type string")
+            value = (operation or {}).get(name)
+            if value is not None and not isinstance(value, str):
+                raise _undecodable(value, f"Go struct field jsonPatchOp.{name} of type string")
     return [operation or {} for operation in patch]
 
 

@@ -74,46 +74,46 @@ def is_custom(root: Shape) -> bool:
     return "root" in root.limits
 
 
-def is_embedded(made: Shape) -> bool:
+def is_embedded(shape: Shape) -> bool:
     """Whether its values are objects with a kind and metadata of their own."""
-    return _EMBEDDED in made.limits
+    return _EMBEDDED in shape.limits
 
 
-def default(value: Any, made: Shape) -> None:
+def default(value: Any, shape: Shape) -> None:
     """Sets what was left out, or is null and may not be, and has a default."""
     if isinstance(value, dict):
-        for name, field in made.fields.items():
+        for name, field in shape.fields.items():
             if field.default is not msgspec.UNSET and (
                 name not in value or (value[name] is None and not field.shape.nullable)
             ):
                 value[name] = copy.deepcopy(field.default)
         for name, item in value.items():
-            inner = _inner(made, name)
-            if inner is not None and not (name in _HEAD and is_embedded(made)):
+            inner = _inner(shape, name)
+            if inner is not None and not (name in _HEAD and is_embedded(shape)):
                 value[name] = _defaulted(item, inner)
-    elif isinstance(value, list) and made.base is Base.LIST and made.items is not None:
-        value[:] = [_defaulted(item, made.items) for item in value]
+    elif isinstance(value, list) and shape.base is Base.LIST and shape.items is not None:
+        value[:] = [_defaulted(item, shape.items) for item in value]
 
 
-def _defaulted(value: Any, made: Shape) -> Any:
-    if value is None and not made.nullable and "default" in made.limits:
-        value = copy.deepcopy(made.limits["default"])
-    default(value, made)
+def _defaulted(value: Any, shape: Shape) -> Any:
+    if value is None and not shape.nullable and "default" in shape.limits:
+        value = copy.deepcopy(shape.limits["default"])
+    default(value, shape)
     return value
 
 
 def fill(value: Object, stored: Shape, shown: Shape) -> Object:
     """An object as it was stored, with defaults of that version, without what the version to be shown does not know."""
     default(value, stored)
-    made: Object = _Pruner(keeps_nulls=True).value(value, shown, "")
-    return made
+    pruned: Object = _Pruner(keeps_nulls=True).value(value, shown, "")
+    return pruned
 
 
 def strip(value: Object, root: Shape) -> Object:
     """An object without what the version in which it is stored does not know, and with the defaults of that."""
-    made: Object = _Pruner(keeps_nulls=True).value(value, root, "")
-    default(made, root)
-    return made
+    pruned: Object = _Pruner(keeps_nulls=True).value(value, root, "")
+    default(pruned, root)
+    return pruned
 
 
 # --- pruning --------------------------------------------------------------------------------------
@@ -132,13 +132,13 @@ def decode(value: Object, root: Shape, *, tree: Any = None, keeps_nulls: bool = 
     meta = structs.decode({} if metadata is None else metadata, load.shapes()[METADATA])
     if meta.error:
         return meta
-    made = pruner.value(value, root, "")
+    pruned = pruner.value(value, root, "")
     if pruner.error:
         return Decoded(None, error=pruner.error)
-    made["metadata"] = meta.value
+    pruned["metadata"] = meta.value
     ours = [line.replace(' field "', ' field "metadata.', 1) for line in meta.strict]
     unknown = [f'unknown field "{path}"' for path in [*sorted(pruner.unknown), *sorted(pruner.unknown_inside)]]
-    return Decoded(made, strict=[*repeated(tree), *ours, *unknown])
+    return Decoded(pruned, strict=[*repeated(tree), *ours, *unknown])
 
 
 class _Pruner:
@@ -149,24 +149,24 @@ class _Pruner:
         """In the metadata of embedded objects."""
         self.error = ""
 
-    def value(self, value: Any, made: Shape | None, path: str, *, keeping: bool = False) -> Any:
+    def value(self, value: Any, shape: Shape | None, path: str, *, keeping: bool = False) -> Any:
         """A copy; `keeping`: what is not known is not lost, either."""
-        keeping = keeping or (made is not None and made.open)
+        keeping = keeping or (shape is not None and shape.open)
         if isinstance(value, dict):
-            return self._object(value, made, path, keeping)
+            return self._object(value, shape, path, keeping)
         if isinstance(value, list):
-            items = made.items if made is not None and made.base is Base.LIST else None
+            items = shape.items if shape is not None and shape.base is Base.LIST else None
             return [self.value(item, items, f"{path}[{index}]", keeping=keeping) for index, item in enumerate(value)]
         return _number(value)
 
-    def _object(self, value: Object, made: Shape | None, path: str, keeping: bool) -> Object:
+    def _object(self, value: Object, shape: Shape | None, path: str, keeping: bool) -> Object:
         result = {}
         for name, item in value.items():
             inner = f"{path}.{name}" if path else name
-            if made is not None and is_embedded(made) and name in _HEAD:
-                result[name] = self._head(name, item, made, path)
+            if shape is not None and is_embedded(shape) and name in _HEAD:
+                result[name] = self._head(name, item, shape, path)
                 continue
-            known = None if made is None else _inner(made, name)
+            known = None if shape is None else _inner(shape, name)
             if known is None and not keeping:
                 self.unknown.append(inner)
             elif known is None:
@@ -175,9 +175,9 @@ class _Pruner:
                 result[name] = self.value(item, None if known is _NOTHING else known, inner)
         return result
 
-    def _head(self, name: str, item: Any, made: Shape, path: str) -> Any:
+    def _head(self, name: str, item: Any, shape: Shape, path: str) -> Any:
         """Of an embedded object; that of the whole is looked after elsewhere."""
-        if "root" in made.limits:
+        if "root" in shape.limits:
             return item
         if name != "metadata":
             if not isinstance(item, str):
@@ -194,15 +194,15 @@ class _Pruner:
         self.error = self.error or f"{path}: Invalid value: {compact_json(item)}: {why}"
 
 
-def _has_default(made: Shape) -> bool:
-    return "default" in made.limits
+def _has_default(shape: Shape) -> bool:
+    return "default" in shape.limits
 
 
-def _inner(made: Shape, name: str) -> Shape | None:
+def _inner(shape: Shape, name: str) -> Shape | None:
     """What a field of an object is."""
-    if name in made.fields:
-        return made.fields[name].shape
-    return made.items if made.base is Base.MAP else None
+    if name in shape.fields:
+        return shape.fields[name].shape
+    return shape.items if shape.base is Base.MAP else None
 
 
 def whole_numbers(value: Any) -> Any:
@@ -227,7 +227,7 @@ def _number(value: Any) -> Any:
 
 
 def _shape(schema: Object) -> Shape:
-    made = Shape(
+    shape = Shape(
         base=_base(schema),
         nullable=bool(schema.get("nullable")),
         open=bool(schema.get(_OPEN)),
@@ -237,19 +237,19 @@ def _shape(schema: Object) -> Shape:
         list_type=ListType(schema.get("x-kubernetes-list-type", "atomic")),
         keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()),
     )
-    if made.base is Base.STRUCT:
+    if shape.base is Base.STRUCT:
         required = schema.get("required") or ()
-        made.fields = {
+        shape.fields = {
             name: _field(inner, required=name in required) for name, inner in (schema.get("properties") or {}).items()
         }
-        if made.limits.get(_EMBEDDED):
-            made.fields |= _head_fields()
-    elif made.base is Base.MAP:
+        if shape.limits.get(_EMBEDDED):
+            shape.fields |= _head_fields()
+    elif shape.base is Base.MAP:
         more = schema["additionalProperties"]
-        made.items = _shape(more) if isinstance(more, dict) else _NOTHING
-    elif made.base is Base.LIST and isinstance(schema.get("items"), dict):
-        made.items = _shape(schema["items"])
-    return made
+        shape.items = _shape(more) if isinstance(more, dict) else _NOTHING
+    elif shape.base is Base.LIST and isinstance(schema.get("items"), dict):
+        shape.items = _shape(schema["items"])
+    return shape
 
 
 def _base(schema: Object) -> Base:

@@ -162,10 +162,10 @@ def _document() -> Object:
 def _loaded() -> dict[str, Shape]:
     lines: dict[str, Object] = {_full(name): line for name, line in _document()["types"].items()}
     # all are there before any gets its fields: they refer to each other, and to themselves
-    made = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
+    structs = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
     for name, line in lines.items():
-        made[name].fields = {each: _field(facts, made) for each, facts in line["f"].items()}
-    return made
+        structs[name].fields = {each: _field(facts, structs) for each, facts in line["f"].items()}
+    return structs
 
 
 def _resource(where: str, line: Object) -> Resource:

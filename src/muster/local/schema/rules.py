@@ -53,10 +53,10 @@ def _validated(value: Object, root: Shape, old: Any) -> list[FieldError]:
 class _Check:
     """One value and one schema."""
 
-    def __init__(self, value: Any, made: Shape, path: str, old: Any) -> None:
+    def __init__(self, value: Any, shape: Shape, path: str, old: Any) -> None:
         self._value = value
-        self._shape = made
-        self._limits = made.limits
+        self._shape = shape
+        self._limits = shape.limits
         self._path = path
         self._old = old
         self._matches = 0
@@ -103,16 +103,18 @@ class _Check:
             if types and not self._shape.nullable:
                 yield self._type_error(",".join(types), "null")
             return
-        given, given_form = _type_of(value)
-        fits = given in types or ("integer" in types and _is_whole(value)) or (given == "integer" and "number" in types)
+        actual, actual_form = _type_of(value)
+        fits = (
+            actual in types or ("integer" in types and _is_whole(value)) or (actual == "integer" and "number" in types)
+        )
         if not isinstance(value, str | list):
-            if form and not fits and given_form != form:
-                yield self._type_error(form, given_form)
+            if form and not fits and actual_form != form:
+                yield self._type_error(form, actual_form)
                 return
         elif form and not {"number", "integer"} & set(types):
             return
         if not fits:
-            yield self._type_error(",".join(types), given)
+            yield self._type_error(",".join(types), actual)
 
     def _known_format(self) -> str:
         form = str(self._limits.get("format", ""))
@@ -122,9 +124,9 @@ class _Check:
             return form if form in known[types[0]] else ""
         return form if types in ([], ["string"]) and form.replace("-", "") in KNOWN else ""
 
-    def _type_error(self, wanted: str, given: str) -> FieldError:
-        detail = f"{self._path} in body must be of type {wanted}: {quoted(given)}"
-        return FieldError(Why.TYPE_INVALID, self._path, f"Invalid value: {quoted(given)}: {detail}")
+    def _type_error(self, wanted: str, actual: str) -> FieldError:
+        detail = f"{self._path} in body must be of type {wanted}: {quoted(actual)}"
+        return FieldError(Why.TYPE_INVALID, self._path, f"Invalid value: {quoted(actual)}: {detail}")
 
     # --- schemas in schemas -----------------------------------------------------
 
@@ -166,8 +168,8 @@ class _Check:
             none = ". None validated" if all(results) else ""
             yield _of_all(f"{quoted(self._path)} must validate all the schemas (allOf){none}")
 
-    def _again(self, made: Shape) -> _Check:
-        return _Check(self._value, made, self._path, _UNSET)
+    def _again(self, shape: Shape) -> _Check:
+        return _Check(self._value, shape, self._path, _UNSET)
 
     # --- scalars ----------------------------------------------------------------
 
@@ -255,15 +257,15 @@ class _Check:
         return found[0] if found else _UNSET
 
     def _object(self) -> Iterator[FieldError]:
-        limits, value, made = self._limits, self._value, self._shape
+        limits, value, shape = self._limits, self._value, self._shape
         if "minProperties" in limits and len(value) < limits["minProperties"]:
             words = f"{self._path} in body should have at least {limits['minProperties']} properties"
             yield invalid(self._path, len(value), words)
         if "maxProperties" in limits and len(value) > limits["maxProperties"]:
             yield too_many(self._path, len(value), limits["maxProperties"])
-        if made.base is Base.MAP and made.items is not None:
+        if shape.base is Base.MAP and shape.items is not None:
             for name, item in value.items():
-                yield from self._inner(item, made.items, f"{self._path}.{name}", self._old_field(name))
+                yield from self._inner(item, shape.items, f"{self._path}.{name}", self._old_field(name))
         for name, inner in self._declared():
             if name in value:
                 path = f"{self._path}.{name}" if self._path else name
@@ -285,8 +287,8 @@ class _Check:
     def _old_field(self, name: str) -> Any:
         return self._old.get(name, _UNSET) if isinstance(self._old, dict) else _UNSET
 
-    def _inner(self, value: Any, made: Shape, path: str, old: Any) -> list[FieldError]:
-        check = _Check(value, made, path, old)
+    def _inner(self, value: Any, shape: Shape, path: str, old: Any) -> list[FieldError]:
+        check = _Check(value, shape, path, old)
         errors = check.errors()
         self._matches += check._matches
         return errors
@@ -333,30 +335,30 @@ def _same(one: Any, other: Any) -> bool:
 # --- lists that are sets or maps, objects in objects ----------------------------------------------
 
 
-def _list_errors(value: Any, made: Shape | None, path: str) -> Iterator[FieldError]:
-    if made is None:
+def _list_errors(value: Any, shape: Shape | None, path: str) -> Iterator[FieldError]:
+    if shape is None:
         return
     if isinstance(value, dict):
         for name, item in value.items():
-            if made.base is Base.MAP:
-                yield from _list_errors(item, made.items, f"{path}[{name}]")
-            elif name in made.fields and not (name == "metadata" and is_embedded(made)):
-                yield from _list_errors(item, made.fields[name].shape, f"{path}.{name}" if path else name)
+            if shape.base is Base.MAP:
+                yield from _list_errors(item, shape.items, f"{path}[{name}]")
+            elif name in shape.fields and not (name == "metadata" and is_embedded(shape)):
+                yield from _list_errors(item, shape.fields[name].shape, f"{path}.{name}" if path else name)
     elif isinstance(value, list):
-        if made.list_type is ListType.SET:
+        if shape.list_type is ListType.SET:
             yield from (duplicate(f"{path}[{index}]", value[index]) for index in _twice(value))
-        elif made.list_type is ListType.MAP:
-            yield from _keyed_errors(value, made, path)
+        elif shape.list_type is ListType.MAP:
+            yield from _keyed_errors(value, shape, path)
         for index, item in enumerate(value):
-            yield from _list_errors(item, made.items, f"{path}[{index}]")
+            yield from _list_errors(item, shape.items, f"{path}[{index}]")
 
 
-def _keyed_errors(value: list[Any], made: Shape, path: str) -> Iterator[FieldError]:
+def _keyed_errors(value: list[Any], shape: Shape, path: str) -> Iterator[FieldError]:
     for index, item in enumerate(value):
         if item is not None and not isinstance(item, dict):
             yield invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")
             return
-    keys = [{key: item[key] for key in made.keys if key in item} if item else {} for item in value]
+    keys = [{key: item[key] for key in shape.keys if key in item} if item else {} for item in value]
     yield from (duplicate(f"{path}[{index}]", keys[index]) for index in _twice(keys))
 
 
@@ -364,26 +366,26 @@ def _twice(values: list[Any]) -> Iterator[int]:
     """Where each value that is there more than once comes for the second time."""
     seen: dict[str, int] = {}
     for index, value in enumerate(values):
-        told = compact_json(value)
-        seen[told] = seen.get(told, 0) + 1
-        if seen[told] == 2:
+        text = compact_json(value)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
             yield index
 
 
-def _embedded_errors(value: Any, made: Shape | None, path: str) -> Iterator[FieldError]:
-    if made is None:
+def _embedded_errors(value: Any, shape: Shape | None, path: str) -> Iterator[FieldError]:
+    if shape is None:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _embedded_errors(item, made.items, f"{path}[{index}]")
+            yield from _embedded_errors(item, shape.items, f"{path}[{index}]")
     elif isinstance(value, dict):
-        if is_embedded(made) and "root" not in made.limits:
+        if is_embedded(shape) and "root" not in shape.limits:
             yield from _head_errors(value, path)
         for name, item in value.items():
-            if made.base is Base.MAP:
-                yield from _embedded_errors(item, made.items, f"{path}[{name}]")
-            elif name in made.fields and name != "metadata":
-                yield from _embedded_errors(item, made.fields[name].shape, f"{path}.{name}" if path else name)
+            if shape.base is Base.MAP:
+                yield from _embedded_errors(item, shape.items, f"{path}[{name}]")
+            elif name in shape.fields and name != "metadata":
+                yield from _embedded_errors(item, shape.fields[name].shape, f"{path}.{name}" if path else name)
 
 
 def _head_errors(value: Object, path: str) -> Iterator[FieldError]:

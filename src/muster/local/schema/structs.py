@@ -116,8 +116,8 @@ def _known(tree: Any, shape: Shape, path: str, strict: list[str]) -> Any:
                 continue
             if name in result:
                 strict.append(f"duplicate field {quoted(inner)}")
-            made = _known(item, of, inner, strict)
-            result[name] = _over(result[name], made) if name in result else made
+            decoded = _known(item, of, inner, strict)
+            result[name] = _over(result[name], decoded) if name in result else decoded
         return result
     if isinstance(tree, list) and shape.items is not None and shape.base is Base.LIST:
         return [_known(item, shape.items, f"{path}[{index}]", strict) for index, item in enumerate(tree)]
@@ -182,9 +182,9 @@ def _struct_reader(shape: Shape) -> _Read:
                 elif name not in known:
                     raise _UnknownField(name)
                 elif item is not None:
-                    made = readers[name](item)
-                    if made is not _NOTHING:
-                        result[name] = made
+                    decoded = readers[name](item)
+                    if decoded is not _NOTHING:
+                        result[name] = decoded
         except _WrongType as wrong:
             wrong.note(shape, name)
             raise

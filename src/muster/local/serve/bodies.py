@@ -23,8 +23,8 @@ def read(request: Request, served: Served, *, validation: str) -> Read:
     """The object of a create or an update."""
     kind = served.kind
     expected = GroupVersionKind(kind.group, kind.version, kind.name)
-    given, warnings = read_as(request, expected, served.shape, validation=validation)
-    return (given if served.kept is None else served.kept(given)), warnings
+    document, warnings = read_as(request, expected, served.shape, validation=validation)
+    return (document if served.kept is None else served.kept(document)), warnings
 
 
 def read_delete_options(request: Request) -> Object:
@@ -50,25 +50,25 @@ def read_as(request: Request, expected: GroupVersionKind, shape: Shape, *, valid
         raise status.bad_request(str(error)) from error
     if decoded.strict and validation == "Strict":
         raise status.bad_request(decoding.strict_refusal(expected, decoded.strict))
-    given: Object = decoded.value
-    return given, tuple(decoding.warnings(decoded.strict)) if validation == "Warn" else ()
+    document: Object = decoded.value
+    return document, tuple(decoding.warnings(decoded.strict)) if validation == "Warn" else ()
 
 
 # --- what the path says, too ---
 
 
-def check_name(given: Object, name: str) -> None:
-    said = given["metadata"].get("name", "")
-    if not said:
+def check_name(document: Object, name: str) -> None:
+    own = document["metadata"].get("name", "")
+    if not own:
         words = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         raise status.bad_request(words)
-    if said != name:
-        raise status.bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+    if own != name:
+        raise status.bad_request(f"the name of the object ({own}) does not match the name on the URL ({name})")
 
 
-def check_namespace(given: Object, kind: Kind, namespace: str) -> None:
+def check_namespace(document: Object, kind: Kind, namespace: str) -> None:
     if not kind.namespaced:
-        given["metadata"].pop("namespace", None)
-    elif given["metadata"].get("namespace", namespace) != namespace:
+        document["metadata"].pop("namespace", None)
+    elif document["metadata"].get("namespace", namespace) != namespace:
         words = "the namespace of the provided object does not match the namespace sent on the request"
         raise status.bad_request(words)

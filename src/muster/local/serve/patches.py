@@ -44,13 +44,13 @@ class Patch:
 
     def create(self, name: str, namespace: str) -> Object:
         """The object that an apply makes where there is none."""
-        made = self._decoded(self._applied(None))
-        bodies.check_name(made, name)
-        bodies.check_namespace(made, self._served.kind, namespace)
-        if uid := made["metadata"].get("uid"):
+        new = self._decoded(self._applied(None))
+        bodies.check_name(new, name)
+        bodies.check_namespace(new, self._served.kind, namespace)
+        if uid := new["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise status.conflict(self._served.kind, name, why)
-        return made
+        return new
 
     def change(self, stored: Object) -> Object:
         """What the patch makes of a stored object."""
@@ -88,17 +88,17 @@ class Patch:
             raise _refusal(error) from error
 
     def _applied(self, document: Object | None) -> Object:
-        given = {} if self._parsed.value is None else self._parsed.value
-        if not isinstance(given, dict):
+        config = {} if self._parsed.value is None else self._parsed.value
+        if not isinstance(config, dict):
             words = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
-            what = json_type(given)
+            what = json_type(config)
             raise status.bad_request(
                 f"error decoding patch: {words} {what} into Go value of type map[string]interface {{}}"
             )
         try:
             return apply.apply(
                 document,
-                given,
+                config,
                 target=self._target,
                 kind=self._served.kind.name,
                 manager=self._options.manager,

@@ -11,13 +11,13 @@ from muster.local.serve.wire import Answer
 
 def _finalize(call: Call) -> Answer:
     wanted = options.of_write(call.request, name="UpdateOptions")
-    given, _ = bodies.read(call.request, call.served, validation=wanted.validation)
-    bodies.check_name(given, call.route.name)
-    if errors := namespaces.validate_finalize(given, {}):
+    sent, _ = bodies.read(call.request, call.served, validation=wanted.validation)
+    bodies.check_name(sent, call.route.name)
+    if errors := namespaces.validate_finalize(sent, {}):
         raise status.invalid(call.served.kind, call.route.name, errors)
     before = call.objects.stored(*call.place)
     namespace = call.objects.get(*call.place)
-    namespace["spec"] = given["spec"]
+    namespace["spec"] = sent["spec"]
     stored = call.objects.rewrite(call.served, before, namespace, dry_run=wanted.dry_run)
     return Answer(code=200, body=Plain(call.served).one(stored))
 

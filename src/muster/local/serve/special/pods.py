@@ -37,9 +37,9 @@ def _bind(call: Call) -> Answer:
     before = call.objects.stored(*call.place)
     pod = call.objects.get(*call.place)
     for field, words in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        given, has = binding["metadata"].get(field), pod["metadata"][field]
-        if given and given != has:
-            why = status.other_object(words, given, has)
+        expected, has = binding["metadata"].get(field), pod["metadata"][field]
+        if expected and expected != has:
+            why = status.other_object(words, expected, has)
             raise status.conflict(call.served.kind, call.route.name, why)
     if why := pods.not_bindable(pod, call.route.name):
         message = f'Operation cannot be fulfilled on pods/binding "{call.route.name}": {why}'

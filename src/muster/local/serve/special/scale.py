@@ -53,28 +53,28 @@ class Scale:
                 return self._shown(self._objects.stored(*self._place))
             case "PUT":
                 wanted = options.of_write(self._request, name="UpdateOptions")
-                given, warnings = bodies.read(self._request, self._part, validation=wanted.validation)
-                bodies.check_name(given, self._route.name)
-                bodies.check_namespace(given, self._served.kind, self._route.namespace)
-                return self._write(given, wanted, list(warnings))
+                sent, warnings = bodies.read(self._request, self._part, validation=wanted.validation)
+                bodies.check_name(sent, self._route.name)
+                bodies.check_namespace(sent, self._served.kind, self._route.namespace)
+                return self._write(sent, wanted, list(warnings))
         if self._request.content_type == APPLY:
             words = f"request to convert CR to an invalid group/version: {_HEAD['apiVersion']}"
             raise status.Refusal(500, "", f"failed to create manager for existing fields: {words}")
         wanted = options.of_write(self._request, name="PatchOptions")
-        said = Write(owners=self._scaler(wanted), patched=True, warnings=[])
-        patch = Patch(self._request, self._part, wanted, said, now=self._source.now())
-        given = patch.change(self._scale(self._objects.stored(*self._place)))
-        return self._write(given, wanted, said.warnings)
+        patching = Write(owners=self._scaler(wanted), patched=True, warnings=[])
+        patch = Patch(self._request, self._part, wanted, patching, now=self._source.now())
+        sent = patch.change(self._scale(self._objects.stored(*self._place)))
+        return self._write(sent, wanted, patching.warnings)
 
     @property
     def _place(self) -> tuple[Served, str, str]:
         return self._served, self._route.namespace, self._route.name
 
-    def _write(self, given: Object, wanted: Options, warnings: list[str]) -> Answer:
-        replicas = (given.get("spec") or {}).get("replicas", 0)
+    def _write(self, sent: Object, wanted: Options, warnings: list[str]) -> Answer:
+        replicas = (sent.get("spec") or {}).get("replicas", 0)
 
         def change(old: Object) -> Object:
-            meta, asked = old["metadata"], given["metadata"]
+            meta, asked = old["metadata"], sent["metadata"]
             if (uid := asked.get("uid")) and uid != meta["uid"]:
                 why = status.other_object("UID", uid, meta["uid"])
                 raise status.conflict(self._served.kind, self._route.name, why)

@@ -129,9 +129,8 @@ def test_a_body_in_protobuf_is_read_like_any_other():
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"", "empty data"),
-        (b"xx", "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"),
-        (b"k8s\0", "empty body"),
+        (b"", "does not appear to be a protobuf message"),
+        (b"xx", "does not appear to be a protobuf message"),
         (b"k8s\0\x0a", "unexpected EOF"),
         (b"k8s\0\x0a\x05a", "unexpected EOF"),
         (b"k8s\0\x0f", "proto: illegal wireType 7"),
@@ -139,9 +138,8 @@ def test_a_body_in_protobuf_is_read_like_any_other():
     ],
 )
 def test_what_is_no_protobuf_is_refused(body, words):
-    with pytest.raises(Malformed) as refused:
+    with pytest.raises(Malformed, match=words):
         protobuf.unwrap(body)
-    assert str(refused.value) == words
 
 
 @pytest.mark.parametrize("given", [given for given, _ in pairs(answers.PROTOBUF)])

@@ -39,7 +39,7 @@ __all__ = [
 
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-_HEAD = ("apiVersion", "kind", "metadata")
+HEAD = ("apiVersion", "kind", "metadata")
 _BASES = {"string": Base.STRING, "integer": Base.INT64, "number": Base.NUMBER, "boolean": Base.BOOLEAN}
 _LISTS_OF_SCHEMAS = ("allOf", "anyOf", "oneOf")
 # what a shape has in other places, or nobody reads
@@ -54,13 +54,13 @@ _NOTHING = Shape(base=Base.ANY, name="nothing")
 def shape(schema: Object | None) -> Shape:
     """Of a whole object: what the schema declares, and metadata as all kinds have it."""
     root = _shape(schema or {})
-    declared = {name: root.fields[name].shape for name in _HEAD if name in root.fields}
+    declared = {name: root.fields[name].shape for name in HEAD if name in root.fields}
     return msgspec.structs.replace(
         root,
         base=Base.STRUCT,
         fields={**root.fields, **_head_fields()},
         # a definition may limit names, say, which rules must see
-        limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True},
+        limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True, "schema": schema or {}},
     )
 
 
@@ -89,7 +89,7 @@ def default(value: Any, shape: Shape) -> None:
                 value[name] = copy.deepcopy(field.default)
         for name, item in value.items():
             inner = _inner(shape, name)
-            if inner is not None and not (name in _HEAD and is_embedded(shape)):
+            if inner is not None and not (name in HEAD and is_embedded(shape)):
                 value[name] = _defaulted(item, inner)
     elif isinstance(value, list) and shape.base is Base.LIST and shape.items is not None:
         value[:] = [_defaulted(item, shape.items) for item in value]
@@ -163,7 +163,7 @@ class _Pruner:
         result = {}
         for name, item in value.items():
             inner = f"{path}.{name}" if path else name
-            if shape is not None and is_embedded(shape) and name in _HEAD:
+            if shape is not None and is_embedded(shape) and name in HEAD:
                 result[name] = self._head(name, item, shape, path)
                 continue
             known = None if shape is None else _inner(shape, name)

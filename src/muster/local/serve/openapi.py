@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -48,13 +47,7 @@ _SHARED: dict[Base, tuple[str, Object]] = {
 }
 """Values that have a type of their own in the document."""
 _PATCH_TYPE = (f"{_META}.Patch", {"type": "object"})
-_WRITING = {"dryRun": "string", "fieldManager": "string", "fieldValidation": "string"}
-_LISTING = {
-    **{"allowWatchBookmarks": "boolean", "continue": "string", "fieldSelector": "string", "labelSelector": "string"},
-    **{"limit": "integer", "resourceVersion": "string", "resourceVersionMatch": "string"},
-    **{"sendInitialEvents": "boolean", "timeoutSeconds": "integer", "watch": "boolean"},
-}
-_DELETING = {"dryRun": "string", "gracePeriodSeconds": "integer", "propagationPolicy": "string"}
+_WRITING = ("dryRun", "fieldManager", "fieldValidation")
 
 
 class Described(msgspec.Struct, frozen=True):
@@ -172,12 +165,13 @@ class _Components:
             return {"type": "object"} if not shape.name else {}
         return {**_SCALARS[shape.base], **({"enum": list(shape.enum)} if shape.enum else {})}
 
-    # --- custom kinds -----------------------------------------------------------
-
     def _custom(self, root: Shape) -> Object:
-        schema = self._limited(root)
-        schema["type"] = "object"
-        return schema
+        """The schema of a definition, with what every object has."""
+        schema: Object = root.limits["schema"]
+        self.add(load.shapes()[custom.METADATA])
+        head = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": _referred(custom.METADATA)}
+        properties = {**schema.get("properties", {}), **head}
+        return {**schema, "type": "object", "properties": dict(sorted(properties.items()))}
 
     def _custom_list(self, name: str) -> Object:
         self.add(load.shapes()[f"{_META}.ListMeta"])
@@ -188,34 +182,14 @@ class _Components:
                 "apiVersion": {"type": "string"},
                 "items": {"type": "array", "items": {"$ref": _REFERENCE + name}},
                 "kind": {"type": "string"},
-                "metadata": {"allOf": [{"$ref": f"{_REFERENCE}{_META}.ListMeta"}]},
+                "metadata": _referred(f"{_META}.ListMeta"),
             },
         }
 
-    def _limited(self, shape: Shape) -> Object:
-        """A schema of a definition again, from the shape that was made of it."""
-        if shape.name == custom.METADATA:
-            self.add(shape)
-            return {"allOf": [{"$ref": _REFERENCE + shape.name}]}
-        schema = {name: self._limit(value) for name, value in shape.limits.items() if name not in ("declared", "root")}
-        if "root" in shape.limits:
-            del schema["x-kubernetes-embedded-resource"]
-        if shape.base is Base.STRUCT and shape.fields:
-            schema["properties"] = {name: self._limited(field.shape) for name, field in sorted(shape.fields.items())}
-        elif shape.base is Base.MAP and shape.items is not None:
-            schema["additionalProperties"] = self._limited(shape.items) if not shape.items.name else True
-        elif shape.base is Base.LIST and shape.items is not None:
-            schema["items"] = self._limited(shape.items)
-        if not schema and shape.base is Base.STRING:
-            return {"type": "string"}
-        return schema
 
-    def _limit(self, value: Any) -> Any:
-        if isinstance(value, Shape):
-            return self._limited(value)
-        if isinstance(value, list) and value and isinstance(value[0], Shape):
-            return [self._limited(each) for each in value]
-        return value
+def _referred(name: str) -> Object:
+    """Beside a plain reference nothing may stand."""
+    return {"allOf": [{"$ref": _REFERENCE + name}]}
 
 
 def _list_rules(shape: Shape) -> Object:
@@ -270,7 +244,7 @@ def _operation(described: Described, method: str, *, many: bool = False) -> Obje
     kind, name = described.kind, _type_name(described.kind)
     answer = f"{name}List" if many and method == "get" else f"{_META}.Status" if method == "delete" else name
     schema: Object = {
-        "parameters": list(_parameters(method, many=many)),
+        "parameters": list(_parameters(method)),
         "responses": {"200": {"description": "OK", "content": _content(_MEDIA, answer)}},
         "x-kubernetes-action": (_MANY_ACTIONS if many else _ACTIONS)[method],
         "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": kind.name},
@@ -286,16 +260,11 @@ def _patches(described: Described) -> tuple[str, ...]:
     return _PATCHES if custom.is_custom(described.shape) else (*_PATCHES, _STRATEGIC)
 
 
-def _parameters(method: str, *, many: bool) -> Iterator[Object]:
-    names: dict[str, str] = {}
-    if method == "get" and many:
-        names = _LISTING
-    elif method == "delete":
-        names = {**_DELETING, **_LISTING} if many else _DELETING
-    elif method != "get":
-        names = {**_WRITING, "force": "boolean"} if method == "patch" else _WRITING
-    for name, kind in sorted(names.items()):
-        yield {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}
+def _parameters(method: str) -> Iterator[Object]:
+    """Those by which kubectl finds out what it may send."""
+    if method in ("post", "put", "patch"):
+        for name in _WRITING:
+            yield {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
 
 
 def _content(media: Iterable[str], name: str) -> Object:

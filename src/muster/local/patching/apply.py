@@ -48,23 +48,9 @@ from muster.local.patching.merge import PatchError, bad_request
 from muster.local.schema.shapes import Shape
 
 NOBODYS = of_names(
-    "apiVersion",
-    "kind",
-    "metadata",
-    *(
-        f"metadata.{name}"
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-        )
-    ),
+    *("apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace", "metadata.creationTimestamp"),
+    *("metadata.selfLink", "metadata.uid", "metadata.clusterName", "metadata.generation", "metadata.managedFields"),
+    "metadata.resourceVersion",
 )
 """Fields that nobody owns."""
 

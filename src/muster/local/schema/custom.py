@@ -24,19 +24,6 @@ from muster.local.schema import load, structs
 from muster.local.schema.shapes import Base, Field, ListType, Shape
 from muster.local.schema.structs import Decoded
 
-__all__ = [
-    "METADATA",
-    "decode",
-    "default",
-    "fill",
-    "is_custom",
-    "is_embedded",
-    "part",
-    "shape",
-    "strip",
-    "whole_numbers",
-]
-
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 HEAD = ("apiVersion", "kind", "metadata")

@@ -22,21 +22,6 @@ from muster.local.schema import custom, protobuf, structs
 from muster.local.schema.shapes import Shape
 from muster.local.schema.structs import Decoded
 
-__all__ = [
-    "PROTOBUF",
-    "BadBody",
-    "Decoded",
-    "Document",
-    "GroupVersionKind",
-    "WrongKind",
-    "decode",
-    "parse",
-    "read_body",
-    "read_options",
-    "strict_refusal",
-    "warnings",
-]
-
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _YAML = frozenset({"application/yaml", "application/apply-patch+yaml"})
 

@@ -36,22 +36,6 @@ import msgspec
 from muster.local.codec.values import Object
 from muster.local.schema.shapes import Base, Field, ListType, Shape
 
-__all__ = [
-    "SCHEMA",
-    "SCHEMA_OR_BOOL",
-    "SCHEMA_OR_LIST",
-    "SCHEMA_OR_STRINGS",
-    "Frozen",
-    "Preset",
-    "Resource",
-    "defaults",
-    "required",
-    "resources",
-    "shapes",
-    "values",
-    "version",
-]
-
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis."
 _PREFIXES = {"apiextensions": _EXTENSIONS, "meta": "io.k8s.apimachinery.pkg.apis."}
 

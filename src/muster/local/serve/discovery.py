@@ -19,17 +19,6 @@ from muster.local.kinds.kind import Kind
 from muster.local.schema.decoding import GroupVersionKind
 from muster.local.serve.special import table
 
-__all__ = [
-    "AGGREGATED_TYPE",
-    "VERSION",
-    "aggregated",
-    "group",
-    "groups",
-    "paths",
-    "resources",
-    "versions",
-]
-
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """What is asked for, and the content type of the answer; the parameters may come in any order."""
 

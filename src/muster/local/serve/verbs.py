@@ -230,7 +230,7 @@ class Verbs:
 
     def _delete(self, info: RequestInfo) -> Answer:
         chosen = choose(info.request.accept)
-        deletion = _deletion(info.request)
+        deletion = options.of_delete(info.request, bodies.read_delete_options(info.request))
         warnings = _warnings(info.served, deletion)
         with _telling(warnings):
             stored, gone = self._objects.delete(*info.place, deletion)
@@ -241,7 +241,10 @@ class Verbs:
 
     def _delete_all(self, info: RequestInfo) -> Answer:
         chosen = choose(info.request.accept)
-        deletion, selection = _deletion(info.request), self._selection(info)
+        deletion, selection = (
+            options.of_delete(info.request, bodies.read_delete_options(info.request)),
+            self._selection(info),
+        )
         served, store = info.served, self._objects.store
         doomed = [one for one in store.list(served.storage, selection.namespace) if selection.matches(one)]
         version = store.version
@@ -296,22 +299,6 @@ def _watch_version(text: str) -> int:
         words = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         raise status.Refusal(500, "", words)
     return reading.parse_version(text)
-
-
-def _deletion(request: Request) -> Deletion:
-    asked: Object = options.of_delete(request, bodies.read_delete_options(request))
-    conditions = asked.get("preconditions") or {}
-    policy = asked.get("propagationPolicy") or ""
-    if not policy and "orphanDependents" in asked:
-        policy = "Orphan" if asked["orphanDependents"] else "Background"
-    return Deletion(
-        grace_seconds=asked.get("gracePeriodSeconds"),
-        uid=conditions.get("uid") or "",
-        version=conditions.get("resourceVersion") or "",
-        policy=policy,
-        cascades=asked.get("orphanDependents") is False,
-        dry_run=bool(asked.get("dryRun")),
-    )
 
 
 def _warnings(served: Served, deletion: Deletion) -> tuple[str, ...]:

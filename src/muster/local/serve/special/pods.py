@@ -6,7 +6,6 @@ import msgspec
 
 from muster.local.kinds import status
 from muster.local.kinds.pods import pods
-from muster.local.objects.objects import Deletion
 from muster.local.schema.decoding import GroupVersionKind
 from muster.local.schema.load import shapes
 from muster.local.serve import bodies, options
@@ -63,19 +62,11 @@ def _evict(call: Call) -> Answer:
     eviction, _ = _read(call.request, _EVICTION, wanted.validation)
     if eviction["metadata"].get("name") != call.route.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
-    asked = options.of_delete(call.request, eviction.get("deleteOptions") or {})
-    dry_run = wanted.dry_run or bool(asked.get("dryRun"))
-    conditions = asked.get("preconditions") or {}
-    deletion = Deletion(
-        grace_seconds=asked.get("gracePeriodSeconds"),
-        uid=conditions.get("uid") or "",
-        version=conditions.get("resourceVersion") or "",
-        policy=asked.get("propagationPolicy") or "",
-        dry_run=dry_run,
-    )
+    deletion = options.of_delete(call.request, eviction.get("deleteOptions") or {})
+    deletion = msgspec.structs.replace(deletion, dry_run=wanted.dry_run or deletion.dry_run)
     call.objects.check_preconditions(*call.place, deletion)
     pod = call.objects.get(*call.place)
-    if not dry_run:
+    if not deletion.dry_run:
         if not pods.may_always_go(pod):
             Budgets(call.objects, call.registry, now=call.source.now()).allow(pod)
         if "deletionTimestamp" not in pod["metadata"]:

@@ -26,14 +26,6 @@ def copied(value: Any) -> Any:
     return value
 
 
-def inner_shape(shape: Shape, name: str) -> Shape | None:
-    """What a field of a struct or an entry of a map is; None if the shape does not say."""
-    if shape.base is Base.STRUCT:
-        field = shape.fields.get(name)
-        return None if field is None else field.shape
-    return (shape.items or ANYTHING) if shape.base is Base.MAP else ANYTHING
-
-
 def _is_granular_list(shape: Shape) -> bool:
     return shape.base is Base.LIST and shape.list_type is not ListType.ATOMIC
 
@@ -66,7 +58,7 @@ def _map_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str,
     found: list[tuple[str, str]] = []
     for name, inner in value.items():
         # a struct of which nothing is known may have anything inside
-        of = inner_shape(shape, name) or (ANYTHING if is_open or not shape.fields else None)
+        of = shape.inner(name) or (ANYTHING if is_open or not shape.fields else None)
         if of is None:
             # the rest of this struct is not looked at either
             return [*found, (f".{name}", "field not declared in schema")]
@@ -123,7 +115,7 @@ def merged(live: Any, config: Any, shape: Shape) -> Any:
 def _merged_maps(live: Object, config: Object, shape: Shape) -> Object:
     result = {name: copied(value) for name, value in live.items() if name not in config}
     for name, value in config.items():
-        of = inner_shape(shape, name) or ANYTHING
+        of = shape.inner(name) or ANYTHING
         result[name] = merged(live[name], value, of) if name in live else copied(value)
     return result
 
@@ -200,7 +192,7 @@ def _map_without(value: Object, fields: Fields, shape: Shape) -> Object:
         if below is None:
             rest[name] = copied(inner)
         elif not is_member(below):
-            rest[name] = removed(inner, below, inner_shape(shape, name) or ANYTHING)
+            rest[name] = removed(inner, below, shape.inner(name) or ANYTHING)
     return rest
 
 
@@ -220,7 +212,7 @@ def with_cleared(value: Any, config: Any, shape: Shape) -> Any:
     if value is None and _is_granular_list(shape) and config == []:
         return []
     if type(value) is dict and type(config) is dict and not shape.atomic:
-        below = {name: inner_shape(shape, name) or ANYTHING for name in config if name in value}
+        below = {name: shape.inner(name) or ANYTHING for name in config if name in value}
         return {**value, **{name: with_cleared(value[name], config[name], of) for name, of in below.items()}}
     if type(value) is list and type(config) is list and _is_granular_list(shape):
         named = {item_step(item, shape): item for item in config}
@@ -264,7 +256,4 @@ def reconciled(fields: Fields, shape: Shape) -> Fields:
 
 def _below(step: str, shape: Shape) -> Shape | None:
     """What a step leads to; None where it is not for a shape to say."""
-    if shape.base is _STRUCT:
-        field = shape.fields.get(step[2:])
-        return None if field is None else field.shape
-    return shape.items if shape.base is _LIST or shape.base is _MAP else None
+    return shape.items if shape.base is _LIST else shape.inner(step[2:])

@@ -251,24 +251,13 @@ def _ordered(items: list[Any], order: list[Any], live: list[Any], key: str | Non
     others = [item for item in items if _place(order, _identity(item, key), key) < 0]
     for item in [*order, *live]:
         _identity(item, key)
-    _sort(named, order, key)
-    _sort(others, live, key)
+    named.sort(key=lambda item: _place(order, _identity(item, key), key))
+    others.sort(key=lambda item: _place(live, _identity(item, key), key))
     result = []
     while named and others:
         here, there = (_place(live, _identity(first[0], key), key) for first in (others, named))
         result.append((others if 0 <= here < there else named).pop(0))
     return [*result, *named, *others]
-
-
-def _sort(items: list[Any], order: list[Any], key: str | None) -> None:
-    """By the order; items that it does not name come out as they do from Kubernetes, which has no rule for them."""
-    places = [_place(order, _identity(item, key), key) for item in items]
-    for end in range(1, len(items)):
-        at = end
-        while at and (min(places[at], places[at - 1]) < 0 or places[at] < places[at - 1]):
-            items[at - 1], items[at] = items[at], items[at - 1]
-            places[at - 1], places[at] = places[at], places[at - 1]
-            at -= 1
 
 
 def _identity(item: Any, key: str | None) -> Any:

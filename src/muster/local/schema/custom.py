@@ -75,7 +75,7 @@ def default(value: Any, shape: Shape) -> None:
             ):
                 value[name] = copy.deepcopy(field.default)
         for name, item in value.items():
-            inner = _inner(shape, name)
+            inner = shape.inner(name)
             if inner is not None and not (name in HEAD and is_embedded(shape)):
                 value[name] = _defaulted(item, inner)
     elif isinstance(value, list) and shape.base is Base.LIST and shape.items is not None:
@@ -153,7 +153,7 @@ class _Pruner:
             if shape is not None and is_embedded(shape) and name in HEAD:
                 result[name] = self._head(name, item, shape, path)
                 continue
-            known = None if shape is None else _inner(shape, name)
+            known = None if shape is None else shape.inner(name)
             if known is None and not keeping:
                 self.unknown.append(inner)
             elif known is None:
@@ -183,13 +183,6 @@ class _Pruner:
 
 def _has_default(shape: Shape) -> bool:
     return "default" in shape.limits
-
-
-def _inner(shape: Shape, name: str) -> Shape | None:
-    """What a field of an object is."""
-    if name in shape.fields:
-        return shape.fields[name].shape
-    return shape.items if shape.base is Base.MAP else None
 
 
 def whole_numbers(value: Any) -> Any:

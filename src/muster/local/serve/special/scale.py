@@ -19,8 +19,6 @@ from muster.local.kinds.tables import as_table
 from muster.local.kinds.tables.cells import NAME, age, labels, name, selector
 from muster.local.objects.objects import Objects, Source, Write
 from muster.local.schema import load
-from muster.local.schema.custom import METADATA
-from muster.local.schema.shapes import Base, Field, Shape
 from muster.local.serve import bodies, options
 from muster.local.serve.options import Options
 from muster.local.serve.patches import APPLY, Patch
@@ -31,7 +29,6 @@ from muster.local.store.store import Stored
 
 _encode = msgspec.json.Encoder().encode
 _HEAD = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
-_NUMBER = Field(shape=Shape(base=Base.INT32))
 
 
 class Scale:
@@ -181,17 +178,7 @@ def _part(kind: Kind) -> Served:
     own = Kind(
         group="autoscaling", version="v1", name="Scale", plural="scales", type_name="", namespaced=kind.namespaced
     )
-    metadata = Field(shape=load.shapes()[METADATA])
-    spec = Shape(base=Base.STRUCT, name="v1.ScaleSpec", fields={"replicas": _NUMBER})
-    found = {"replicas": _NUMBER, "selector": Field(shape=Shape(base=Base.STRING))}
-    parts = {
-        "apiVersion": Field(shape=Shape(base=Base.STRING)),
-        "kind": Field(shape=Shape(base=Base.STRING)),
-        "metadata": metadata,
-        "spec": Field(shape=spec),
-        "status": Field(shape=Shape(base=Base.STRUCT, name="v1.ScaleStatus", fields=found)),
-    }
-    return Served(kind=own, shape=Shape(base=Base.STRUCT, name="v1.Scale", fields=parts), is_custom=True)
+    return Served(kind=own, shape=load.shapes()["io.k8s.api.autoscaling.v1.Scale"], is_custom=True)
 
 
 def _as_text(of: Object) -> str:

@@ -19,9 +19,8 @@ import yaml
 from muster.local.codec.forms import Malformed
 from muster.local.codec.gotext import compact_json, quoted, shown
 
-__all__ = ["lines", "load"]
+__all__ = ["load"]
 
-_HEADING = "yaml: unmarshal errors:\n"
 _TAG = "tag:yaml.org,2002:"
 # in binary, and more
 _LONGEST_INTEGER = 256
@@ -48,16 +47,7 @@ def load(body: bytes) -> tuple[Any, tuple[str, ...]]:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}: " if mark is not None else ""
         raise Malformed(f"yaml: {where}{error.problem}") from None
-    if not builder.repeated:
-        return builder.value, ()
-    return builder.value, (_HEADING + "\n".join(f"  {line}" for line in builder.repeated),)
-
-
-def lines(error: str) -> list[str]:
-    """A strict error, as warnings: those of YAML are several in one."""
-    if not error.startswith(_HEADING):
-        return [error]
-    return [line.strip() for line in error.removeprefix(_HEADING).split("\n")]
+    return builder.value, tuple(builder.repeated)
 
 
 class _Map:

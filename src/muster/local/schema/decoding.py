@@ -5,7 +5,7 @@
     value    decode(value, shape)
 
 A body names its kind and version itself, or has none, which means those that are expected.  Unknown and repeated fields
-are no errors: whoever is strict refuses them (`strict_refusal`), others warn of them (`warnings`).
+are no errors: whoever is strict refuses them (`strict_refusal`), others warn of them.
 """
 
 from __future__ import annotations
@@ -133,11 +133,6 @@ def read_options(body: bytes, *, shape: Shape, content_type: str = "application/
 def strict_refusal(expected: GroupVersionKind, strict: list[str]) -> str:
     """The message of a 400 for an object with unknown or repeated fields."""
     return _refusal(expected, f"strict decoding error: {', '.join(strict)}")
-
-
-def warnings(strict: list[str]) -> list[str]:
-    """The texts of Warning headers for the same."""
-    return [line for error in strict for line in yamltext.lines(error)]
 
 
 def _opened(body: bytes, shape: Shape, content_type: str) -> tuple[Document, str, str]:

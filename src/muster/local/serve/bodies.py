@@ -51,7 +51,7 @@ def read_as(request: Request, expected: GroupVersionKind, shape: Shape, *, valid
     if decoded.strict and validation == "Strict":
         raise status.bad_request(decoding.strict_refusal(expected, decoded.strict))
     document: Object = decoded.value
-    return document, tuple(decoding.warnings(decoded.strict)) if validation == "Warn" else ()
+    return document, tuple(decoded.strict) if validation == "Warn" else ()
 
 
 # --- what the path says, too ---

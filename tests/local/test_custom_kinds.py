@@ -311,6 +311,13 @@ def test_what_is_no_pattern_to_go_is_refused(api, pattern):
     assert "must be a valid regular expression, but isn't: error parsing regexp" in said
 
 
+def test_a_patch_that_makes_no_object_of_one_is_refused(api):
+    api.create(DEFINITIONS, with_pattern("a"))
+    api.create(WIDGETS, widget())
+    patch = [{"op": "replace", "path": "", "value": ["x"]}]
+    api.refused("PATCH", f"{WIDGETS}/a", patch, code=422, content_type="application/json-patch+json")
+
+
 def test_no_pattern_takes_longer_than_its_text_is_long(api):
     api.create(DEFINITIONS, with_pattern("^(a+)+$"))
     # Python's own would take longer than the world has

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from muster.local.codec.gotext import compact_json
-from muster.local.codec.values import Object, repeated
+from muster.local.codec.values import Object, json_type, repeated
 from muster.local.schema import load, structs
 from muster.local.schema.shapes import Base, Field, ListType, Shape
 from muster.local.schema.structs import Decoded
@@ -106,7 +106,7 @@ def strip(value: Object, root: Shape) -> Object:
 # --- pruning --------------------------------------------------------------------------------------
 
 
-def decode(value: Object, root: Shape, *, tree: Any = None, keeps_nulls: bool = False) -> Decoded:
+def decode(value: Any, root: Shape, *, tree: Any = None, keeps_nulls: bool = False) -> Decoded:
     """An object without what its schema does not know, and which fields those were; `tree` tells of repeated ones.
 
     Nulls that may not be are left out with the text of a request, and refused (`keeps_nulls`) after an apply.
@@ -114,6 +114,8 @@ def decode(value: Object, root: Shape, *, tree: Any = None, keeps_nulls: bool = 
     Named in this order: repeated fields, unknown ones of metadata, all others by their names, those of the metadata of
     embedded objects.
     """
+    if not isinstance(value, dict):
+        return Decoded(None, error=f"json: cannot unmarshal {json_type(value)} into an object")
     pruner = _Pruner(keeps_nulls=keeps_nulls)
     metadata = value.get("metadata")
     meta = structs.decode({} if metadata is None else metadata, load.shapes()[METADATA])

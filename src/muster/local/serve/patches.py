@@ -135,7 +135,8 @@ class Patch:
         return changed
 
     def _invalid(self, document: Any, why: str) -> status.Refusal:
-        return status.nameless("", fields.invalid("patch", gotext.compact_json(document), why))
+        quoted = self._parsed.value if self._type == STRATEGIC else document
+        return status.nameless("", fields.invalid("patch", gotext.compact_json(quoted), why))
 
 
 def _refusal(error: PatchError) -> status.Refusal:

@@ -188,9 +188,9 @@ def _struct_reader(shape: Shape) -> _Read:
         except _WrongType as wrong:
             wrong.note(shape, name)
             raise
-        for name, nothing in kept:
+        for name, unset in kept:
             if name not in result:
-                result[name] = nothing
+                result[name] = unset
         for name, make in kept_structs:
             if name not in result:
                 result[name] = make()

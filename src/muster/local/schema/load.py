@@ -99,9 +99,15 @@ class Preset(msgspec.Struct, frozen=True):
     """Only if other fields have these values; `name?` asks whether a field was given, `^` in which field it all is."""
 
 
+@cache
 def shapes() -> dict[str, Shape]:
     """All structs, by the names that the OpenAPI document gives them: io.k8s.api.core.v1.Pod."""
-    return _loaded()
+    lines: dict[str, Object] = {_full(name): line for name, line in _document()["types"].items()}
+    # all are there before any gets its fields: they refer to each other, and to themselves
+    structs = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
+    for name, line in lines.items():
+        structs[name].fields = {each: _field(facts, structs) for each, facts in line["f"].items()}
+    return structs
 
 
 @cache
@@ -140,16 +146,6 @@ def _document() -> Object:
     text = package_data.files("muster.local.schema").joinpath("kubernetes.json").read_bytes()
     document: Object = json.loads(text)
     return document
-
-
-@cache
-def _loaded() -> dict[str, Shape]:
-    lines: dict[str, Object] = {_full(name): line for name, line in _document()["types"].items()}
-    # all are there before any gets its fields: they refer to each other, and to themselves
-    structs = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
-    for name, line in lines.items():
-        structs[name].fields = {each: _field(facts, structs) for each, facts in line["f"].items()}
-    return structs
 
 
 def _resource(where: str, line: Object) -> Resource:

@@ -1,1 +1,1 @@
-"""Requests in, answers and streams out: routes, verbs, options, views, discovery, OpenAPI; special is for single kinds."""
+"""Requests in, answers and streams out: routes, verbs, options, views, discovery, OpenAPI; special for single kinds."""

@@ -87,9 +87,6 @@ def _row(group: str, version: str, plural: str) -> Kind:
 
 
 NAMESPACE = _row("", "v1", "namespaces")
-EVENT = _row("", "v1", "events")
 EVENTS_EVENT = _row("events.k8s.io", "v1", "events")
 SERVICE = _row("", "v1", "services")
 PRIORITY_CLASS = _row(SCHEDULING, "v1", "priorityclasses")
-DISRUPTION_BUDGET = _row("policy", "v1", "poddisruptionbudgets")
-DEFINITION = _row("apiextensions.k8s.io", "v1", "customresourcedefinitions")

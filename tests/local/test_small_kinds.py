@@ -382,7 +382,7 @@ type="kubernetes.io/dockercfg"; stringData={".dockercfg":"{}"}
     data.".dockercfg"="e30="
     stringData=
 type="kubernetes.io/dockercfg"; stringData={".dockercfg":"no"}
-    data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'n' at byte 0: Expecting value
+    data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'n' looking for beginning of value
 type="kubernetes.io/dockerconfigjson"
     data[.dockerconfigjson]: Required value
 type="kubernetes.io/dockerconfigjson"; stringData={".dockerconfigjson":""}
@@ -399,7 +399,7 @@ type="kubernetes.io/dockerconfigjson"; stringData={".dockerconfigjson":"null"}
     data.".dockerconfigjson"="bnVsbA=="
     stringData=
 type="kubernetes.io/dockerconfigjson"; stringData={".dockerconfigjson":"{\"a\": }"}
-    data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character '}' at byte 6: Expecting value
+    data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character '}' looking for beginning of value
 type="kubernetes.io/basic-auth"
     data[username]: Required value
     data[password]: Required value

@@ -24,6 +24,12 @@ _LONGEST_INTEGER = 20
 _SHOWN = 30
 
 
+_EXPECTED = {
+    "Expecting value": "looking for beginning of value",
+    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+}
+
+
 class NoJson(Malformed):
     """A text that is no JSON."""
 
@@ -70,7 +76,7 @@ def check(body: bytes) -> None:
 def _words(error: json.JSONDecodeError, size: int) -> str:
     if error.pos >= size or error.msg.startswith("Unterminated"):
         return "unexpected end of JSON input"
-    return f"invalid character {error.doc[error.pos]!r} at byte {error.pos}: {error.msg}"
+    return f"invalid character {error.doc[error.pos]!r} {_EXPECTED.get(error.msg, error.msg)}"
 
 
 def _integer(spelling: str) -> int | float:

@@ -14,7 +14,7 @@ from muster.local.kinds.priority import Classes, Priority
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 _RUNTIMES = "runtimeclasses.node.k8s.io"
-_GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
+GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATION_SECONDS = 300
@@ -39,8 +39,8 @@ def admit_group(new: Object, old: Object | None, cluster: Cluster) -> str:
     """Of a PodGroup that may have pods: it stays until they are gone."""
     if old is None:
         finalizers = new["metadata"].setdefault("finalizers", [])
-        if _GROUP_FINALIZER not in finalizers:
-            finalizers.append(_GROUP_FINALIZER)
+        if GROUP_FINALIZER not in finalizers:
+            finalizers.append(GROUP_FINALIZER)
     return admit_composite(new, old, cluster)
 
 

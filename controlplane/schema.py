@@ -108,7 +108,6 @@ def document(plane: ControlPlane) -> str:
         "defaults": seen.defaults,
         "required": seen.required,
         "values": seen.values,
-        "kinds": _kinds(fetch),
     }
     body = ",\n".join(
         f'"{name}":{{\n' + ",\n".join(f'"{key}":{_compact(line)}' for key, line in lines.items()) + "\n}"
@@ -157,16 +156,6 @@ def _resource(place: Place, seen: Schema) -> Schema:
         c=row.get("categories"),
         p=sorted(place.subresources),
     )
-
-
-def _kinds(fetch: Fetch) -> dict[str, list[str]]:
-    """All kinds that the API server can read, by apiVersion: it tells those it cannot use here from those unknown."""
-    found: dict[str, set[str]] = {}
-    for path in _versions(fetch):
-        for schema in fetch(f"/openapi/v3/{path}").get("components", {}).get("schemas", {}).values():
-            for version, kind in _gvk(schema):
-                found.setdefault(version, set()).add(kind)
-    return {version: sorted(found[version]) for version in sorted(found)}
 
 
 class _Types:

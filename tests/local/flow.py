@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from muster.local.checks import metadata
 from muster.local.kinds.kind import Strategy
-from muster.local.schema import decode, load
+from muster.local.schema import decoding, load
 from tests.local.answers import UID, edited, is_refusal, said
 
 Outcome = tuple[Any, list[str]]
@@ -85,7 +85,7 @@ def check(outcome: Outcome, given: Any, answer: list[str]) -> None:
 
 
 def _decoded(subject: Subject, given: Any) -> Any:
-    decoded = decode.normalise(deepcopy(given), load.shapes()[f"io.k8s.{subject.type}"])
+    decoded = decoding.decode(deepcopy(given), load.shapes()[f"io.k8s.{subject.type}"])
     assert (decoded.error, decoded.strict) == ("", [])
     return subject.kept(decoded.value)
 

@@ -305,21 +305,17 @@ def test_a_pattern_means_what_it_means_to_go(api, pattern, fits, does_not):
     assert words in api.refused("POST", WIDGETS, widget("b", s=does_not), code=422)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "why"),
-    [
-        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
-        ("a{1001}", "invalid repeat count: `{1001}`"),
-        ("(a", "missing closing ): `(a`"),
-        ("[z-a]", "invalid character class range: `z-a`"),
-        (r"\Z", r"invalid escape sequence: `\Z`"),
-        ("*a", "missing argument to repetition operator: `*`"),
-        ("a**", "invalid nested repetition operator: `**`"),
-    ],
-)
-def test_what_is_no_pattern_to_go_is_refused(api, pattern, why):
+@pytest.mark.parametrize("pattern", ["(?=a)", "a{1001}", "(a", "[z-a]", r"\Z", "*a", "a**"])
+def test_what_is_no_pattern_to_go_is_refused(api, pattern):
     said = api.refused("POST", DEFINITIONS, with_pattern(pattern), code=422)
-    assert f"must be a valid regular expression, but isn't: error parsing regexp: {why}" in said
+    assert "must be a valid regular expression, but isn't: error parsing regexp" in said
+
+
+def test_a_patch_that_makes_no_object_of_one_is_refused(api):
+    api.create(DEFINITIONS, with_pattern("a"))
+    api.create(WIDGETS, widget())
+    patch = [{"op": "replace", "path": "", "value": ["x"]}]
+    api.refused("PATCH", f"{WIDGETS}/a", patch, code=422, content_type="application/json-patch+json")
 
 
 def test_no_pattern_takes_longer_than_its_text_is_long(api):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
-from muster.local.kinds.kind import Kind
+from muster.local.kinds.kind import Kind, Strategy
 from muster.local.serve import discovery
+from muster.local.serve.special import reviews
 
 SCHEDULING = "scheduling.k8s.io"
 
@@ -23,6 +22,7 @@ def kind(group, version, name, plural, *, short=(), categories=(), status=False,
         short_names=tuple(short),
         categories=tuple(categories),
         has_status=status,
+        strategy=Strategy(one_by_one=plural == "namespaces"),
     )
 
 
@@ -276,15 +276,11 @@ def test_custom_kinds_name_their_group_and_version_where_built_in_ones_do_not():
     ]
 
 
-def test_the_mark_of_a_document_is_its_hash():
-    assert discovery.etag(b"{}") == f'"{hashlib.sha512(b"{}").hexdigest().upper()}"'
-
-
 # --- the rest ---
 
 
 def test_questions_about_rights_can_only_be_asked():
-    (first, second) = discovery.resources(discovery.REVIEWS, "authorization.k8s.io", "v1")["resources"]
+    (first, second) = discovery.resources(reviews.KINDS, "authorization.k8s.io", "v1")["resources"]
     access = entry(
         "selfsubjectaccessreviews", "selfsubjectaccessreview", "SelfSubjectAccessReview", ["create"], namespaced=False
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.local.codec.gotext import compact_json, quoted, shown, syntax, type_name
+from muster.local.codec.gotext import compact_json, quoted, shown
 
 
 @pytest.mark.parametrize(
@@ -48,23 +48,3 @@ def test_json_is_harmless_in_a_page():
 )
 def test_strings_in_quotes(text, shown_as):
     assert quoted(text) == shown_as
-
-
-def test_values_as_they_would_be_written_in_a_program():
-    assert syntax({"a": 1.5, "b": None, "c": 3, "d": True}) == (
-        'map[string]interface {}{"a":1.5, "b":interface {}(nil), "c":3, "d":true}'
-    )
-    assert syntax([1.0, 1e21, "x", []]) == '[]interface {}{1, 1e+21, "x", []interface {}{}}'
-
-
-def test_names_of_types():
-    named = [None, True, 1, 1.5, "x", [], {}]
-    assert [type_name(value) for value in named] == [
-        "<nil>",
-        "bool",
-        "int64",
-        "float64",
-        "string",
-        "[]interface {}",
-        "map[string]interface {}",
-    ]

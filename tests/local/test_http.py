@@ -204,7 +204,7 @@ def test_nobody_acts_as_somebody_else(api):
     [
         (b"", 400, "unexpected end of JSON input"),
         (b"{", 400, "unexpected"),
-        (b"nonsense", 400, "couldn't get version/kind; json parse error"),
+        (b"nonsense", 400, "the object provided is unrecognized (must be of type ConfigMap)"),
         (b"[]", 400, "cannot unmarshal array"),
         (b'"text"', 400, "cannot unmarshal string"),
         (b'{"metadata": 7}', 400, "cannot unmarshal number"),

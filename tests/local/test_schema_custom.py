@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.local.schema import custom, rules
-from muster.local.schema.decode import normalise, parse
-from muster.local.schema.read import Wanted, strict_refusal
+from muster.local.schema.decoding import GroupVersionKind, decode, parse, strict_refusal
 from muster.local.schema.shapes import Base, ListType
 from tests.local import schema_answers as answers
 from tests.local.schema_tables import pairs
@@ -25,7 +24,7 @@ def thing(spec, **others):
 
 def taken(spec):
     """What the API server makes of a new object: an error, or the spec, causes and strict errors."""
-    decoded = normalise(parse(json.dumps(thing(spec)).encode()), ROOT)
+    decoded = decode(parse(json.dumps(thing(spec)).encode()), ROOT)
     if decoded.error:
         return decoded.error, None, [], []
     custom.default(decoded.value, ROOT)
@@ -49,11 +48,11 @@ def test_objects_of_a_custom_kind_are_taken_as_the_real_server_takes_them(spec, 
 def test_pruning_and_defaulting_again_changes_nothing(one, other):
     one, other = json.loads(one), json.loads(other)
     spec = {**one, **other} if isinstance(one, dict) and isinstance(other, dict) else one
-    decoded = normalise(thing(spec), ROOT)
+    decoded = decode(thing(spec), ROOT)
     if decoded.error:
         return
     custom.default(decoded.value, ROOT)
-    again = normalise(copy.deepcopy(decoded.value), ROOT)
+    again = decode(copy.deepcopy(decoded.value), ROOT)
     custom.default(again.value, ROOT)
     assert (again.value, again.strict) == (decoded.value, [])
 
@@ -62,7 +61,7 @@ def test_pruning_and_defaulting_again_changes_nothing(one, other):
 def test_the_object_that_was_given_is_not_changed(spec):
     given_ = thing(json.loads(spec))
     before = copy.deepcopy(given_)
-    made = normalise(given_, ROOT)
+    made = decode(given_, ROOT)
     if not made.error:
         custom.default(made.value, ROOT)
     assert given_ == before
@@ -76,8 +75,8 @@ def test_all_fields_that_are_wrong_are_named_in_the_order_of_the_real_server():
         "status": {"zz": 1},
     }
     text = json.dumps(body).replace('"name": "ab"', '"name": "ab", "name": "cd"').encode()
-    decoded = normalise(parse(text), ROOT)
-    assert strict_refusal(Wanted("schematest.dev/v1", "Thing"), decoded.strict) == (
+    decoded = decode(parse(text), ROOT)
+    assert strict_refusal(GroupVersionKind("schematest.dev", "v1", "Thing"), decoded.strict) == (
         'Thing in version "v1" cannot be handled as a Thing: strict decoding error: duplicate field "spec.name", '
         'unknown field "metadata.foo", unknown field "foo", unknown field "spec.bar", unknown field "status.zz", '
         'unknown field "spec.template.metadata.bar"'
@@ -87,13 +86,13 @@ def test_all_fields_that_are_wrong_are_named_in_the_order_of_the_real_server():
 
 def test_metadata_has_its_usual_shape():
     metadata = {"name": "t", "creationTimestamp": "2026-01-01T02:00:00+02:00", "labels": {}}
-    decoded = normalise({**thing({"name": "ab"}), "metadata": metadata}, ROOT)
+    decoded = decode({**thing({"name": "ab"}), "metadata": metadata}, ROOT)
     assert decoded.value["metadata"] == {"name": "t", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    assert normalise({"kind": "Thing"}, ROOT).value["metadata"] == {}
+    assert decode({"kind": "Thing"}, ROOT).value["metadata"] == {}
 
 
 def test_whole_floats_are_integers_and_what_is_too_large_is_a_float():
-    decoded = normalise(thing({"name": "ab", "any": [1.0, 1000.0, 1.5, 2**70]}), ROOT)
+    decoded = decode(thing({"name": "ab", "any": [1.0, 1000.0, 1.5, 2**70]}), ROOT)
     assert [repr(each) for each in decoded.value["spec"]["any"]] == ["1", "1000", "1.5", repr(float(2**70))]
 
 
@@ -144,7 +143,7 @@ def test_shapes_tell_how_lists_and_maps_are_merged():
 
 def test_without_a_schema_only_metadata_is_known():
     root = custom.shape(None)
-    assert normalise({"kind": "X", "metadata": {"name": "a"}, "spec": 1}, root).strict == ['unknown field "spec"']
+    assert decode({"kind": "X", "metadata": {"name": "a"}, "spec": 1}, root).strict == ['unknown field "spec"']
 
 
 def test_a_pattern_ends_where_the_text_ends():
@@ -157,7 +156,7 @@ def test_a_pattern_ends_where_the_text_ends():
 def test_our_own_definitions_work(name):
     definition = yaml.safe_load((CRDS / f"{name}.yaml").read_text())
     root = custom.shape(definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
-    decoded = normalise({"kind": definition["spec"]["names"]["kind"], "metadata": {"name": "a"}, "spec": {}}, root)
+    decoded = decode({"kind": definition["spec"]["names"]["kind"], "metadata": {"name": "a"}, "spec": {}}, root)
     custom.default(decoded.value, root)
     missing = {"podgroups": "spec.schedulingPolicy", "workloads": "spec.podGroupTemplates"}[name]
     assert [str(error) for error in rules.validate(decoded.value, root)] == [f"{missing}: Required value"]

@@ -148,8 +148,3 @@ def test_types_may_contain_themselves():
     assert schema.fields["properties"].shape.items is schema
     either = schema.fields["additionalProperties"].shape
     assert (either.base, either.name, either.items) == (Base.ANY, load.SCHEMA_OR_BOOL, schema)
-
-
-def test_known_kinds_are_more_than_those_served():
-    assert "Deployment" in load.known_kinds()["apps/v1"]
-    assert load.version() == "1.37.1"

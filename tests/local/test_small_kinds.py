@@ -382,7 +382,7 @@ type="kubernetes.io/dockercfg"; stringData={".dockercfg":"{}"}
     data.".dockercfg"="e30="
     stringData=
 type="kubernetes.io/dockercfg"; stringData={".dockercfg":"no"}
-    data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'o' in literal null (expecting 'u')
+    data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character 'n' looking for beginning of value
 type="kubernetes.io/dockerconfigjson"
     data[.dockerconfigjson]: Required value
 type="kubernetes.io/dockerconfigjson"; stringData={".dockerconfigjson":""}

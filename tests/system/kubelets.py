@@ -10,7 +10,7 @@ import msgspec
 from muster.api.times import stamp
 from muster.api.wire import Pod, condition
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
-from muster.local.objects.admission import GROUP_FINALIZER
+from muster.local.kinds.admission import GROUP_FINALIZER
 from muster.local.store.store import What
 from muster.sim.kubelets import Kubelets as Admission
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, stop_seconds

@@ -9,6 +9,7 @@ this module has their spelling.
 from __future__ import annotations
 
 import base64
+import datetime
 import re
 
 from muster.base.caching import remembered
@@ -118,51 +119,27 @@ def _shown_decimal(size: int, scale: int, *, exponents: bool) -> str:
 
 # --- base64 ---------------------------------------------------------------------------------------
 
-_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
-
-def from_base64(given: str) -> str:
+def from_base64(encoded: str) -> str:
     """In the one form of it.  Raises Malformed where Go does."""
-    text = given.replace("\r", "").replace("\n", "")
+    text = encoded.replace("\r", "").replace("\n", "")
     try:
         if len(text) % 4 == 0:
             return base64.b64encode(base64.b64decode(text, validate=True)).decode()
     except ValueError:
         pass
-    raise Malformed(f"illegal base64 data at input byte {_first_illegal(given)}")
-
-
-def _first_illegal(text: str) -> int:
-    """Where Go stops, in bytes."""
-    data = text.encode()
-    places = [index for index, each in enumerate(data) if each not in b"\r\n"]
-    for count, index in enumerate(places):
-        if data[index] in _BASE64:
-            continue
-        if data[index] != ord("=") or count % 4 < 2:
-            return index
-        rest = places[count + 1 :]
-        if count % 4 == 2:
-            if not rest:
-                return len(data)
-            if data[rest[0]] != ord("="):
-                return rest[0] - 1
-            rest = rest[1:]
-        return rest[0]
-    return len(data) - len(places) % 4
+    raise Malformed("illegal base64 data")
 
 
 # --- times ----------------------------------------------------------------------------------------
 
-_SECONDS = "2006-01-02T15:04:05Z07:00"
-_MICROS = "2006-01-02T15:04:05.000000Z07:00"
 _PLAIN = re.compile(
     r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?Z", re.ASCII
 )
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_DAY = 86400
-# the first second of year 1: Go's time that was never set
-_ZERO = -62135596800
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-]\d\d):(\d\d))", re.ASCII)
+_EPOCH = datetime.datetime(1970, 1, 1)
+_NEVER = datetime.datetime.min
+"""Go's time that was never set."""
 
 
 def time(text: str) -> str:
@@ -170,8 +147,7 @@ def time(text: str) -> str:
     found = _PLAIN.fullmatch(text)
     if found and not found[1] and text[:4] != "0001":
         return text
-    seconds, _ = _parsed(text, _SECONDS)
-    return shown_time(seconds)
+    return _shown(_read(text, "2006-01-02T15:04:05Z07:00").replace(microsecond=0), "seconds")
 
 
 def micro_time(text: str) -> str:
@@ -179,131 +155,34 @@ def micro_time(text: str) -> str:
     found = _PLAIN.fullmatch(text)
     if found and found[1] and text[:4] != "0001":
         return text
-    seconds, micros = _parsed(text, _MICROS)
-    return shown_time(seconds, micros=micros)
+    return _shown(_read(text, "2006-01-02T15:04:05.000000Z07:00"), "microseconds")
 
 
-def _parsed(text: str, layout: str) -> tuple[int, int]:
-    """Seconds since 1970 and millionths, by one of the two layouts, as lenient as Go's `time.Parse`."""
-    return _Reader(text, layout).read()
-
-
-class _Reader:
-    """Reads a time part by part; the first part that does not fit is named in the error."""
-
-    def __init__(self, text: str, layout: str) -> None:
-        self.text = self.rest = text
-        self.layout = layout
-
-    def read(self) -> tuple[int, int]:
-        year = self._year()
-        month = self._number("-", "01", first=1, last=12, what="month")
-        day = self._number("-", "02")
-        hour = self._number("T", "15", last=23, what="hour", one_digit=True)
-        minute = self._number(":", "04", last=59, what="minute")
-        second = self._number(":", "05", last=59, what="second")
-        micros = self._fraction()
-        offset = self._zone()
-        if self.rest:
-            raise self._range_error(f"extra text: {_quoted_bytes(self.rest)}")
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        if not 1 <= day <= _DAYS[month - 1] + (leap and month == 2):
-            raise self._range_error("day out of range")
-        return _days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second - offset, micros
-
-    def _year(self) -> int:
-        if not re.match(r"[0-9]{4}", self.rest):
-            raise self._error(self.rest, "2006")
-        year, self.rest = int(self.rest[:4]), self.rest[4:]
-        return year
-
-    def _number(
-        self, before: str, part: str, *, first: int = 0, last: int = 99, what: str = "", one_digit: bool = False
-    ) -> int:
-        if not self.rest.startswith(before):
-            raise self._error(self.rest, before)
-        self.rest = self.rest[len(before) :]
-        found = re.match(r"[0-9]{1,2}" if one_digit else r"[0-9]{2}", self.rest)
-        if found is None:
-            raise self._error(self.rest, part)
-        self.rest = self.rest[found.end() :]
-        if not first <= int(found[0]) <= last:
-            raise self._range_error(f"{what} out of range")
-        return int(found[0])
-
-    def _fraction(self) -> int:
-        if self.layout == _MICROS:
-            found = re.match(r"[.,][0-9]{6}", self.rest)
-            if found is None:
-                raise self._error(self.rest, ".000000")
-        else:
-            found = re.match(r"[.,][0-9]+", self.rest)
-        if found is None:
-            return 0
-        self.rest = self.rest[found.end() :]
-        return int(found[0][1:7].ljust(6, "0"))
-
-    def _zone(self) -> int:
-        """Seconds east of Greenwich."""
-        if self.rest.startswith("Z"):
-            self.rest = self.rest[1:]
-            return 0
-        before = self.rest
-        found = re.match(r"(.)(..):(..)", self.rest, re.DOTALL)
-        if found is None:
-            raise self._error(before, "Z07:00")
-        self.rest = self.rest[6:]
-        sign, hours, minutes = found.groups()
-        numbers = [int(each) if re.fullmatch("[0-9]{2}", each) else None for each in (hours, minutes)]
-        if numbers[0] is not None and numbers[0] > 24:
-            raise self._range_error("time zone offset hour out of range")
-        if None not in numbers and (numbers[1] or 0) > 60:
-            raise self._range_error("time zone offset minute out of range")
-        if sign not in "+-" or None in numbers:
-            raise self._error(before, "Z07:00")
-        offset = (int(hours) * 60 + int(minutes)) * 60
-        return -offset if sign == "-" else offset
-
-    def _error(self, rest: str, part: str) -> Malformed:
-        return Malformed(
-            f"parsing time {_quoted_bytes(self.text)} as {_quoted_bytes(self.layout)}: "
-            f"cannot parse {_quoted_bytes(rest)} as {_quoted_bytes(part)}"
-        )
-
-    def _range_error(self, what: str) -> Malformed:
-        return Malformed(f"parsing time {_quoted_bytes(self.text)}: {what}")
-
-
-def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01, for any year; datetime has none before 1."""
-    # years begin in March here, so that a leap day is a year's last
-    year -= month <= 2
-    era, of_era = divmod(year, 400)
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+def _read(text: str, layout: str) -> datetime.datetime:
+    found = _TIME.fullmatch(text)
+    try:
+        if found is None or (".000000" in layout and len(found[7] or "") != 6):
+            raise ValueError("cannot parse")
+        year, month, day, hour, minute, second = map(int, found.groups()[:6])
+        micros = int((found[7] or "0")[:6].ljust(6, "0"))
+        hours = int(found[8] or 0)
+        minutes = int(found[9] or 0) * (-1 if (found[8] or "").startswith("-") else 1)
+        if abs(hours) > 24 or abs(minutes) > 60:
+            raise ValueError("time zone offset out of range")
+        local = datetime.datetime(year, month, day, hour, minute, second, micros)
+        return local - datetime.timedelta(hours=hours, minutes=minutes)
+    except (ValueError, OverflowError) as error:
+        raise Malformed(f'parsing time "{text}" as "{layout}": {error}') from None
 
 
 def shown_time(seconds: int, *, micros: int | None = None) -> str:
     """Seconds since 1970 as Kubernetes writes them, with millionths if there are to be any; "" for none."""
-    if seconds == _ZERO and not micros:
-        return ""
-    days, rest = divmod(seconds, _DAY)
-    era, day = divmod(days + 719468, 146097)
-    of_era = (day - day // 1460 + day // 36524 - day // 146096) // 365
-    day -= of_era * 365 + of_era // 4 - of_era // 100
-    march_month = (5 * day + 2) // 153
-    month = (march_month + 2) % 12 + 1
-    day -= (153 * march_month + 2) // 5 - 1
-    year = era * 400 + of_era + (month <= 2)
-    fraction = "" if micros is None else f".{micros:06}"
-    return f"{year:04}-{month:02}-{day:02}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{fraction}Z"
+    try:
+        moment = _EPOCH + datetime.timedelta(seconds=seconds, microseconds=micros or 0)
+    except OverflowError as error:
+        raise Malformed(str(error)) from None
+    return _shown(moment, "seconds" if micros is None else "microseconds")
 
 
-def _quoted_bytes(text: str) -> str:
-    """As Go's package time quotes: whatever is no plain ASCII byte by byte."""
-    shown = (f"\\{each}" if each in '"\\' else each if " " <= each < "\x80" else _hexadecimal(each) for each in text)
-    return '"' + "".join(shown) + '"'
-
-
-def _hexadecimal(character: str) -> str:
-    return "".join(f"\\x{each:02x}" for each in character.encode(errors="replace"))
+def _shown(moment: datetime.datetime, unit: str) -> str:
+    return "" if moment == _NEVER else f"{moment.isoformat(timespec=unit)}Z"

@@ -36,31 +36,9 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def syntax(value: Any) -> str:
-    """As %#v shows it: the way it would be written in a program."""
-    if value is None:
-        return "interface {}(nil)"
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, dict):
-        inner = ", ".join(f"{quoted(name)}:{syntax(value[name])}" for name in sorted(value))
-        return "map[string]interface {}{" + inner + "}"
-    if isinstance(value, list):
-        return "[]interface {}{" + ", ".join(syntax(item) for item in value) + "}"
-    return shown(value)
-
-
 def quoted(text: str) -> str:
     """As %q shows it."""
     return '"' + "".join(_ESCAPES.get(char) or _visible(char) for char in text) + '"'
-
-
-def type_name(value: Any) -> str:
-    """What Go calls the type of a decoded value."""
-    if value is None:
-        return "<nil>"
-    names = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}"}
-    return names.get(type(value), "map[string]interface {}")
 
 
 def compact_json(value: Any, *, as_given: bool = False) -> str:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-__all__ = ["WHOLE", "Number", "Object", "Pairs", "number", "plain"]
+__all__ = ["Object", "Pairs", "json_type", "plain", "repeated"]
 
 Object = dict[str, Any]
 """A Kubernetes object, or a part of one, as decoded from JSON."""
-
-# no integer of Go is longer; Python reads none of thousands of digits
-WHOLE = re.compile(r"-?[0-9]{1,20}")
-"""A whole number that may be one of Go's."""
-
-
-class Number(str):
-    """A number as it was spelled."""
-
-    __slots__ = ()
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -28,18 +17,33 @@ class Pairs(list[tuple[str, Any]]):
 
 
 def plain(tree: Any) -> Any:
-    """Without Pairs and Numbers: the last of each key, numbers as numbers."""
+    """Without Pairs: the last of each key."""
     if isinstance(tree, Pairs):
         return {key: plain(value) for key, value in tree}
     if isinstance(tree, list):
         return [plain(item) for item in tree]
-    if isinstance(tree, dict):
-        return {key: plain(value) for key, value in tree.items()}
-    return number(tree) if isinstance(tree, Number) else tree
+    return tree
 
 
-def number(spelling: str) -> int | float:
-    """As Go decodes it where any type will do: an int64 if it is one, else a float64."""
-    if WHOLE.fullmatch(spelling) and -(2**63) <= int(spelling) < 2**63:
-        return int(spelling)
-    return float(spelling)
+def repeated(tree: Any, path: str = "") -> list[str]:
+    """Fields that come twice, in the order of the text: duplicate field "spec.a"."""
+    found = []
+    if isinstance(tree, Pairs):
+        seen = set()
+        for name, item in tree:
+            inner = f"{path}.{name}" if path else name
+            if name in seen:
+                found.append(f'duplicate field "{inner}"')
+            seen.add(name)
+            found += repeated(item, inner)
+    elif isinstance(tree, list):
+        for index, item in enumerate(tree):
+            found += repeated(item, f"{path}[{index}]")
+    return list(dict.fromkeys(found))
+
+
+def json_type(value: Any) -> str:
+    """As Go names the kind of a JSON value."""
+    if isinstance(value, Pairs):
+        return "object"
+    return {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")

@@ -159,6 +159,7 @@ STRATEGY = Strategy(
     any_finalizer=True,
     metadata_last=True,
     creates_on_update=True,
+    ttl_seconds=3600.0,  # as Kubernetes: --event-ttl
 )
 STRICT_STRATEGY = Strategy(
     validate=validate_strictly,
@@ -168,4 +169,5 @@ STRICT_STRATEGY = Strategy(
     any_finalizer=True,
     metadata_last=True,
     creates_on_update=True,
+    home_group="",
 )

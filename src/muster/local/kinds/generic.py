@@ -18,7 +18,7 @@ from muster.local.kinds.jobs.spec import matches
 from muster.local.kinds.kind import Strategy
 from muster.local.kinds.pods import spec as pod_spec
 from muster.local.kinds.pods.validation import template_errors
-from muster.local.schema import load, writing
+from muster.local.schema import load, structs
 from muster.local.schema.load import Frozen, Resource
 from muster.local.schema.shapes import Base, Field, Shape
 
@@ -45,7 +45,7 @@ def strategy(resource: Resource) -> Strategy:
 
     def prepare_create(given: Object) -> None:
         if has_status:
-            given["status"] = writing.zero(shape.fields["status"].shape)
+            given["status"] = structs.zero(shape.fields["status"].shape)
             _default(given["status"], shape.fields["status"].shape)
 
     def prepare_update(new: Object, old: Object) -> None:

@@ -133,4 +133,5 @@ STRATEGY = Strategy(
     prepare_status=prepare_status,
     validate_status=validate_status,
     needs_version=True,
+    status_keeps=("metadata", "spec"),
 )

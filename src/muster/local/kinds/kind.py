@@ -11,8 +11,8 @@ return what is wrong with it.  Metadata is looked after for all kinds alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -29,6 +29,19 @@ ValidateUpdate = Callable[[Object, Object], list[FieldError]]
 
 Allocate = Callable[[Object, Object | None, Iterable[Object], bool], list[FieldError]]
 """The new object, the stored one, all objects of the kind, and whether it is a dry run."""
+
+
+class Cluster(Protocol):
+    """What else there is, for those who admit an object; `resource` is such as priorityclasses.scheduling.k8s.io."""
+
+    def get(self, resource: str, name: str) -> Object | None:
+        """An object that is in no namespace."""
+
+    def list(self, resource: str) -> list[Object]: ...
+
+
+Admit = Callable[[Object, Object | None, Cluster], str]
+"""Changes the new object, the stored one beside it if there is one, or says why it is forbidden."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -72,6 +85,14 @@ def _no_warnings(_new: Object, _old: Object | None) -> list[str]:
     return []
 
 
+def _admitted(_new: Object, _old: Object | None, _cluster: Cluster) -> str:
+    return ""
+
+
+def _not_held(_: Object) -> bool:
+    return False
+
+
 class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What is particular to a kind."""
 
@@ -89,6 +110,10 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with a name; the flag says that it is a generateName, to which a suffix will be added."""
     selectable: Callable[[Object], dict[str, str]] = _no_fields
     """Fields that a field selector may ask for, besides metadata.name and metadata.namespace."""
+    field_labels: Mapping[str, str] | None = None
+    """By what field selectors name them, those fields; None: as they are named, of custom kinds, and none of others."""
+    admit: Admit = _admitted
+    """What admission plugins do, before preparation and validation."""
     has_generation: bool = False
     """metadata.generation starts at 1 and grows with each change outside metadata and status."""
     needs_version: bool = False
@@ -111,6 +136,24 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What clients are warned of: the object as it is to be, and as it was if it was."""
     orphans: bool = False
     """What it owns stays when it is deleted and nobody says otherwise."""
+    permanent: Mapping[str, str] = {}
+    """By name, objects that nobody can delete, and why."""
+    contains: bool = False
+    """Objects of other kinds are in it, by its name: it is a namespace."""
+    declares: bool = False
+    """Its objects declare kinds."""
+    is_held: Callable[[Object], bool] = _not_held
+    """Whether something besides the finalizers in its metadata keeps an object that is being deleted."""
+    terminate: Prepare = _nothing
+    """Says on an object that its deletion has begun."""
+    one_by_one: bool = False
+    """They cannot be deleted all at once."""
+    ttl_seconds: float | None = None
+    """Forgotten so long after they were last written."""
+    status_keeps: tuple[str, ...] = ("spec",)
+    """What a write of the status cannot change."""
+    home_group: str | None = None
+    """The group that its refusals name, if it is another: an event is the core group's, in whichever it is sent."""
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +185,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """There is a /status subresource."""
     scale: Scaling | None = None
     """There is a /scale subresource."""
+    verbs: tuple[str, ...] = ()
+    """None but these; () for all."""
     is_ending: bool = False
     """It is being taken away with all its objects: there will be no new ones."""
     strategy: Strategy = Strategy()
@@ -151,12 +196,17 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_built_in(self) -> bool:
         """Neither a custom kind nor the one that declares them."""
-        return bool(self.type_name) and self.group != "apiextensions.k8s.io"
+        return bool(self.type_name) and not self.strategy.declares
 
     @property
     def home_group(self) -> str:
-        """The group that refusals name: an event is the core group's, in whichever group it is sent."""
-        return "" if self.group == "events.k8s.io" else self.group
+        """The group that refusals name."""
+        return self.group if self.strategy.home_group is None else self.strategy.home_group
+
+    @property
+    def ends_itself(self) -> bool:
+        """A deletion is only marked: what is in it goes first."""
+        return self.strategy.contains or self.strategy.declares
 
     @property
     def internal_name(self) -> str:

@@ -93,4 +93,9 @@ STRATEGY = Strategy(
     validate_status=validate_status,
     name_problems=names.label_problems,
     selectable=selectable,
+    contains=True,
+    one_by_one=True,
+    permanent=dict.fromkeys(("default", "kube-system", "kube-public"), "this namespace may not be deleted"),
+    is_held=lambda namespace: bool(namespace["spec"].get("finalizers")),
+    terminate=lambda namespace: namespace.setdefault("status", {}).update(phase=TERMINATING),
 )

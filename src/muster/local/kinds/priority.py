@@ -160,4 +160,5 @@ STRATEGY = Strategy(
     prepare_create=prepare_create,
     validate=validate,
     validate_update=validate_update,
+    permanent={one["metadata"]["name"]: CANNOT_DELETE for one in SYSTEM},
 )

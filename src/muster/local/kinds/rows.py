@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from muster.local.kinds import (
     accounts,
+    admission,
     budgets,
     config,
     events,
@@ -17,6 +20,7 @@ from muster.local.kinds import (
     workloads,
 )
 from muster.local.kinds.definitions import definitions
+from muster.local.kinds.field_labels import FIELD_LABELS
 from muster.local.kinds.jobs import jobs
 from muster.local.kinds.kind import Kind, Scaling, Strategy, Table
 from muster.local.kinds.pods import pods
@@ -55,6 +59,8 @@ _SCALING = Scaling(spec=("spec", "replicas"), status=("status", "replicas"), sel
 def _kind(resource: Resource) -> Kind:
     code = _CODE.get((resource.group, resource.plural))
     strategy, table = code or (generic.strategy(resource), tables.generic_table(resource))
+    at = (resource.group, resource.plural)
+    strategy = replace(strategy, admit=admission.STEPS.get(at, strategy.admit), field_labels=FIELD_LABELS.get(at))
     return Kind(
         group=resource.group,
         version=resource.version,
@@ -81,9 +87,6 @@ def _row(group: str, version: str, plural: str) -> Kind:
 
 
 NAMESPACE = _row("", "v1", "namespaces")
-EVENT = _row("", "v1", "events")
 EVENTS_EVENT = _row("events.k8s.io", "v1", "events")
 SERVICE = _row("", "v1", "services")
 PRIORITY_CLASS = _row(SCHEDULING, "v1", "priorityclasses")
-DISRUPTION_BUDGET = _row("policy", "v1", "poddisruptionbudgets")
-DEFINITION = _row("apiextensions.k8s.io", "v1", "customresourcedefinitions")

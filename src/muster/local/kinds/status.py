@@ -80,14 +80,8 @@ def already_exists(kind: Kind, name: str, *, leaving: bool) -> Refusal:
 
 def other_than_meant(kind: Kind, name: str, what: str, asked: str, has: str) -> Refusal:
     """Of a deletion that is meant for another object of the name, or another version of it."""
-    if kind.resource == "namespaces":
-        return conflict(
-            kind, name, f"Precondition failed: {what} in precondition: {asked}, {what} in object meta: {has}"
-        )
-    if kind.name == "CustomResourceDefinition":
-        return conflict(
-            kind, name, f"precondition failed: {what} in precondition: {asked}, {what} in object meta: {has}"
-        )
+    if kind.ends_itself:
+        return conflict(kind, name, other_object(what, asked, has))
     qualified = f"{kind.name}.{kind.home_group}" if kind.home_group else kind.name
     might = "deleted and then recreated" if what == "UID" else "modified"
     message = (
@@ -103,26 +97,9 @@ def conflict(kind: Kind, name: str, why: str) -> Refusal:
     return Refusal(409, "Conflict", message, details=_details(kind, name))
 
 
-def other_object(kind: Kind, stored: Object, what: str, given: str, has: str) -> str:
+def other_object(what: str, sent: str, has: str) -> str:
     """Why a write that is meant for another object of the name, or another version of it, is refused."""
-    namespace = f"{stored['namespace']}/" if stored.get("namespace") else ""
-    return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{_place(kind)}/{namespace}{stored['name']}, "
-        f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in precondition: {given}, "
-        f"{what} in object meta: {has}"
-    )
-
-
-_PLACES = {
-    "nodes": "minions",
-    "services": "services/specs",
-    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
-}
-
-
-def _place(kind: Kind) -> str:
-    """Where Kubernetes keeps objects of a kind, which it tells its clients."""
-    return _PLACES.get(kind.resource, kind.plural if kind.type_name else f"{kind.group}/{kind.plural}")
+    return f"Precondition failed: {what} in precondition: {sent}, {what} in object meta: {has}"
 
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -151,9 +128,9 @@ def needs_version(kind: Kind, name: str) -> Refusal:
     return _invalid(kind.group, kind.plural, name, [error])
 
 
-def wrong_kind(group: str, given: str, wanted: str, *, name: str) -> Refusal:
+def wrong_kind(group: str, sent: str, wanted: str, *, name: str) -> Refusal:
     """Of an object of a custom kind that says that it is of another."""
-    return _invalid(group, given, name, [fields.invalid("kind", given, f"must be {wanted}")])
+    return _invalid(group, sent, name, [fields.invalid("kind", sent, f"must be {wanted}")])
 
 
 def nameless(group: str, error: FieldError) -> Refusal:
@@ -163,8 +140,8 @@ def nameless(group: str, error: FieldError) -> Refusal:
 
 def _invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     # the same error of two checks is said once
-    said = list(dict.fromkeys(str(error) for error in errors))
-    text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    words = list(dict.fromkeys(str(error) for error in errors))
+    text = words[0] if len(words) == 1 else f"[{', '.join(words)}]"
     details: Object = {"name": name, "group": group, "kind": kind}
     details = {key: value for key, value in details.items() if value}
     details["causes"] = [error.cause for error in errors]

@@ -16,8 +16,6 @@ from muster.local.objects.objects import Deletion, Objects, Source
 from muster.local.objects.owners import SERVER, Noted
 from muster.local.store.store import Happened, NotWritten, Store, What
 
-STORAGE = "customresourcedefinitions.apiextensions.k8s.io"
-
 _log = structlog.get_logger()
 _decode = msgspec.json.Decoder().decode
 
@@ -39,11 +37,11 @@ class Definitions:
     One that cannot be read is not served, and says why; what others define is served all the same.
     """
 
-    def __init__(self, store: Store, registry: Registry, objects: Objects, served: Served, source: Source) -> None:
+    def __init__(self, store: Store, registry: Registry, objects: Objects, source: Source) -> None:
         self._store = store
         self._registry = registry
         self._objects = objects
-        self._served = served
+        [self._served] = [served for served in registry if served.kind.strategy.declares]
         self._source = source
         self._changed: dict[str, None] = {}
         self._ending: dict[str, str] = {}
@@ -52,8 +50,8 @@ class Definitions:
         """Definitions that wait for names that another one of their group has."""
         self._known: dict[str, _Known] = {}
         """By name."""
-        store.watch(STORAGE, self._hear)
-        for stored in store.list(STORAGE):
+        store.watch(self._served.storage, self._hear)
+        for stored in store.list(self._served.storage):
             self._changed[stored.name] = None
         self.settle()
 
@@ -76,7 +74,7 @@ class Definitions:
         while self._changed:
             name = next(iter(self._changed))
             del self._changed[name]
-            stored = self._store.get(STORAGE, "", name)
+            stored = self._store.get(self._served.storage, "", name)
             try:
                 if stored is not None:
                     self._look_at(name, _decode(stored.data))
@@ -92,7 +90,7 @@ class Definitions:
         self._changed = unwritten
 
     def _look_at(self, name: str, definition: Object) -> None:
-        others = [_decode(stored.data) for stored in self._store.list(STORAGE) if stored.name != name]
+        others = [_decode(stored.data) for stored in self._store.list(self._served.storage) if stored.name != name]
         new = rules.settled(definition, others, now=self._source.now())
         if new != definition:
             # looked at again, as it then is

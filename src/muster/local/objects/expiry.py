@@ -1,4 +1,4 @@
-"""What a cluster forgets with time: events, an hour after they were last written."""
+"""What a cluster forgets with time: objects of some kinds, a while after they were last written."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import msgspec
 
 from muster.api.times import seconds
 from muster.local.store.store import Stored
-
-# as Kubernetes: --event-ttl
-EVENT_SECONDS = 3600.0
 
 
 class _Owner(msgspec.Struct):
@@ -31,13 +28,10 @@ class _Dated(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Dated).decode
 
 
-def expired(events: Iterable[Stored], *, now: float) -> Iterator[Stored]:
+def expired(objects: Iterable[Stored], *, ttl_seconds: float, now: float) -> Iterator[Stored]:
     """Those that nobody has written for so long."""
-    for stored in events:
+    for stored in objects:
         meta = _decode(stored.data).metadata
         # each write is noted with its time, and so is told later than the first
-        if (
-            seconds(max([meta.creation_timestamp, *(owner.time for owner in meta.managed_fields)])) + EVENT_SECONDS
-            < now
-        ):
+        if seconds(max([meta.creation_timestamp, *(owner.time for owner in meta.managed_fields)])) + ttl_seconds < now:
             yield stored

@@ -16,8 +16,7 @@ from muster.local.checks.fields import FieldError
 from muster.local.codec.values import Object
 from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
-from muster.local.kinds.registry import Served
-from muster.local.objects.admission import Admission
+from muster.local.kinds.registry import Registry, Served
 from muster.local.objects.owners import Owners
 from muster.local.patching import managers
 from muster.local.store.store import Store, Stored
@@ -45,8 +44,8 @@ class Source(Protocol):
         """What makes a name of a generateName: five letters and digits."""
 
 
-class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """How something is to be written."""
+class Write(msgspec.Struct, kw_only=True):
+    """How something is to be written, and what comes to be said of it on the way."""
 
     owners: Owners
     """Notes whose fields these are."""
@@ -74,10 +73,11 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
 class Objects:
     """Reads and writes by the rules of each kind; a Refusal says why not."""
 
-    def __init__(self, store: Store, admission: Admission, source: Source) -> None:
+    def __init__(self, store: Store, registry: Registry, source: Source) -> None:
         self.store = store
-        self._admission = admission
         self._source = source
+        self._cluster = _Cluster(store)
+        [self._namespaces] = [served for served in registry if served.kind.strategy.contains]
 
     # --- reading ---
 
@@ -93,16 +93,16 @@ class Objects:
 
     # --- creating ---
 
-    def create(self, served: Served, namespace: str, given: Object, write: Write) -> Stored:
+    def create(self, served: Served, namespace: str, new: Object, write: Write) -> Stored:
         """Stores a new object."""
         kind, strategy = served.kind, served.kind.strategy
-        meta = given["metadata"]
-        _check_convertible(served, None, given)
+        meta = new["metadata"]
+        _check_convertible(served, None, new)
         if kind.is_ending:
             words = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(kind, meta.get("name", ""), words)
         if kind.namespaced:
-            self._admission.check_namespace(kind, namespace, meta.get("name", ""))
+            self._check_namespace(kind, namespace, meta.get("name", ""))
             meta["namespace"] = namespace
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
             meta.pop(name, None)
@@ -112,25 +112,43 @@ class Objects:
         meta["uid"] = self._source.uid()
         meta["creationTimestamp"] = stamp(self._source.now())
         self._name(served, namespace, meta)
-        strategy.default(given)
-        given = write.owners.note(None, given)
-        self._admission.admit_create(served, given)
-        self._allocate(served, given, None, write)
-        strategy.prepare_create(given)
+        strategy.default(new)
+        new = write.owners.note(None, new)
+        self._admit(kind, new, None)
+        self._allocate(served, new, None, write)
+        strategy.prepare_create(new)
         if strategy.has_generation:
-            given["metadata"]["generation"] = 1
-        errors = self._creation_errors(kind, given)
+            new["metadata"]["generation"] = 1
+        errors = self._creation_errors(kind, new)
         if errors:
-            raise status.invalid(kind, given["metadata"].get("name", ""), errors)
-        write.warnings.extend(strategy.warnings(given, None))
-        there = self.store.get(served.storage, namespace, given["metadata"]["name"])
+            raise status.invalid(kind, new["metadata"].get("name", ""), errors)
+        write.warnings.extend(strategy.warnings(new, None))
+        there = self.store.get(served.storage, namespace, new["metadata"]["name"])
         if there is not None:
             leaving = "deletionTimestamp" in _read(there)["metadata"]
             raise status.already_exists(kind, there.name, leaving=leaving)
-        given = _stripped(served, given, None)
+        new = _stripped(served, new, None)
         if write.dry_run:
-            return self._stored(served, given, 0)
-        return self._put(served, given)
+            return self._stored(served, new, 0)
+        return self._put(served, new)
+
+    def _check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
+        """Nothing is created in a namespace that is not there, or that goes."""
+        if "deletionTimestamp" not in _read(self.stored(self._namespaces, "", namespace))["metadata"]:
+            return
+        words = f"unable to create new content in namespace {namespace} because it is being terminated"
+        refusal = status.forbidden(kind, name, words)
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        refusal.details = {**(refusal.details or {}), "causes": [cause]}
+        raise refusal
+
+    def _admit(self, kind: Kind, new: Object, old: Object | None) -> None:
+        if why := kind.strategy.admit(new, old, self._cluster):
+            raise status.forbidden(kind, new["metadata"].get("name", ""), why)
 
     def _allocate(self, served: Served, new: Object, old: Object | None, write: Write) -> None:
         allocate = served.kind.strategy.allocate
@@ -140,20 +158,20 @@ class Objects:
         if errors := allocate(new, old, every, write.dry_run):
             raise status.invalid(served.kind, new["metadata"].get("name", ""), errors)
 
-    def _creation_errors(self, kind: Kind, given: Object) -> list[FieldError]:
+    def _creation_errors(self, kind: Kind, new: Object) -> list[FieldError]:
         strategy = kind.strategy
 
         def of_metadata() -> list[FieldError]:
             return rules.validate(
-                given["metadata"],
+                new["metadata"],
                 namespaced=kind.namespaced,
                 name_problems=strategy.name_problems,
                 standard_finalizers=_takes_known_finalizers(kind),
             )
 
         if strategy.metadata_last:
-            return strategy.validate(given) or of_metadata()
-        return of_metadata() + strategy.validate(given)
+            return strategy.validate(new) or of_metadata()
+        return of_metadata() + strategy.validate(new)
 
     def _name(self, served: Served, namespace: str, meta: Object) -> None:
         prefix = meta.get("generateName", "")
@@ -183,7 +201,7 @@ class Objects:
         if write.subresource == "status":
             strategy.prepare_status(new, old)
         else:
-            self._admission.admit_update(served, new, old)
+            self._admit(kind, new, old)
             self._allocate(served, new, old, write)
             strategy.prepare_update(new, old)
         if new["metadata"]["generation"] is None:
@@ -232,7 +250,8 @@ class Objects:
         kind, strategy = served.kind, served.kind.strategy
         before = self.stored(served, namespace, name)
         _check_preconditions(kind, before, asked)
-        self._admission.check_delete(kind, name)
+        if why := strategy.permanent.get(name):
+            raise status.forbidden(kind, name, why)
         doomed = served.filled(before)
         meta = doomed["metadata"]
         leaving = "deletionTimestamp" in meta
@@ -246,7 +265,7 @@ class Objects:
         changed = self._mark(kind, doomed, asked)
         changed = changed or finalizers != meta.get("finalizers", [])
         _set_finalizers(meta, finalizers)
-        if not leaving and strategy.has_generation and not _ends_itself(kind):
+        if not leaving and strategy.has_generation and not kind.ends_itself:
             meta["generation"] = meta.get("generation", 0) + 1
         is_over = _is_over(kind, doomed)
         if is_over and strategy.grace_seconds is None and not leaving:
@@ -265,12 +284,11 @@ class Objects:
     def _mark(self, kind: Kind, doomed: Object, asked: Deletion) -> bool:
         """Says on the object that it is being deleted, and until when; whether that is news."""
         meta, now = doomed["metadata"], self._source.now()
-        if _ends_itself(kind):
+        if kind.ends_itself:
             if "deletionTimestamp" in meta:
                 return False
             meta["deletionTimestamp"] = stamp(now)
-            if _is_namespace(kind):
-                doomed.setdefault("status", {})["phase"] = "Terminating"
+            kind.strategy.terminate(doomed)
             return True
         grace = 0
         if kind.strategy.grace_seconds is not None:
@@ -315,6 +333,20 @@ class Objects:
         )
 
 
+class _Cluster:
+    """What else there is, for those who admit an object."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, resource: str, name: str) -> Object | None:
+        found = self._store.get(resource, "", name)
+        return None if found is None else _read(found)
+
+    def list(self, resource: str) -> list[Object]:
+        return [_read(stored) for stored in self._store.list(resource)]
+
+
 def _read(stored: Stored) -> Object:
     found: Object = _decode(stored.data)
     return found
@@ -355,34 +387,24 @@ def _takes_known_finalizers(kind: Kind) -> bool:
     return kind.is_built_in and not kind.strategy.any_finalizer
 
 
-def _is_namespace(kind: Kind) -> bool:
-    return kind.name == "Namespace" and not kind.group
-
-
-def _ends_itself(kind: Kind) -> bool:
-    """Its deletion is only marked: what is in it goes first."""
-    return _is_namespace(kind) or kind.name == "CustomResourceDefinition"
-
-
 def _is_over(kind: Kind, document: Object) -> bool:
     """It is being deleted, and nothing holds it any more."""
     meta = document["metadata"]
     if "deletionTimestamp" not in meta or meta.get("finalizers") or meta.get("deletionGracePeriodSeconds"):
         return False
-    # the finalizers that hold a namespace stand in its spec
-    return not (_is_namespace(kind) and document["spec"].get("finalizers"))
+    return not kind.strategy.is_held(document)
 
 
 # --- conditions of a write ---
 
 
 def _check_version(kind: Kind, name: str, new: Object, old: Object) -> None:
-    given = new.get("resourceVersion", "")
-    if not given and kind.strategy.needs_version:
+    version = new.get("resourceVersion", "")
+    if not version and kind.strategy.needs_version:
         raise status.needs_version(kind, name)
-    if given and not given.isdecimal():
-        raise status.Refusal(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
-    if given and given != old["resourceVersion"]:
+    if version and not version.isdecimal():
+        raise status.Refusal(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version and version != old["resourceVersion"]:
         raise status.conflict(kind, name, status.CHANGED)
 
 

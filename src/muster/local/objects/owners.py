@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Protocol
 
 from muster.api.times import stamp
@@ -10,10 +11,9 @@ from muster.local.kinds.registry import Served
 from muster.local.patching import apply
 from muster.local.patching.fields import Fields, of_names
 
+_names = cache(of_names)
 _STATUS = of_names("status")
-_SPEC = of_names("spec")
 _ALL_BUT_STATUS = of_names("metadata", "spec")
-_SPEC_OF_PODS = of_names("spec", "metadata.deletionTimestamp", "metadata.ownerReferences")
 
 
 SERVER = "kube-apiserver"
@@ -58,11 +58,7 @@ def target(served: Served, subresource: str) -> apply.Target:
     kind = served.kind
     reset: Fields = {}
     if subresource == "status":
-        reset = _SPEC
-        if kind.resource == "pods":
-            reset = _SPEC_OF_PODS
-        elif served.is_custom or kind.name == "PodGroup":
-            reset = _ALL_BUT_STATUS
+        reset = _ALL_BUT_STATUS if served.is_custom else _names(*kind.strategy.status_keeps)
     elif kind.has_status:
         reset = _STATUS
     return apply.Target(

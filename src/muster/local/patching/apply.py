@@ -48,23 +48,9 @@ from muster.local.patching.merge import PatchError, bad_request
 from muster.local.schema.shapes import Shape
 
 NOBODYS = of_names(
-    "apiVersion",
-    "kind",
-    "metadata",
-    *(
-        f"metadata.{name}"
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-        )
-    ),
+    *("apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace", "metadata.creationTimestamp"),
+    *("metadata.selfLink", "metadata.uid", "metadata.clusterName", "metadata.generation", "metadata.managedFields"),
+    "metadata.resourceVersion",
 )
 """Fields that nobody owns."""
 
@@ -110,24 +96,24 @@ def update(live: Object | None, new: Object, *, target: Target, manager: str, no
         owners = _updated(live, plain, owners, target=target, manager=manager, now=now)
     except ItemError:
         # the object is wrong, and its validation will say so
-        given = managers.entries(live)
-        return {**plain, "metadata": {**plain["metadata"], "managedFields": given}} if given else plain
+        entries = managers.entries(live)
+        return {**plain, "metadata": {**plain["metadata"], "managedFields": entries}} if entries else plain
     return managers.owned(plain, managers.capped(owners))
 
 
 def _live_or_new(live: Object | None, new: Object, target: Target) -> Owners:
-    given = managers.entries(new)
+    entries = managers.entries(new)
     if not target.subresource:
-        if managers.is_reset(given):
+        if managers.is_reset(entries):
             return {}
-        if owners := _decoded(given):
+        if owners := _decoded(entries):
             return owners
     return _decoded(managers.entries(live))
 
 
-def _decoded(given: Any) -> Owners:
+def _decoded(entries: Any) -> Owners:
     try:
-        return managers.decode(given)
+        return managers.decode(entries)
     except FieldsError:
         return {}
 

@@ -100,27 +100,7 @@ def fields_of(value: Object, shape: Shape) -> Fields:
 
     A struct's own field is in the set only if nothing is inside; entries of maps and items of lists always are.
     """
-    fields, other = _inner(shape)
-    tree: Fields = {}
-    for name, inner in value.items():
-        field = fields.get(name)
-        of = other if field is None else field.shape
-        kind = type(inner)
-        if kind is dict and inner and not of.atomic:
-            below = fields_of(inner, of)
-            if field is None:
-                tree[f"f:{name}"] = _with_self(below)
-            elif below:
-                tree[f"f:{name}"] = below
-        elif kind is list and of.list_type is not _ATOMIC:
-            below = _items_of(inner, of)
-            if field is None:
-                tree[f"f:{name}"] = _with_self(below)
-            elif below:
-                tree[f"f:{name}"] = below
-        else:
-            tree[f"f:{name}"] = LEAF
-    return tree
+    return _named(value, shape)
 
 
 def parts_of(value: Object, shape: Shape) -> Fields:
@@ -128,23 +108,34 @@ def parts_of(value: Object, shape: Shape) -> Fields:
     return _inside(value, shape)
 
 
-def _items_of(items: list[Any], shape: Shape) -> Fields:
-    of = shape.items or ANYTHING
+def _named(value: Any, shape: Shape) -> Fields:
+    if type(value) is list:
+        found = _by_step(value, shape).items()
+        return {step: LEAF if len(items) > 1 else _with_self(_item(items[0], shape)) for step, items in found}
+    fields, other = _inner(shape)
     tree: Fields = {}
-    for item in items:
-        step = item_step(item, shape)
-        if step in tree or type(item) is not dict or of.atomic:
-            # items that cannot be told apart are owned together
-            tree[step] = LEAF
-        else:
-            tree[step] = _with_self(fields_of(item, of))
+    for name, inner in value.items():
+        field = fields.get(name)
+        of = other if field is None else field.shape
+        is_map = type(inner) is dict and inner and not of.atomic
+        if not is_map and not (type(inner) is list and of.list_type is not _ATOMIC):
+            tree[f"f:{name}"] = LEAF
+            continue
+        below = _named(inner, of)
+        if field is None:
+            tree[f"f:{name}"] = _with_self(below)
+        elif below:
+            tree[f"f:{name}"] = below
     return tree
 
 
+def _item(item: Any, shape: Shape) -> Fields:
+    of = shape.items or ANYTHING
+    return LEAF if type(item) is not dict or of.atomic else _named(item, of)
+
+
 def _with_self(below: Fields) -> Fields:
-    if below:
-        below[SELF] = LEAF
-    return below
+    return {**below, SELF: LEAF} if below else below
 
 
 def _inner(shape: Shape) -> tuple[dict[str, Field], Shape]:

@@ -84,13 +84,13 @@ def _text(value: Any) -> str:
 
 def of_names(*paths: str) -> Fields:
     """The set of these fields: of_names("spec", "metadata.labels")."""
-    made: Fields = {}
+    fields: Fields = {}
     for path in paths:
         one: Fields = LEAF
         for name in reversed(path.split(".")):
             one = {f"f:{name}": one}
-        made = union(made, one)
-    return made
+        fields = union(fields, one)
+    return fields
 
 
 def is_member(below: Fields | None) -> bool:
@@ -109,12 +109,12 @@ def has(fields: Fields, path: Path) -> bool:
 
 
 def paths(fields: Fields) -> Iterator[Path]:
-    """All fields of the set, in the order of Kubernetes: those of one tree before those of the trees below it."""
+    """All fields of the set, in order: those of one tree before those of the trees below it."""
     return _paths(fields, ())
 
 
 def _paths(fields: Fields, before: Path) -> Iterator[Path]:
-    steps = [step for step in _sorted_steps(fields) if step != SELF]
+    steps = sorted(step for step in fields if step != SELF)
     for step in steps:
         if is_member(fields[step]):
             yield (*before, step)
@@ -190,36 +190,22 @@ def _add(fields: Fields, step: str, below: Fields) -> None:
 # --- FieldsV1 ---
 
 
-def ordered(fields: Fields) -> Fields:
-    """The same set, its steps in the order in which Kubernetes writes them; the same object if they are."""
-    steps = _sorted_steps(fields)
-    result = fields if steps == list(fields) else {step: fields[step] for step in steps}
-    for step, below in fields.items():
-        if below:
-            inner = ordered(below)
-            if inner is not below:
-                if result is fields:
-                    result = dict(fields)
-                result[step] = inner
-    return result
-
-
-def parse(given: Any) -> Fields:
+def parse(written: Any) -> Fields:
     """The set that is written as FieldsV1; steps of kinds that nobody knows are left out."""
-    fields = _parse(given)
+    fields = _parse(written)
     if SELF in fields:
         return {step: below for step, below in fields.items() if step != SELF}
     return fields
 
 
-def _parse(given: Any) -> Fields:
+def _parse(written: Any) -> Fields:
     """As `parse`, with the step "." of the set itself."""
-    if type(given) is not dict:
-        if given is None:
+    if type(written) is not dict:
+        if written is None:
             return LEAF
         raise FieldsError("a set of fields must be an object")
-    fields = given
-    for step, below in given.items():
+    fields = written
+    for step, below in written.items():
         name = step if step[:2] == "f:" or step == SELF else _canonical(step)
         inner = below
         if type(below) is not dict or below:
@@ -228,7 +214,7 @@ def _parse(given: Any) -> Fields:
                 inner = LEAF
         if name != step or inner is not below:
             # what we wrote ourselves is taken as it is, anything else is copied
-            fields = dict(fields) if fields is given else fields
+            fields = dict(fields) if fields is written else fields
             del fields[step]
             if name is not None:
                 fields[name] = inner
@@ -263,45 +249,3 @@ def _written(kind: str, rest: str) -> str:
 
 def _no_constant(word: str) -> Any:
     raise FieldsError(f"not JSON: {word}")
-
-
-# --- order ---
-
-
-def _sorted_steps(fields: Fields) -> list[str]:
-    steps = sorted(fields)
-    # "." and the names of fields sort as they are
-    if steps and steps[-1][0] > "f":
-        steps.sort(key=_rank)
-    return steps
-
-
-@remembered(8192)
-def _rank(step: str) -> tuple[Any, ...]:
-    """Fields by name, then items by keys, by value, by place; "." before all."""
-    if step == SELF:
-        return (-1,)
-    kind, rest = step[0], step[2:]
-    if kind == "f":
-        return (0, rest)
-    if kind == "i":
-        return (3, int(rest))
-    value = json.loads(rest)
-    if kind == "v":
-        return (2, _value_rank(value))
-    return (1, *((name, _value_rank(inner)) for name, inner in value.items()))
-
-
-def _value_rank(value: Any) -> tuple[Any, ...]:
-    """Numbers before strings before booleans, lists, objects and nothing."""
-    if isinstance(value, bool):
-        return (2, value)
-    if isinstance(value, int | float):
-        return (0, value)
-    if isinstance(value, str):
-        return (1, value)
-    if isinstance(value, list):
-        return (3, *map(_value_rank, value))
-    if isinstance(value, dict):
-        return (4, *((name, _value_rank(value[name])) for name in sorted(value)))
-    return (5,)

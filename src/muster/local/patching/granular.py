@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import Any
 
-from muster.local.codec.gotext import shown, syntax, type_name
+from muster.local.codec.gotext import compact_json
 from muster.local.codec.values import Object
 from muster.local.patching.diff import ANYTHING, ItemError, item_step
 from muster.local.patching.fields import LEAF, SELF, Fields, is_member, step_text
@@ -24,14 +24,6 @@ def copied(value: Any) -> Any:
     if type(value) is list:
         return [copied(item) for item in value]
     return value
-
-
-def inner_shape(shape: Shape, name: str) -> Shape | None:
-    """What a field of a struct or an entry of a map is; None if the shape does not say."""
-    if shape.base is Base.STRUCT:
-        field = shape.fields.get(name)
-        return None if field is None else field.shape
-    return (shape.items or ANYTHING) if shape.base is Base.MAP else ANYTHING
 
 
 def _is_granular_list(shape: Shape) -> bool:
@@ -62,11 +54,11 @@ def problems_text(found: list[tuple[str, str]]) -> str:
 
 def _map_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
-        return [("", f"expected map, got {_pointer(value)}")]
+        return [("", f"expected map, got {compact_json(value)}")]
     found: list[tuple[str, str]] = []
     for name, inner in value.items():
         # a struct of which nothing is known may have anything inside
-        of = inner_shape(shape, name) or (ANYTHING if is_open or not shape.fields else None)
+        of = shape.inner(name) or (ANYTHING if is_open or not shape.fields else None)
         if of is None:
             # the rest of this struct is not looked at either
             return [*found, (f".{name}", "field not declared in schema")]
@@ -76,7 +68,7 @@ def _map_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str,
 
 def _list_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str, str]]:
     if not isinstance(value, list):
-        return [("", f"expected list, got {_pointer(value)}")]
+        return [("", f"expected list, got {compact_json(value)}")]
     found: list[tuple[str, str]] = []
     seen: set[str] = set()
     for place, item in enumerate(value):
@@ -96,21 +88,14 @@ def _list_problems(value: Any, shape: Shape, *, is_open: bool) -> list[tuple[str
 
 def _scalar_problems(value: Any, shape: Shape) -> list[tuple[str, str]]:
     if shape.base in _NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return [("", f"expected numeric (int or float), got {type_name(value)}")]
+        wanted, fits = "numeric (int or float)", isinstance(value, int | float) and not isinstance(value, bool)
     elif shape.base is Base.BOOLEAN:
-        if not isinstance(value, bool):
-            return [("", f"expected boolean, got {_pointer(value)}")]
+        wanted, fits = "boolean", isinstance(value, bool)
     elif shape.base is Base.BYTES or (shape.base is Base.STRING and "format" not in shape.limits):
-        if not isinstance(value, str):
-            return [("", f"expected string, got &value.valueUnstructured{{Value:{syntax(value)}}}")]
-    elif isinstance(value, dict | list):
-        return [("", f"expected any scalar, got {_pointer(value)}")]
-    return []
-
-
-def _pointer(value: Any) -> str:
-    return f"&{{{shown(value)}}}"
+        wanted, fits = "string", isinstance(value, str)
+    else:
+        wanted, fits = "any scalar", not isinstance(value, dict | list)
+    return [] if fits else [("", f"expected {wanted}, got {compact_json(value)}")]
 
 
 # --- merging ---
@@ -130,7 +115,7 @@ def merged(live: Any, config: Any, shape: Shape) -> Any:
 def _merged_maps(live: Object, config: Object, shape: Shape) -> Object:
     result = {name: copied(value) for name, value in live.items() if name not in config}
     for name, value in config.items():
-        of = inner_shape(shape, name) or ANYTHING
+        of = shape.inner(name) or ANYTHING
         result[name] = merged(live[name], value, of) if name in live else copied(value)
     return result
 
@@ -207,7 +192,7 @@ def _map_without(value: Object, fields: Fields, shape: Shape) -> Object:
         if below is None:
             rest[name] = copied(inner)
         elif not is_member(below):
-            rest[name] = removed(inner, below, inner_shape(shape, name) or ANYTHING)
+            rest[name] = removed(inner, below, shape.inner(name) or ANYTHING)
     return rest
 
 
@@ -227,7 +212,7 @@ def with_cleared(value: Any, config: Any, shape: Shape) -> Any:
     if value is None and _is_granular_list(shape) and config == []:
         return []
     if type(value) is dict and type(config) is dict and not shape.atomic:
-        below = {name: inner_shape(shape, name) or ANYTHING for name in config if name in value}
+        below = {name: shape.inner(name) or ANYTHING for name in config if name in value}
         return {**value, **{name: with_cleared(value[name], config[name], of) for name, of in below.items()}}
     if type(value) is list and type(config) is list and _is_granular_list(shape):
         named = {item_step(item, shape): item for item in config}
@@ -271,7 +256,4 @@ def reconciled(fields: Fields, shape: Shape) -> Fields:
 
 def _below(step: str, shape: Shape) -> Shape | None:
     """What a step leads to; None where it is not for a shape to say."""
-    if shape.base is _STRUCT:
-        field = shape.fields.get(step[2:])
-        return None if field is None else field.shape
-    return shape.items if shape.base is _LIST or shape.base is _MAP else None
+    return shape.items if shape.base is _LIST else shape.inner(step[2:])

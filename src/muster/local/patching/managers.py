@@ -11,7 +11,7 @@ from muster.base.caching import remembered
 from muster.local.codec.gotext import compact_json, quoted
 from muster.local.codec.values import Object
 from muster.local.patching.diff import same
-from muster.local.patching.fields import Fields, FieldsError, ordered, parse, union
+from muster.local.patching.fields import Fields, FieldsError, parse, union
 
 APPLY, UPDATE = "Apply", "Update"
 _MOST_UPDATERS = 10
@@ -80,16 +80,16 @@ def entries(document: Object | None) -> Any:
     return meta.get("managedFields") if isinstance(meta, dict) else None
 
 
-def is_reset(given: Any) -> bool:
+def is_reset(managed_fields: Any) -> bool:
     """Whether somebody asks to forget all owners: [] or [{}]."""
-    return isinstance(given, list) and (len(given) == 0 or given == [{}])
+    return isinstance(managed_fields, list) and (len(managed_fields) == 0 or managed_fields == [{}])
 
 
-def decode(given: Any) -> Owners:
+def decode(managed_fields: Any) -> Owners:
     """The owners that managedFields name; raises FieldsError."""
-    if given is not None and not isinstance(given, list):
+    if managed_fields is not None and not isinstance(managed_fields, list):
         raise FieldsError("managed fields must be a list")
-    found = (_decode_entry(entry, place) for place, entry in enumerate(given or ()))
+    found = (_decode_entry(entry, place) for place, entry in enumerate(managed_fields or ()))
     return {owner.key: owner for owner in found}
 
 
@@ -135,7 +135,7 @@ def _encode_entry(owner: Owner) -> Object:
         "apiVersion": owner.api_version,
         "time": owner.time,
         "fieldsType": "FieldsV1",
-        "fieldsV1": ordered(owner.fields),
+        "fieldsV1": owner.fields,
         "subresource": owner.subresource,
     }
     return {name: value for name, value in entry.items() if value or name == "fieldsV1"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, json_type
 from muster.local.patching.diff import same
 from muster.local.patching.granular import copied
 
@@ -51,10 +51,7 @@ def merge_patch(document: Object, patch: Any) -> Object:
     if patch is None:
         raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        kind = {list: "array", str: "string", bool: "bool"}.get(type(patch), "number")
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-        )
+        raise _undecodable(patch, "Go value of type map[string]interface {}")
     return _merged(document, patch)
 
 
@@ -110,17 +107,6 @@ def _copied_by(root: Object, operation: Object) -> Any:
     return _look(*_find(root, operation.get("from")))
 
 
-def strict_problems(patch: Any) -> list[str]:
-    """What strict field validation says of a JSON patch."""
-    known = ("op", "path", "from", "value")
-    return [
-        f'json patch unknown field "[{place}].{name}"'
-        for place, operation in enumerate(_operations(patch))
-        for name in operation
-        if name not in known
-    ]
-
-
 def _operations(patch: Any) -> list[Object]:
     if patch is None:
         return []
@@ -130,15 +116,14 @@ def _operations(patch: Any) -> list[Object]:
         if operation is not None and not isinstance(operation, dict):
             raise _undecodable(operation, "Go value of type handlers.jsonPatchOp")
         for name in ("op", "path", "from"):
-            given = (operation or {}).get(name)
-            if given is not None and not isinstance(given, str):
-                raise _undecodable(given, f"Go struct field jsonPatchOp.{name} of type string")
+            value = (operation or {}).get(name)
+            if value is not None and not isinstance(value, str):
+                raise _undecodable(value, f"Go struct field jsonPatchOp.{name} of type string")
     return [operation or {} for operation in patch]
 
 
 def _undecodable(value: Any, into: str) -> PatchError:
-    kind = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-    return bad_request(f"error decoding patch: json: cannot unmarshal {kind} into {into}")
+    return bad_request(f"error decoding patch: json: cannot unmarshal {json_type(value)} into {into}")
 
 
 def _carry_out(root: Object, operation: Object) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from muster.local.codec.gotext import shown, type_name
-from muster.local.codec.values import Object
+from muster.local.codec.gotext import compact_json
+from muster.local.codec.values import Object, json_type
 from muster.local.patching.diff import ANYTHING
 from muster.local.patching.granular import copied
 from muster.local.patching.merge import PatchError, bad_request, unprocessable
@@ -22,20 +22,19 @@ _PATCH = "$patch"
 _RETAIN = "$retainKeys"
 _ORDER = "$setElementOrder"
 _DROP = "$deleteFromPrimitiveList"
-_GO_KINDS = {Base.MAP: "map", Base.LIST: "slice", Base.INT_OR_STRING: "struct", Base.ANY: "struct", Base.TIME: "struct"}
+_STRUCTS = (Base.STRUCT, Base.INT_OR_STRING, Base.ANY, Base.TIME)
+"""In Go."""
 
 _BAD_RETAIN = "invalid patch format of retainKeys"
 _BAD_ORDER = "invalid patch format of setElementOrder list"
 _BAD_DROP = "invalid patch format of primitive list"
 
 
-def strategic_patch(document: Object, patch: Any, shape: Shape) -> tuple[Object, Object]:
-    """The patched document, and the patch as errors about the result quote it: without what was used up on the way."""
+def strategic_patch(document: Object, patch: Any, shape: Shape) -> Object:
+    """The patched document; what is given stays as it is."""
     if patch is not None and not isinstance(patch, dict):
-        kind = {list: "array", str: "string", bool: "bool"}.get(type(patch), "number")
-        raise bad_request(f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")
-    left: Object = copied(patch or {})
-    return _merge_maps(copied(document), left, shape), left
+        raise bad_request(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
+    return _merge_maps(copied(document), copied(patch or {}), shape)
 
 
 # Below, documents and patches are copies already, and are changed in place.
@@ -145,7 +144,9 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
         if place < len(items) and _same_item(items[place], wanted, key):
             place += 1
     if place < len(items):
-        message = f"The order in patch list:\n{shown(patch)}\n doesn't match {_ORDER} list:\n{shown(order)}\n"
+        message = (
+            f"The order in patch list:\n{compact_json(patch)}\n doesn't match {_ORDER} list:\n{compact_json(order)}\n"
+        )
         raise _failed(message)
 
 
@@ -189,7 +190,7 @@ def _merge_lists(ours: list[Any], theirs: list[Any], field: Field, *, deletes: b
             return [item for item in ours if not _has(theirs, item)]
         return _ordered(_distinct([*ours, *theirs]), theirs, ours, None)
     if not key:
-        raise _failed(f"cannot merge lists without merge key for {_go_kind(field.shape.items or ANYTHING)}")
+        raise _failed("cannot merge lists without merge key")
     plain = [item for item in theirs if _PATCH not in item]
     kept = _delete(ours, theirs, key)
     if any(item.get(_PATCH) == "replace" for item in theirs):
@@ -240,7 +241,7 @@ def _key(field: Field, ours: list[Any], theirs: list[Any]) -> str | None:
     if isinstance(items[0], list):
         raise unprocessable()
     if any(type(item) is not type(items[0]) for item in items):
-        raise _failed(f"list element types are not identical: {shown([ours, theirs])}")
+        raise _failed(f"list element types are not identical: {compact_json([ours, theirs])}")
     return field.merge_key if isinstance(items[0], dict) else None
 
 
@@ -250,24 +251,13 @@ def _ordered(items: list[Any], order: list[Any], live: list[Any], key: str | Non
     others = [item for item in items if _place(order, _identity(item, key), key) < 0]
     for item in [*order, *live]:
         _identity(item, key)
-    _sort(named, order, key)
-    _sort(others, live, key)
+    named.sort(key=lambda item: _place(order, _identity(item, key), key))
+    others.sort(key=lambda item: _place(live, _identity(item, key), key))
     result = []
     while named and others:
         here, there = (_place(live, _identity(first[0], key), key) for first in (others, named))
         result.append((others if 0 <= here < there else named).pop(0))
     return [*result, *named, *others]
-
-
-def _sort(items: list[Any], order: list[Any], key: str | None) -> None:
-    """By the order; items that it does not name come out as they do from Kubernetes, which has no rule for them."""
-    places = [_place(order, _identity(item, key), key) for item in items]
-    for end in range(1, len(items)):
-        at = end
-        while at and (min(places[at], places[at - 1]) < 0 or places[at] < places[at - 1]):
-            items[at - 1], items[at] = items[at], items[at - 1]
-            places[at - 1], places[at] = places[at], places[at - 1]
-            at -= 1
 
 
 def _identity(item: Any, key: str | None) -> Any:
@@ -296,7 +286,7 @@ def _merge_value(item: Any, key: str) -> Any:
     if not isinstance(item, dict):
         raise _not_a_map(item)
     if key not in item:
-        raise _failed(f"map: {shown(item)} does not contain declared merge key: {key}")
+        raise _failed(f"map: {compact_json(item)} does not contain declared merge key: {key}")
     return item[key]
 
 
@@ -320,9 +310,8 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _field(shape: Shape, name: str) -> Field:
-    kind = _go_kind(shape)
-    if kind != "struct":
-        raise _failed(f"merging an object in json but data type is not struct, instead is: {kind}")
+    if shape.base not in _STRUCTS:
+        raise _failed(f"merging an object in json but data type is not struct, instead is: {shape.base.value}")
     field = shape.fields.get(name) or next((f for n, f in shape.fields.items() if n.lower() == name.lower()), None)
     if field is None:
         raise _failed(f'unable to find api field in struct {shape.go_name} for the json field "{name}"')
@@ -335,11 +324,7 @@ def _strategy(field: Field) -> str:
 
 def _check_list(field: Field, parent: Shape) -> None:
     if field.shape.base is not Base.LIST:
-        raise _failed(f"expected slice or array type, but got: {_go_kind(parent)}")
-
-
-def _go_kind(shape: Shape) -> str:
-    return _GO_KINDS.get(shape.base, shape.base.value)
+        raise _failed(f"expected slice or array type in {parent.go_name}, but got: {field.shape.base.value}")
 
 
 def _list(holder: Object, name: str) -> list[Any] | None:
@@ -366,21 +351,12 @@ def _failed(message: str) -> PatchError:
 
 
 def _not_a_map(value: Any) -> PatchError:
-    return _failed(f"expected a map[string]interface {{}}, but received a {_go_type(value)}")
+    return _failed(f"expected a map, but received: {compact_json(value)}")
 
 
 def _not_a_list(value: Any) -> PatchError:
-    return _failed(f"expected a []interface {{}}, but received a {_go_type(value)}")
+    return _failed(f"expected a list, but received: {compact_json(value)}")
 
 
 def _unknown_directive(directive: Any, patch: Object) -> PatchError:
-    name = directive if isinstance(directive, str) else f"%!s({_typed(directive)})"
-    return _failed(f"unknown patch type: {name} in map: {shown(patch)}")
-
-
-def _typed(value: Any) -> str:
-    return "<nil>" if value is None else f"{type_name(value)}={shown(value)}"
-
-
-def _go_type(value: Any) -> str:
-    return "%!s(<nil>)" if value is None else type_name(value)
+    return _failed(f"unknown patch type: {compact_json(directive)} in map: {compact_json(patch)}")

@@ -8,7 +8,7 @@ from muster.local.kinds.kind import Kind
 from muster.local.kinds.registry import Registry, Served
 from muster.local.kinds.services import addresses as service_addresses
 from muster.local.objects.objects import Source
-from muster.local.schema import decode
+from muster.local.schema import structs
 from muster.local.schema.load import shapes
 from muster.local.serve.server import Server
 from muster.local.store.store import Store
@@ -43,7 +43,7 @@ def make_server(store: Store, source: Source, *, token: str) -> Server:
 
 def _served(kind: Kind) -> Served:
     shape = shapes()[kind.type_name]
-    empty = decode.empty(shape)
+    empty = structs.zero(shape)
     if kind is rows.EVENTS_EVENT:
         # one object, told in two ways
         return Served(kind=kind, shape=shape, storage="events", shown=events.to_new, kept=events.to_old, empty=empty)

@@ -1,7 +1,7 @@
 """Custom kinds: shapes from a CustomResourceDefinition's schema, and what is done to objects by them.
 
     root = shape(version["schema"]["openAPIV3Schema"])
-    normalise(parsed, root)          unknown fields out (`prune`), metadata as in any kind
+    decode(value, root)              unknown fields out, metadata as in any kind
     default(obj, root)               what was left out and has a default
     rules.validate(obj, root)        what is wrong with it
 
@@ -19,15 +19,14 @@ from typing import Any
 import msgspec
 
 from muster.local.codec.gotext import compact_json
-from muster.local.codec.values import Object
-from muster.local.schema import exact, load
+from muster.local.codec.values import Object, json_type, repeated
+from muster.local.schema import load, structs
 from muster.local.schema.shapes import Base, Field, ListType, Shape
-
-__all__ = ["METADATA", "default", "fill", "is_custom", "is_embedded", "part", "prune", "shape", "strip"]
+from muster.local.schema.structs import Decoded
 
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-_HEAD = ("apiVersion", "kind", "metadata")
+HEAD = ("apiVersion", "kind", "metadata")
 _BASES = {"string": Base.STRING, "integer": Base.INT64, "number": Base.NUMBER, "boolean": Base.BOOLEAN}
 _LISTS_OF_SCHEMAS = ("allOf", "anyOf", "oneOf")
 # what a shape has in other places, or nobody reads
@@ -42,13 +41,13 @@ _NOTHING = Shape(base=Base.ANY, name="nothing")
 def shape(schema: Object | None) -> Shape:
     """Of a whole object: what the schema declares, and metadata as all kinds have it."""
     root = _shape(schema or {})
-    declared = {name: root.fields[name].shape for name in _HEAD if name in root.fields}
+    declared = {name: root.fields[name].shape for name in HEAD if name in root.fields}
     return msgspec.structs.replace(
         root,
         base=Base.STRUCT,
         fields={**root.fields, **_head_fields()},
         # a definition may limit names, say, which rules must see
-        limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True},
+        limits={**root.limits, _EMBEDDED: True, "declared": declared, "root": True, "schema": schema or {}},
     )
 
 
@@ -62,52 +61,52 @@ def is_custom(root: Shape) -> bool:
     return "root" in root.limits
 
 
-def is_embedded(made: Shape) -> bool:
+def is_embedded(shape: Shape) -> bool:
     """Whether its values are objects with a kind and metadata of their own."""
-    return _EMBEDDED in made.limits
+    return _EMBEDDED in shape.limits
 
 
-def default(value: Any, made: Shape) -> None:
+def default(value: Any, shape: Shape) -> None:
     """Sets what was left out, or is null and may not be, and has a default."""
     if isinstance(value, dict):
-        for name, field in made.fields.items():
+        for name, field in shape.fields.items():
             if field.default is not msgspec.UNSET and (
                 name not in value or (value[name] is None and not field.shape.nullable)
             ):
                 value[name] = copy.deepcopy(field.default)
         for name, item in value.items():
-            inner = _inner(made, name)
-            if inner is not None and not (name in _HEAD and is_embedded(made)):
+            inner = shape.inner(name)
+            if inner is not None and not (name in HEAD and is_embedded(shape)):
                 value[name] = _defaulted(item, inner)
-    elif isinstance(value, list) and made.base is Base.LIST and made.items is not None:
-        value[:] = [_defaulted(item, made.items) for item in value]
+    elif isinstance(value, list) and shape.base is Base.LIST and shape.items is not None:
+        value[:] = [_defaulted(item, shape.items) for item in value]
 
 
-def _defaulted(value: Any, made: Shape) -> Any:
-    if value is None and not made.nullable and "default" in made.limits:
-        value = copy.deepcopy(made.limits["default"])
-    default(value, made)
+def _defaulted(value: Any, shape: Shape) -> Any:
+    if value is None and not shape.nullable and "default" in shape.limits:
+        value = copy.deepcopy(shape.limits["default"])
+    default(value, shape)
     return value
 
 
 def fill(value: Object, stored: Shape, shown: Shape) -> Object:
     """An object as it was stored, with defaults of that version, without what the version to be shown does not know."""
     default(value, stored)
-    made: Object = _Pruner(keeps_nulls=True).value(value, shown, "")
-    return made
+    pruned: Object = _Pruner(keeps_nulls=True).value(value, shown, "")
+    return pruned
 
 
 def strip(value: Object, root: Shape) -> Object:
     """An object without what the version in which it is stored does not know, and with the defaults of that."""
-    made: Object = _Pruner(keeps_nulls=True).value(value, root, "")
-    default(made, root)
-    return made
+    pruned: Object = _Pruner(keeps_nulls=True).value(value, root, "")
+    default(pruned, root)
+    return pruned
 
 
 # --- pruning --------------------------------------------------------------------------------------
 
 
-def prune(tree: Any, value: Any, root: Shape, *, keeps_nulls: bool = False) -> exact.Outcome:
+def decode(value: Any, root: Shape, *, tree: Any = None, keeps_nulls: bool = False) -> Decoded:
     """An object without what its schema does not know, and which fields those were; `tree` tells of repeated ones.
 
     Nulls that may not be are left out with the text of a request, and refused (`keeps_nulls`) after an apply.
@@ -115,18 +114,20 @@ def prune(tree: Any, value: Any, root: Shape, *, keeps_nulls: bool = False) -> e
     Named in this order: repeated fields, unknown ones of metadata, all others by their names, those of the metadata of
     embedded objects.
     """
+    if not isinstance(value, dict):
+        return Decoded(None, error=f"json: cannot unmarshal {json_type(value)} into an object")
     pruner = _Pruner(keeps_nulls=keeps_nulls)
     metadata = value.get("metadata")
-    meta = exact.read({} if metadata is None else metadata, load.shapes()[METADATA])
+    meta = structs.decode({} if metadata is None else metadata, load.shapes()[METADATA])
     if meta.error:
-        return exact.Outcome(None, error=meta.error)
-    made = pruner.value(value, root, "")
+        return meta
+    pruned = pruner.value(value, root, "")
     if pruner.error:
-        return exact.Outcome(None, error=pruner.error)
-    made["metadata"] = meta.value
+        return Decoded(None, error=pruner.error)
+    pruned["metadata"] = meta.value
     ours = [line.replace(' field "', ' field "metadata.', 1) for line in meta.strict]
     unknown = [f'unknown field "{path}"' for path in [*sorted(pruner.unknown), *sorted(pruner.unknown_inside)]]
-    return exact.Outcome(made, strict=[*exact.repeated(tree, ""), *ours, *unknown])
+    return Decoded(pruned, strict=[*repeated(tree), *ours, *unknown])
 
 
 class _Pruner:
@@ -137,41 +138,41 @@ class _Pruner:
         """In the metadata of embedded objects."""
         self.error = ""
 
-    def value(self, value: Any, made: Shape | None, path: str, *, keeping: bool = False) -> Any:
+    def value(self, value: Any, shape: Shape | None, path: str, *, keeping: bool = False) -> Any:
         """A copy; `keeping`: what is not known is not lost, either."""
-        keeping = keeping or (made is not None and made.open)
+        keeping = keeping or (shape is not None and shape.open)
         if isinstance(value, dict):
-            return self._object(value, made, path, keeping)
+            return self._object(value, shape, path, keeping)
         if isinstance(value, list):
-            items = made.items if made is not None and made.base is Base.LIST else None
+            items = shape.items if shape is not None and shape.base is Base.LIST else None
             return [self.value(item, items, f"{path}[{index}]", keeping=keeping) for index, item in enumerate(value)]
         return _number(value)
 
-    def _object(self, value: Object, made: Shape | None, path: str, keeping: bool) -> Object:
+    def _object(self, value: Object, shape: Shape | None, path: str, keeping: bool) -> Object:
         result = {}
         for name, item in value.items():
             inner = f"{path}.{name}" if path else name
-            if made is not None and is_embedded(made) and name in _HEAD:
-                result[name] = self._head(name, item, made, path)
+            if shape is not None and is_embedded(shape) and name in HEAD:
+                result[name] = self._head(name, item, shape, path)
                 continue
-            known = None if made is None else _inner(made, name)
+            known = None if shape is None else shape.inner(name)
             if known is None and not keeping:
                 self.unknown.append(inner)
             elif known is None:
-                result[name] = _numbers(item)
+                result[name] = whole_numbers(item)
             elif item is not None or self._keeps_nulls or known.nullable or _has_default(known) or known is _NOTHING:
                 result[name] = self.value(item, None if known is _NOTHING else known, inner)
         return result
 
-    def _head(self, name: str, item: Any, made: Shape, path: str) -> Any:
+    def _head(self, name: str, item: Any, shape: Shape, path: str) -> Any:
         """Of an embedded object; that of the whole is looked after elsewhere."""
-        if "root" in made.limits:
+        if "root" in shape.limits:
             return item
         if name != "metadata":
             if not isinstance(item, str):
                 self._wrong(f"{path}.{name}", item, "must be a string")
             return item
-        outcome = exact.read(item, load.shapes()[METADATA])
+        outcome = structs.decode(item, load.shapes()[METADATA])
         if outcome.error:
             self._wrong(f"{path}.{name}", item, outcome.error)
         prefix = f"{path}.{name}."
@@ -182,22 +183,16 @@ class _Pruner:
         self.error = self.error or f"{path}: Invalid value: {compact_json(item)}: {why}"
 
 
-def _has_default(made: Shape) -> bool:
-    return "default" in made.limits
+def _has_default(shape: Shape) -> bool:
+    return "default" in shape.limits
 
 
-def _inner(made: Shape, name: str) -> Shape | None:
-    """What a field of an object is."""
-    if name in made.fields:
-        return made.fields[name].shape
-    return made.items if made.base is Base.MAP else None
-
-
-def _numbers(value: Any) -> Any:
+def whole_numbers(value: Any) -> Any:
+    """A copy whose numbers are as they are written again: 1.0 is 1."""
     if isinstance(value, dict):
-        return {name: _numbers(item) for name, item in value.items()}
+        return {name: whole_numbers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_numbers(item) for item in value]
+        return [whole_numbers(item) for item in value]
     return _number(value)
 
 
@@ -214,7 +209,7 @@ def _number(value: Any) -> Any:
 
 
 def _shape(schema: Object) -> Shape:
-    made = Shape(
+    shape = Shape(
         base=_base(schema),
         nullable=bool(schema.get("nullable")),
         open=bool(schema.get(_OPEN)),
@@ -224,19 +219,19 @@ def _shape(schema: Object) -> Shape:
         list_type=ListType(schema.get("x-kubernetes-list-type", "atomic")),
         keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()),
     )
-    if made.base is Base.STRUCT:
+    if shape.base is Base.STRUCT:
         required = schema.get("required") or ()
-        made.fields = {
+        shape.fields = {
             name: _field(inner, required=name in required) for name, inner in (schema.get("properties") or {}).items()
         }
-        if made.limits.get(_EMBEDDED):
-            made.fields |= _head_fields()
-    elif made.base is Base.MAP:
+        if shape.limits.get(_EMBEDDED):
+            shape.fields |= _head_fields()
+    elif shape.base is Base.MAP:
         more = schema["additionalProperties"]
-        made.items = _shape(more) if isinstance(more, dict) else _NOTHING
-    elif made.base is Base.LIST and isinstance(schema.get("items"), dict):
-        made.items = _shape(schema["items"])
-    return made
+        shape.items = _shape(more) if isinstance(more, dict) else _NOTHING
+    elif shape.base is Base.LIST and isinstance(schema.get("items"), dict):
+        shape.items = _shape(schema["items"])
+    return shape
 
 
 def _base(schema: Object) -> Base:

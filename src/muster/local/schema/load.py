@@ -36,23 +36,6 @@ import msgspec
 from muster.local.codec.values import Object
 from muster.local.schema.shapes import Base, Field, ListType, Shape
 
-__all__ = [
-    "SCHEMA",
-    "SCHEMA_OR_BOOL",
-    "SCHEMA_OR_LIST",
-    "SCHEMA_OR_STRINGS",
-    "Frozen",
-    "Preset",
-    "Resource",
-    "defaults",
-    "known_kinds",
-    "required",
-    "resources",
-    "shapes",
-    "values",
-    "version",
-]
-
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis."
 _PREFIXES = {"apiextensions": _EXTENSIONS, "meta": "io.k8s.apimachinery.pkg.apis."}
 
@@ -116,14 +99,15 @@ class Preset(msgspec.Struct, frozen=True):
     """Only if other fields have these values; `name?` asks whether a field was given, `^` in which field it all is."""
 
 
+@cache
 def shapes() -> dict[str, Shape]:
     """All structs, by the names that the OpenAPI document gives them: io.k8s.api.core.v1.Pod."""
-    return _loaded()
-
-
-def known_kinds() -> dict[str, frozenset[str]]:
-    """By apiVersion, all kinds that the real API server can read, served here or not."""
-    return _known_kinds()
+    lines: dict[str, Object] = {_full(name): line for name, line in _document()["types"].items()}
+    # all are there before any gets its fields: they refer to each other, and to themselves
+    structs = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
+    for name, line in lines.items():
+        structs[name].fields = {each: _field(facts, structs) for each, facts in line["f"].items()}
+    return structs
 
 
 @cache
@@ -162,21 +146,6 @@ def _document() -> Object:
     text = package_data.files("muster.local.schema").joinpath("kubernetes.json").read_bytes()
     document: Object = json.loads(text)
     return document
-
-
-@cache
-def _known_kinds() -> dict[str, frozenset[str]]:
-    return {version: frozenset(kinds) for version, kinds in _document()["kinds"].items()}
-
-
-@cache
-def _loaded() -> dict[str, Shape]:
-    lines: dict[str, Object] = {_full(name): line for name, line in _document()["types"].items()}
-    # all are there before any gets its fields: they refer to each other, and to themselves
-    made = {name: Shape(base=Base.STRUCT, name=name, atomic="a" in line) for name, line in lines.items()}
-    for name, line in lines.items():
-        made[name].fields = {each: _field(facts, made) for each, facts in line["f"].items()}
-    return made
 
 
 def _resource(where: str, line: Object) -> Resource:

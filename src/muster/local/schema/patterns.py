@@ -11,27 +11,16 @@ import re2
 
 from muster.base.caching import remembered
 
-_GO = {
-    "bad repetition operator": "invalid nested repetition operator",
-    "invalid perl operator": "invalid or unsupported Perl syntax",
-    "invalid repetition size": "invalid repeat count",
-    "missing )": "missing closing )",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "trailing \\": "trailing backslash at end of expression",
-}
-"""Go's words for what the library says in others."""
-
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 
 
 def problem(pattern: str) -> str:
-    """Why a pattern is none, in the words of Go; "" for one that is."""
+    """Why a pattern is none; "" for one that is."""
     found = _compiled(pattern)
     if not isinstance(found, str):
         return ""
-    why, _, where = found.partition(": ")
-    return f"error parsing regexp: {_GO.get(why, why)}: `{where}`"
+    return f"error parsing regexp: {found}"
 
 
 def matches(pattern: str, text: str) -> bool:

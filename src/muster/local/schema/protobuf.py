@@ -1,4 +1,4 @@
-"""Bodies in protobuf → objects, by their shapes and the field numbers in them.
+"""Bodies in protobuf → values as their JSON might be, by shapes and the field numbers in them.
 
 kubectl sends protobuf when it makes objects of its own (`kubectl create namespace`, `create job`, ...).  A body is four
 magic bytes and an envelope that names apiVersion and kind and holds the object; inside, a struct is a message and an
@@ -17,7 +17,6 @@ import msgspec
 from muster.local.codec import forms
 from muster.local.codec.forms import Malformed
 from muster.local.codec.values import Object
-from muster.local.schema import writing
 from muster.local.schema.shapes import Base, Field, Shape
 
 __all__ = ["MAGIC", "Envelope", "decode", "unwrap"]
@@ -25,8 +24,8 @@ __all__ = ["MAGIC", "Envelope", "decode", "unwrap"]
 MAGIC = b"k8s\0"
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_TOO_SHORT = "unexpected EOF"
-_UNSET: Any = msgspec.UNSET
+_SIZES = {_FIXED64: 8, _FIXED32: 4}
+_VARINTS = frozenset({Base.INT32, Base.INT64, Base.BOOLEAN})
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -39,26 +38,16 @@ class Envelope(msgspec.Struct, frozen=True):
 
 def unwrap(body: bytes) -> Envelope:
     """Raises Malformed."""
-    if not body:
-        raise Malformed("empty data")
     if not body.startswith(MAGIC):
-        shown = " ".join(map(str, MAGIC))
-        raise Malformed(f"provided data does not appear to be a protobuf message, expected prefix [{shown}]")
-    if len(body) == len(MAGIC):
-        raise Malformed("empty body")
-    data, names = b"", {1: "", 2: ""}
-    for number, value in _fields(body[len(MAGIC) :]):
-        if number == 1:
-            names |= {inner: _text(each) for inner, each in _fields(_message(value)) if inner in names}
-        elif number == 2:
-            data = _message(value)
-    return Envelope(names[1], names[2], data)
+        raise Malformed("provided data does not appear to be a protobuf message")
+    parts = _last(body[len(MAGIC) :])
+    names = _last(_message(parts.get(1, b"")))
+    return Envelope(_text(names.get(1, b"")), _text(names.get(2, b"")), _message(parts.get(2, b"")))
 
 
 def decode(data: bytes, shape: Shape) -> Object:
-    """The object in a message, as its JSON would be.  Raises Malformed."""
-    made: Object = writing.written(_struct(data, shape, {}), shape)
-    return made
+    """Raises Malformed."""
+    return _fill(data, _slots_of(shape), {})
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -86,35 +75,29 @@ def _slots_of(shape: Shape) -> _Slots:
     return found[1]
 
 
-def _struct(data: bytes, shape: Shape, into: Object) -> Object:
-    return _fill(data, _slots_of(shape), into)
-
-
 def _fill(data: bytes, slots: _Slots, into: Object) -> Object:
     for number, value in _fields(data):
         slot = slots.get(number)
         if isinstance(slot, dict):
             _fill(_message(value), slot, into)
-        else:
-            _put(into, slot, value)
+        elif slot is not None:
+            name, field = slot
+            into[name] = _value(value, field.shape, into.get(name))
     return into
 
 
-def _put(into: Object, slot: tuple[str, Field] | None, value: int | bytes) -> None:
-    if slot is not None:
-        name, field = slot
-        into[name] = _value(value, field.shape, into.get(name, _UNSET))
-
-
-def _value(value: int | bytes, shape: Shape, old: Any) -> Any:
-    base = shape.base
-    if base is Base.STRUCT:
-        return _struct(_message(value), shape, {} if old is _UNSET else old)
-    if base is Base.LIST:
-        return [*(() if old is _UNSET else old), *_items(value, shape)]
-    if base is Base.MAP:
-        return {**({} if old is _UNSET else old), **_entry(_message(value), shape)}
-    return _SCALARS[base](value)
+def _value(value: int | bytes, shape: Shape, before: Any) -> Any:
+    """`before` is what the field has so far: lists and maps come item by item."""
+    if shape.base is Base.STRUCT:
+        return _fill(_message(value), _slots_of(shape), before or {})
+    if shape.base is Base.LIST:
+        return [*(before or ()), *_items(value, shape)]
+    if shape.base is Base.MAP:
+        assert shape.items is not None
+        entry = _last(_message(value))
+        item = _value(entry[2], shape.items, None) if 2 in entry else None
+        return {**(before or {}), _text(entry.get(1, b"")): item}
+    return _scalar(value, shape.base)
 
 
 def _items(value: int | bytes, shape: Shape) -> Iterator[Any]:
@@ -124,151 +107,51 @@ def _items(value: int | bytes, shape: Shape) -> Iterator[Any]:
         at = 0
         while at < len(value):
             number, at = _varint(value, at)
-            yield _SCALARS[shape.items.base](number)
+            yield _scalar(number, shape.items.base)
     else:
-        yield _value(value, shape.items, _UNSET)
-
-
-def _entry(data: bytes, shape: Shape) -> Object:
-    assert shape.items is not None
-    key, item = "", _UNSET
-    for number, value in _fields(data):
-        if number == 1:
-            key = _text(value)
-        elif number == 2:
-            item = _value(value, shape.items, item)
-    return {key: item}
+        yield _value(value, shape.items, None)
 
 
 # --- values ---------------------------------------------------------------------------------------
 
 
-def _int32(value: int | bytes) -> int:
-    return (_number(value) + 0x80000000) % 0x100000000 - 0x80000000
-
-
-def _int64(value: int | bytes) -> int:
-    return (_number(value) + 0x8000000000000000) % 0x10000000000000000 - 0x8000000000000000
-
-
-def _boolean(value: int | bytes) -> bool:
-    return _number(value) != 0
-
-
-def _float(value: int | bytes) -> float:
-    found: float = struct.unpack("<d", struct.pack("<Q", _number(value)))[0]
-    return int(found) if found.is_integer() else found
-
-
-def _text(value: int | bytes) -> str:
-    return _message(value).decode(errors="replace")
-
-
-def _base64(value: int | bytes) -> str:
-    return base64.b64encode(_message(value)).decode()
-
-
-def _time(value: int | bytes) -> str:
-    seconds, _ = _timestamp(value)
-    return "" if seconds is None else forms.shown_time(seconds)
-
-
-def _micro_time(value: int | bytes) -> str:
-    seconds, nanos = _timestamp(value)
-    return "" if seconds is None else forms.shown_time(seconds, micros=nanos // 1000)
-
-
-def _timestamp(value: int | bytes) -> tuple[int | None, int]:
-    """Seconds and billionths; no seconds for a time that was never set."""
-    data = _message(value)
-    parts = {number: _int64(each) for number, each in _fields(data) if number in (1, 2)}
-    return (parts.get(1, 0) if data else None), parts.get(2, 0)
-
-
-def _quantity(value: int | bytes) -> str:
-    return forms.quantity(_only(value, default="0"))
-
-
-def _int_or_string(value: int | bytes) -> int | str:
-    parts = dict(_fields(_message(value)))
-    return _text(parts.get(3, b"")) if parts.get(1) else _int32(parts.get(2, 0))
-
-
-def _any(value: int | bytes) -> Any:
-    text = _only(value, default="null")
+def _scalar(value: int | bytes, base: Base) -> Any:
+    match base:
+        case Base.STRING:
+            return _text(value)
+        case Base.INT32:
+            return _signed(value, 32)
+        case Base.INT64:
+            return _signed(value, 64)
+        case Base.BOOLEAN:
+            return _number(value) != 0
+        case Base.NUMBER:
+            return struct.unpack("<d", struct.pack("<Q", _number(value)))[0]
+        case Base.BYTES:
+            return base64.b64encode(_message(value)).decode()
+    parts = _last(_message(value))
+    if base in (Base.TIME, Base.MICRO_TIME):
+        # none of both: never set
+        micros = _signed(parts.get(2, 0), 64) // 1000 if base is Base.MICRO_TIME else None
+        return forms.shown_time(_signed(parts.get(1, 0), 64), micros=micros) or None if parts else None
+    if base is Base.INT_OR_STRING:
+        return _text(parts.get(3, b"")) if parts.get(1) else _signed(parts.get(2, 0), 32)
+    text = _text(parts.get(1, b""))
+    if base is Base.QUANTITY:
+        return text or "0"
     try:
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(text or "null")
     except msgspec.DecodeError as error:
         raise Malformed(str(error)) from None
 
 
-def _only(value: int | bytes, *, default: str) -> str:
-    """The text in a message that holds nothing else."""
-    parts = [_text(each) for number, each in _fields(_message(value)) if number == 1]
-    return parts[-1] if parts and parts[-1] else default
+def _signed(value: int | bytes, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (_number(value) + half) % (2 * half) - half
 
 
-_VARINTS = frozenset({Base.INT32, Base.INT64, Base.BOOLEAN})
-_SCALARS: dict[Base, Any] = {
-    Base.STRING: _text,
-    Base.INT32: _int32,
-    Base.INT64: _int64,
-    Base.NUMBER: _float,
-    Base.BOOLEAN: _boolean,
-    Base.BYTES: _base64,
-    Base.TIME: _time,
-    Base.MICRO_TIME: _micro_time,
-    Base.QUANTITY: _quantity,
-    Base.INT_OR_STRING: _int_or_string,
-    Base.ANY: _any,
-}
-
-
-# --- the wire -------------------------------------------------------------------------------------
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Numbers and values: bytes for what has a length, else a number.  Raises Malformed."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if number <= 0:
-            raise Malformed(f"proto: illegal tag {number} (wire type {tag})")
-        if kind == _VARINT:
-            value, at = _varint(data, at)
-            yield number, value
-        elif kind == _BYTES:
-            length, at = _varint(data, at)
-            yield number, _taken(data, at, length)
-            at += length
-        elif kind in (_FIXED64, _FIXED32):
-            length = 8 if kind == _FIXED64 else 4
-            yield number, int.from_bytes(_taken(data, at, length), "little")
-            at += length
-        else:
-            raise Malformed(f"proto: illegal wireType {kind}")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(data):
-            raise Malformed(_TOO_SHORT)
-        if shift >= 64:
-            raise Malformed("proto: integer overflow")
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
-
-
-def _taken(data: bytes, at: int, length: int) -> bytes:
-    if at + length > len(data):
-        raise Malformed(_TOO_SHORT)
-    return data[at : at + length]
+def _text(value: int | bytes) -> str:
+    return _message(value).decode(errors="replace")
 
 
 def _message(value: int | bytes) -> bytes:
@@ -281,3 +164,48 @@ def _number(value: int | bytes) -> int:
     if isinstance(value, bytes):
         raise Malformed("proto: wrong wireType = 2")
     return value
+
+
+# --- the wire -------------------------------------------------------------------------------------
+
+
+def _last(data: bytes) -> dict[int, int | bytes]:
+    """Of each number the last value."""
+    return dict(_fields(data))
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Numbers and values: bytes for what has a length, else a number.  Raises Malformed."""
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        number, kind = tag >> 3, tag & 7
+        if kind == _VARINT:
+            value, at = _varint(data, at)
+            yield number, value
+            continue
+        if kind == _BYTES:
+            length, at = _varint(data, at)
+        elif kind in _SIZES:
+            length = _SIZES[kind]
+        else:
+            raise Malformed(f"proto: illegal wireType {kind}")
+        if at + length > len(data):
+            raise Malformed("unexpected EOF")
+        part = data[at : at + length]
+        at += length
+        yield number, part if kind == _BYTES else int.from_bytes(part, "little")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at
+        if shift >= 70:
+            raise Malformed("proto: integer overflow")
+    raise Malformed("unexpected EOF")

@@ -18,7 +18,7 @@ from muster.local.checks.fields import FieldError, Why, duplicate, invalid, not_
 from muster.local.codec.gotext import compact_json, quoted, shown
 from muster.local.codec.values import Object
 from muster.local.schema import patterns
-from muster.local.schema.custom import is_embedded
+from muster.local.schema.custom import HEAD, is_embedded
 from muster.local.schema.formats import FORMATS, KNOWN
 from muster.local.schema.shapes import Base, ListType, Shape
 
@@ -27,281 +27,83 @@ __all__ = ["validate", "validate_update"]
 _UNSET: Any = msgspec.UNSET
 _SAFE = 2**53
 _FLOAT_MAX = 3.4028234663852886e38
+_NUMBER_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+Errors = Iterator[FieldError]
 
 
 def validate(value: Object, root: Shape) -> list[FieldError]:
     """All that is wrong with a new object, but for its metadata."""
-    return _validated(value, root, _UNSET)
+    return _errors(value, root, "", _UNSET)
 
 
 def validate_update(new: Object, old: Object, root: Shape) -> list[FieldError]:
-    """All that is wrong with the new object; what was wrong already and did not change is let be."""
-    return _validated(new, root, old)
+    """All that is wrong with the new object; what did not change is let be."""
+    return _errors(new, root, "", old)
 
 
-def _validated(value: Object, root: Shape, old: Any) -> list[FieldError]:
-    errors = _Check(value, root, "", old).errors()
-    errors += _embedded_errors(value, root, "")
-    if old is _UNSET or not list(_list_errors(old, root, "")):
-        errors += _list_errors(value, root, "")
-    return errors
-
-
-# --- the schema -----------------------------------------------------------------------------------
-
-
-class _Check:
-    """One value and one schema."""
-
-    def __init__(self, value: Any, made: Shape, path: str, old: Any) -> None:
-        self._value = value
-        self._shape = made
-        self._limits = made.limits
-        self._path = path
-        self._old = old
-        self._matches = 0
-        """How far it got: of several schemas that do not fit, the one that fits best tells why."""
-
-    def errors(self) -> list[FieldError]:
-        found = list(dict.fromkeys(self._all()))
-        if found and self._old is not _UNSET and self._old == self._value:
-            return []
+def _errors(value: Any, shape: Shape, path: str, old: Any) -> list[FieldError]:
+    """`old` is what stood there before, UNSET if nobody can tell."""
+    if old is not _UNSET and old == value:
+        return []
+    found = [*_type_errors(value, shape, path), *_enum_errors(value, shape, path)]
+    if value is None:
         return found
+    found += _combined_errors(value, shape, path)
+    if isinstance(value, str):
+        found += _string_errors(value, shape, path)
+    elif isinstance(value, list):
+        found += _list_errors(value, shape, path, old)
+    elif isinstance(value, dict):
+        found += _object_errors(value, shape, path, old)
+    elif not isinstance(value, bool):
+        found += _number_errors(value, shape, path)
+    return list(dict.fromkeys(found))
 
-    def _all(self) -> Iterator[FieldError]:
-        if self._value is None:
-            yield from self._type()
-            yield from self._enum()
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+def _types(shape: Shape) -> list[str]:
+    if shape.limits.get("x-kubernetes-int-or-string"):
+        return ["integer", "string"]
+    return [shape.limits["type"]] if shape.limits.get("type") else []
+
+
+def _format(shape: Shape) -> str:
+    """The format, if it is one that the real server knows for the type."""
+    form, types = str(shape.limits.get("format", "")), _types(shape)
+    if len(types) == 1 and types[0] in _NUMBER_FORMATS:
+        return form if form in _NUMBER_FORMATS[types[0]] else ""
+    return form if types in ([], ["string"]) and form.replace("-", "") in KNOWN else ""
+
+
+def _type_errors(value: Any, shape: Shape, path: str) -> Errors:
+    types, form = _types(shape), _format(shape)
+    actual, actual_form = _type_of(value)
+    if value is None:
+        if types and not shape.nullable:
+            yield _wrong_type(path, ",".join(types), "null")
+        return
+    fits = actual in types or ("integer" in types and _is_whole(value)) or (actual == "integer" and "number" in types)
+    if fits or not (types or form):
+        return
+    if form and isinstance(value, str | list):
+        if not {"number", "integer"} & set(types):
             return
-        checks = [self._type, self._combined]
-        if isinstance(self._value, str):
-            checks += [self._string, self._format]
-        elif _is_number(self._value):
-            checks.append(self._number)
-        elif isinstance(self._value, list):
-            checks.append(self._list)
-        checks.append(self._enum)
-        if isinstance(self._value, dict):
-            checks.append(self._object)
-        for check in checks:
-            self._matches += 1
-            yield from check()
-
-    # --- types ------------------------------------------------------------------
-
-    def _types(self) -> list[str]:
-        if self._limits.get("x-kubernetes-int-or-string"):
-            return ["integer", "string"]
-        return [self._limits["type"]] if self._limits.get("type") else []
-
-    def _type(self) -> Iterator[FieldError]:
-        types, form = self._types(), self._known_format()
-        if not types and not form:
-            return
-        value = self._value
-        if value is None:
-            if types and not self._shape.nullable:
-                yield self._type_error(",".join(types), "null")
-            return
-        given, given_form = _type_of(value)
-        fits = given in types or ("integer" in types and _is_whole(value)) or (given == "integer" and "number" in types)
-        if not isinstance(value, str | list):
-            if form and not fits and given_form != form:
-                yield self._type_error(form, given_form)
-                return
-        elif form and not {"number", "integer"} & set(types):
-            return
-        if not fits:
-            yield self._type_error(",".join(types), given)
-
-    def _known_format(self) -> str:
-        form = str(self._limits.get("format", ""))
-        known = {"integer": ("int32", "int64"), "number": ("float", "double")}
-        types = self._types()
-        if len(types) == 1 and types[0] in known:
-            return form if form in known[types[0]] else ""
-        return form if types in ([], ["string"]) and form.replace("-", "") in KNOWN else ""
-
-    def _type_error(self, wanted: str, given: str) -> FieldError:
-        detail = f"{self._path} in body must be of type {wanted}: {quoted(given)}"
-        return FieldError(Why.TYPE_INVALID, self._path, f"Invalid value: {quoted(given)}: {detail}")
-
-    # --- schemas in schemas -----------------------------------------------------
-
-    def _combined(self) -> Iterator[FieldError]:
-        limits = self._limits
-        if "anyOf" in limits:
-            fitting, best = self._tried(limits["anyOf"])
-            if not fitting:
-                yield _of_all(f"{quoted(self._path)} must validate at least one schema (anyOf)")
-                yield from best
-        if "oneOf" in limits:
-            fitting, best = self._tried(limits["oneOf"])
-            if fitting != 1:
-                why = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-                yield _of_all(f"{quoted(self._path)} must validate one and only one schema (oneOf). {why}")
-                yield from best
-        if "allOf" in limits:
-            yield from self._all_of(limits["allOf"])
-        if "not" in limits and not self._again(limits["not"]).errors():
-            yield _of_all(f"{quoted(self._path)} must not validate the schema (not)")
-
-    def _tried(self, schemas: list[Shape]) -> tuple[int, list[FieldError]]:
-        """How many fit, and if none does, what is wrong by the one that fits best."""
-        fitting, most, best = 0, -1, []
-        for each in schemas:
-            check = self._again(each)
-            errors = check.errors()
-            if not errors:
-                fitting += 1
-            elif check._matches > most:
-                most, best = check._matches, errors
-        return fitting, [] if fitting else best
-
-    def _all_of(self, schemas: list[Shape]) -> Iterator[FieldError]:
-        results = [self._again(each).errors() for each in schemas]
-        for errors in results:
-            yield from errors
-        if any(results):
-            none = ". None validated" if all(results) else ""
-            yield _of_all(f"{quoted(self._path)} must validate all the schemas (allOf){none}")
-
-    def _again(self, made: Shape) -> _Check:
-        return _Check(self._value, made, self._path, _UNSET)
-
-    # --- scalars ----------------------------------------------------------------
-
-    def _string(self) -> Iterator[FieldError]:
-        limits, value = self._limits, self._value
-        if "maxLength" in limits and len(value) > limits["maxLength"]:
-            yield too_long(self._path, limits["maxLength"])
-        elif "minLength" in limits and len(value) < limits["minLength"]:
-            yield self._invalid(f"should be at least {limits['minLength']} chars long")
-        elif limits.get("pattern") and not patterns.matches(limits["pattern"], value):
-            yield self._invalid(f"should match '{limits['pattern']}'")
-
-    def _format(self) -> Iterator[FieldError]:
-        form = self._known_format()
-        check = FORMATS.get(form.replace("-", ""))
-        if check is not None and not check(self._value):
-            yield self._type_error(form, self._value)
-
-    def _number(self) -> Iterator[FieldError]:
-        limits, value = self._limits, self._value
-        yield from self._range()
-        if "multipleOf" in limits:
-            yield from self._multiple(limits["multipleOf"])
-        if "minimum" in limits:
-            least, beyond = _bound(limits["minimum"], value), bool(limits.get("exclusiveMinimum"))
-            if value < least or (beyond and value == least):
-                yield self._invalid(f"should be greater than {'' if beyond else 'or equal to '}{shown(least or 0)}")
-        if "maximum" in limits:
-            most, below = _bound(limits["maximum"], value), bool(limits.get("exclusiveMaximum"))
-            if value > most or (below and value == most):
-                yield self._invalid(f"should be less than {'' if below else 'or equal to '}{shown(most or 0)}")
-
-    def _range(self) -> Iterator[FieldError]:
-        types, form, value = self._types(), self._known_format(), self._value
-        if types == ["integer"]:
-            half = 2**31 if form == "int32" else 2**63
-            fits = _is_whole(value) and -half <= value < half
-        else:
-            fits = types != ["number"] or form != "float" or abs(value) <= _FLOAT_MAX
-        if not fits:
-            kind = f"with format {form}" if form else "(default format)"
-            yield _of_all(f"Checked value must be of type {types[0]} {kind} in {self._path}")
-
-    def _multiple(self, factor: float) -> Iterator[FieldError]:
-        value = self._value
-        if isinstance(value, int):
-            # Go makes an integer of the factor, too
-            factor = int(factor)
-        if factor <= 0:
-            words = f"factor MultipleOf declared for {self._path} must be positive: {shown(factor)}"
-            yield invalid(self._path, factor, words)
-        elif isinstance(value, int):
-            if value % int(factor):
-                yield self._invalid(f"should be a multiple of {shown(factor)}")
-        elif not (1 / factor * value if factor < 1 else value / factor).is_integer():
-            yield self._invalid(f"should be a multiple of {shown(factor)}")
-
-    def _enum(self) -> Iterator[FieldError]:
-        allowed = self._shape.enum
-        if allowed and not any(_same(each, self._value) for each in allowed):
-            named = [each if isinstance(each, str) else compact_json(each) for each in allowed]
-            yield not_supported(self._path, self._value, named)
-
-    # --- lists and objects ------------------------------------------------------
-
-    def _list(self) -> Iterator[FieldError]:
-        limits, size, items = self._limits, len(self._value), self._shape.items
-        if items is not None and self._shape.base is Base.LIST:
-            for index, item in enumerate(self._value):
-                yield from self._inner(item, items, f"{self._path}[{index}]", self._old_item(item))
-        if "minItems" in limits and size < limits["minItems"]:
-            yield invalid(self._path, size, f"{self._path} in body should have at least {limits['minItems']} items")
-        if "maxItems" in limits and size > limits["maxItems"]:
-            yield too_many(self._path, size, limits["maxItems"])
-        if limits.get("uniqueItems") and any(item in self._value[:index] for index, item in enumerate(self._value)):
-            yield invalid(self._path, "", f"{self._path} in body shouldn't contain duplicates")
-
-    def _old_item(self, item: Any) -> Any:
-        """What an item of a list was before; only lists that are maps tell."""
-        keys = self._shape.keys
-        if self._shape.list_type is not ListType.MAP or not isinstance(self._old, list) or not isinstance(item, dict):
-            return _UNSET
-        wanted = [item.get(key) for key in keys]
-        found = [each for each in self._old if isinstance(each, dict) and [each.get(key) for key in keys] == wanted]
-        return found[0] if found else _UNSET
-
-    def _object(self) -> Iterator[FieldError]:
-        limits, value, made = self._limits, self._value, self._shape
-        if "minProperties" in limits and len(value) < limits["minProperties"]:
-            words = f"{self._path} in body should have at least {limits['minProperties']} properties"
-            yield invalid(self._path, len(value), words)
-        if "maxProperties" in limits and len(value) > limits["maxProperties"]:
-            yield too_many(self._path, len(value), limits["maxProperties"])
-        if made.base is Base.MAP and made.items is not None:
-            for name, item in value.items():
-                yield from self._inner(item, made.items, f"{self._path}.{name}", self._old_field(name))
-        for name, inner in self._declared():
-            if name in value:
-                path = f"{self._path}.{name}" if self._path else name
-                yield from self._inner(value[name], inner, path, self._old_field(name))
-        for name in limits.get("required") or ():
-            if name not in value and not ("root" in limits and name in ("apiVersion", "kind", "metadata")):
-                yield required(f"{self._path}.{name}" if self._path else name)
-
-    def _declared(self) -> Iterator[tuple[str, Shape]]:
-        """The properties of the schema; what every object has, it may limit as well."""
-        declared: dict[str, Shape] = self._limits.get("declared", {})
-        head = ("apiVersion", "kind", "metadata") if is_embedded(self._shape) else ()
-        for name, field in self._shape.fields.items():
-            if name not in head:
-                yield name, field.shape
-        if "metadata" in declared:
-            yield "metadata", declared["metadata"]
-
-    def _old_field(self, name: str) -> Any:
-        return self._old.get(name, _UNSET) if isinstance(self._old, dict) else _UNSET
-
-    def _inner(self, value: Any, made: Shape, path: str, old: Any) -> list[FieldError]:
-        check = _Check(value, made, path, old)
-        errors = check.errors()
-        self._matches += check._matches
-        return errors
-
-    def _invalid(self, words: str) -> FieldError:
-        return invalid(self._path, self._value, f"{self._path} in body {words}")
+    elif form and actual_form != form:
+        yield _wrong_type(path, form, actual_form)
+        return
+    yield _wrong_type(path, ",".join(types), actual)
 
 
-def _of_all(words: str) -> FieldError:
-    """What the real server cannot say a field of."""
-    return invalid("<nil>", "", words)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _type_of(value: Any) -> tuple[str, str]:
+    """Type and format, as the real server sees them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "integer", "int64"
+    if isinstance(value, float):
+        return "number", "float64"
+    return {bool: "boolean", str: "string", list: "array"}.get(type(value), "object"), ""
 
 
 def _is_whole(value: Any) -> bool:
@@ -310,83 +112,177 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _type_of(value: Any) -> tuple[str, str]:
-    """Type and format, as the real server sees them."""
-    if isinstance(value, bool):
-        return "boolean", ""
-    if isinstance(value, int):
-        return "integer", "int64"
-    if isinstance(value, float):
-        return "number", "float64"
-    return ("string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"), ""
+def _wrong_type(path: str, wanted: str, actual: str) -> FieldError:
+    detail = f"{path} in body must be of type {wanted}: {quoted(actual)}"
+    return FieldError(Why.TYPE_INVALID, path, f"Invalid value: {quoted(actual)}: {detail}")
 
 
-def _bound(limit: float, value: float) -> float:
-    """Go compares integers with integers."""
-    return int(limit) if isinstance(value, int) else float(limit)
+def _enum_errors(value: Any, shape: Shape, path: str) -> Errors:
+    allowed = shape.enum
+    if allowed and not any(one == value and isinstance(one, bool) == isinstance(value, bool) for one in allowed):
+        yield not_supported(path, value, [one if isinstance(one, str) else compact_json(one) for one in allowed])
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool) and other is not None
+# --- schemas in schemas ---------------------------------------------------------------------------
 
 
-# --- lists that are sets or maps, objects in objects ----------------------------------------------
+def _combined_errors(value: Any, shape: Shape, path: str) -> Errors:
+    limits = shape.limits
+    results = {
+        word: [_errors(value, one, path, _UNSET) for one in limits[word]]
+        for word in ("anyOf", "oneOf", "allOf")
+        if word in limits
+    }
+    if (any_of := results.get("anyOf")) and all(any_of):
+        yield _of_all(f"{quoted(path)} must validate at least one schema (anyOf)")
+        yield from any_of[0]
+    if (one_of := results.get("oneOf")) and (fitting := sum(not errors for errors in one_of)) != 1:
+        why = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+        yield _of_all(f"{quoted(path)} must validate one and only one schema (oneOf). {why}")
+        yield from one_of[0] if not fitting else ()
+    if (all_of := results.get("allOf")) and any(all_of):
+        yield from (error for errors in all_of for error in errors)
+        none = ". None validated" if all(all_of) else ""
+        yield _of_all(f"{quoted(path)} must validate all the schemas (allOf){none}")
+    if "not" in limits and not _errors(value, limits["not"], path, _UNSET):
+        yield _of_all(f"{quoted(path)} must not validate the schema (not)")
 
 
-def _list_errors(value: Any, made: Shape | None, path: str) -> Iterator[FieldError]:
-    if made is None:
-        return
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if made.base is Base.MAP:
-                yield from _list_errors(item, made.items, f"{path}[{name}]")
-            elif name in made.fields and not (name == "metadata" and is_embedded(made)):
-                yield from _list_errors(item, made.fields[name].shape, f"{path}.{name}" if path else name)
-    elif isinstance(value, list):
-        if made.list_type is ListType.SET:
-            yield from (duplicate(f"{path}[{index}]", value[index]) for index in _twice(value))
-        elif made.list_type is ListType.MAP:
-            yield from _keyed_errors(value, made, path)
+def _of_all(words: str) -> FieldError:
+    """What the real server cannot say a field of."""
+    return invalid("<nil>", "", words)
+
+
+# --- scalars --------------------------------------------------------------------------------------
+
+
+def _string_errors(value: str, shape: Shape, path: str) -> Errors:
+    limits, form = shape.limits, _format(shape)
+    if "maxLength" in limits and len(value) > limits["maxLength"]:
+        yield too_long(path, limits["maxLength"])
+    elif "minLength" in limits and len(value) < limits["minLength"]:
+        yield _invalid(path, value, f"should be at least {limits['minLength']} chars long")
+    elif limits.get("pattern") and not patterns.matches(limits["pattern"], value):
+        yield _invalid(path, value, f"should match '{limits['pattern']}'")
+    check = FORMATS.get(form.replace("-", ""))
+    if check is not None and not check(value):
+        yield _wrong_type(path, form, value)
+
+
+def _number_errors(value: float, shape: Shape, path: str) -> Errors:
+    limits, types, form = shape.limits, _types(shape), _format(shape)
+    half = 2**31 if form == "int32" else 2**63
+    out_of_range = types == ["integer"] and not (_is_whole(value) and -half <= value < half)
+    if out_of_range or (types == ["number"] and form == "float" and abs(value) > _FLOAT_MAX):
+        kind = f"with format {form}" if form else "(default format)"
+        yield _of_all(f"Checked value must be of type {types[0]} {kind} in {path}")
+    # Go compares integers with integers
+    kind_of_number = int if isinstance(value, int) else float
+    if "multipleOf" in limits:
+        yield from _multiple_errors(value, kind_of_number(limits["multipleOf"]), path)
+    for word, exclusive, sign, words in (
+        ("minimum", "exclusiveMinimum", 1, "greater than"),
+        ("maximum", "exclusiveMaximum", -1, "less than"),
+    ):
+        if word in limits:
+            bound, strictly = kind_of_number(limits[word]), bool(limits.get(exclusive))
+            if (value - bound) * sign < 0 or (strictly and value == bound):
+                yield _invalid(
+                    path, value, f"should be {words} {'' if strictly else 'or equal to '}{shown(bound or 0)}"
+                )
+
+
+def _multiple_errors(value: float, factor: float, path: str) -> Errors:
+    if factor <= 0:
+        words = f"factor MultipleOf declared for {path} must be positive: {shown(factor)}"
+        yield invalid(path, factor, words)
+    elif isinstance(value, int):
+        if value % factor:
+            yield _invalid(path, value, f"should be a multiple of {shown(factor)}")
+    elif not (1 / factor * value if factor < 1 else value / factor).is_integer():
+        yield _invalid(path, value, f"should be a multiple of {shown(factor)}")
+
+
+def _invalid(path: str, value: Any, words: str) -> FieldError:
+    return invalid(path, value, f"{path} in body {words}")
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def _list_errors(value: list[Any], shape: Shape, path: str, old: Any) -> Errors:
+    limits, size = shape.limits, len(value)
+    if shape.items is not None and shape.base is Base.LIST:
         for index, item in enumerate(value):
-            yield from _list_errors(item, made.items, f"{path}[{index}]")
+            yield from _errors(item, shape.items, f"{path}[{index}]", _old_item(item, shape, old))
+    if "minItems" in limits and size < limits["minItems"]:
+        yield invalid(path, size, f"{path} in body should have at least {limits['minItems']} items")
+    if "maxItems" in limits and size > limits["maxItems"]:
+        yield too_many(path, size, limits["maxItems"])
+    if limits.get("uniqueItems") and any(item in value[:index] for index, item in enumerate(value)):
+        yield invalid(path, "", f"{path} in body shouldn't contain duplicates")
+    if not isinstance(old, list) or not list(_repeated_errors(old, shape, path)):
+        yield from _repeated_errors(value, shape, path)
 
 
-def _keyed_errors(value: list[Any], made: Shape, path: str) -> Iterator[FieldError]:
-    for index, item in enumerate(value):
-        if item is not None and not isinstance(item, dict):
-            yield invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")
-            return
-    keys = [{key: item[key] for key in made.keys if key in item} if item else {} for item in value]
-    yield from (duplicate(f"{path}[{index}]", keys[index]) for index in _twice(keys))
+def _old_item(item: Any, shape: Shape, old: Any) -> Any:
+    """What an item of a list was before; only lists that are maps tell."""
+    if shape.list_type is not ListType.MAP or not isinstance(old, list) or not isinstance(item, dict):
+        return _UNSET
+    wanted = [item.get(key) for key in shape.keys]
+    found = (one for one in old if isinstance(one, dict) and [one.get(key) for key in shape.keys] == wanted)
+    return next(found, _UNSET)
 
 
-def _twice(values: list[Any]) -> Iterator[int]:
-    """Where each value that is there more than once comes for the second time."""
+def _repeated_errors(value: list[Any], shape: Shape, path: str) -> Errors:
+    """Of lists that are sets or maps: where each item that is there more than once comes for the second time."""
+    identities = value
+    if shape.list_type is ListType.ATOMIC:
+        return
+    if shape.list_type is ListType.MAP:
+        for index, item in enumerate(value):
+            if item is not None and not isinstance(item, dict):
+                yield invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")
+                return
+        identities = [{key: item[key] for key in shape.keys if key in item} if item else {} for item in value]
     seen: dict[str, int] = {}
-    for index, value in enumerate(values):
-        told = compact_json(value)
-        seen[told] = seen.get(told, 0) + 1
-        if seen[told] == 2:
-            yield index
+    for index, identity in enumerate(identities):
+        text = compact_json(identity)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            yield duplicate(f"{path}[{index}]", identity)
 
 
-def _embedded_errors(value: Any, made: Shape | None, path: str) -> Iterator[FieldError]:
-    if made is None:
-        return
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _embedded_errors(item, made.items, f"{path}[{index}]")
-    elif isinstance(value, dict):
-        if is_embedded(made) and "root" not in made.limits:
-            yield from _head_errors(value, path)
-        for name, item in value.items():
-            if made.base is Base.MAP:
-                yield from _embedded_errors(item, made.items, f"{path}[{name}]")
-            elif name in made.fields and name != "metadata":
-                yield from _embedded_errors(item, made.fields[name].shape, f"{path}.{name}" if path else name)
+# --- objects --------------------------------------------------------------------------------------
 
 
-def _head_errors(value: Object, path: str) -> Iterator[FieldError]:
+def _object_errors(value: Object, shape: Shape, path: str, old: Any) -> Errors:
+    limits, before = shape.limits, old if isinstance(old, dict) else {}
+    if "minProperties" in limits and len(value) < limits["minProperties"]:
+        words = f"{path} in body should have at least {limits['minProperties']} properties"
+        yield invalid(path, len(value), words)
+    if "maxProperties" in limits and len(value) > limits["maxProperties"]:
+        yield too_many(path, len(value), limits["maxProperties"])
+    for name, inner in _inner_shapes(value, shape).items():
+        yield from _errors(value[name], inner, f"{path}.{name}" if path else name, before.get(name, _UNSET))
+    for name in limits.get("required") or ():
+        if name not in value and not ("root" in limits and name in HEAD):
+            yield required(f"{path}.{name}" if path else name)
+    if is_embedded(shape) and "root" not in limits:
+        yield from _head_errors(value, path)
+
+
+def _inner_shapes(value: Object, shape: Shape) -> dict[str, Shape]:
+    """Of what is there and the schema declares; of what every object has, it may limit the metadata."""
+    if shape.base is Base.MAP and shape.items is not None:
+        return dict.fromkeys(value, shape.items)
+    head = HEAD if is_embedded(shape) else ()
+    found = {name: field.shape for name, field in shape.fields.items() if name in value and name not in head}
+    declared: dict[str, Shape] = shape.limits.get("declared", {})
+    return found | ({"metadata": declared["metadata"]} if "metadata" in declared and "metadata" in value else {})
+
+
+def _head_errors(value: Object, path: str) -> Errors:
     for name in ("apiVersion", "kind"):
         if name not in value:
             yield required(f"{path}.{name}")

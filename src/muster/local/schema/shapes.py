@@ -95,3 +95,10 @@ class Shape(msgspec.Struct, kw_only=True):
     def go_name(self) -> str:
         """Of a struct, as Go's errors name it: PodSpec."""
         return self.name.rpartition(".")[2]
+
+    def inner(self, name: str) -> Shape | None:
+        """What a field of a struct, or an entry of a map, is; None if nobody says."""
+        field = self.fields.get(name)
+        if field is not None:
+            return field.shape
+        return self.items if self.base is Base.MAP else None

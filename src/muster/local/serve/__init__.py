@@ -1,1 +1,1 @@
-"""Requests in, answers and streams out: routes, verbs, options, views, discovery, OpenAPI, reviews."""
+"""Requests in, answers and streams out: routes, verbs, options, views, discovery, OpenAPI; special for single kinds."""

@@ -11,27 +11,13 @@ Hashes of storage versions are left out: nobody but the storage migrator reads t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 
-import msgspec
-
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Kind
-
-__all__ = [
-    "AGGREGATED_TYPE",
-    "REVIEWS",
-    "VERSION",
-    "aggregated",
-    "etag",
-    "group",
-    "groups",
-    "paths",
-    "resources",
-    "versions",
-]
+from muster.local.schema.decoding import GroupVersionKind
+from muster.local.serve.special import table
 
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """What is asked for, and the content type of the answer; the parameters may come in any order."""
@@ -58,29 +44,11 @@ _ALL_CUSTOM = ("delete", "deletecollection", "get", "list", "patch", "create", "
 _ENDING = ("delete", "deletecollection", "get", "list", "watch")
 _STATUS = ("get", "patch", "update")
 
-_IDENTITY, _RIGHTS = "authentication.k8s.io", "authorization.k8s.io"
-REVIEWS = tuple(
-    Kind(
-        group=group,
-        version="v1",
-        name=name,
-        plural=f"{name.lower()}s",
-        type_name=f"io.k8s.api.{group.partition('.')[0]}.v1.{name}",
-        namespaced=False,
-    )
-    for group, name in (
-        (_IDENTITY, "SelfSubjectReview"),
-        (_RIGHTS, "SelfSubjectAccessReview"),
-        (_RIGHTS, "SelfSubjectRulesReview"),
-    )
-)
-"""Questions that are answered and not kept: to be given with the other kinds, where they are served."""
-
 # as the real server ranks them; all others follow, by name
 _RANKED_GROUPS = (
     "events.k8s.io",
-    _IDENTITY,
-    _RIGHTS,
+    "authentication.k8s.io",
+    "authorization.k8s.io",
     "batch",
     "policy",
     "apiextensions.k8s.io",
@@ -91,27 +59,6 @@ _KUBE_VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STAGES = {"": 2, "beta": 1, "alpha": 0}
 
 _OTHER_PATHS = ("/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version")
-
-
-class _Part(msgspec.Struct, frozen=True):
-    """A subresource."""
-
-    name: str
-    kind: str
-    verbs: tuple[str, ...]
-    group: str = ""
-    version: str = ""
-    """Of its kind, if they are not those of the resource."""
-
-
-_PARTS = {
-    ("", "namespaces"): (_Part("finalize", "Namespace", ("update",)),),
-    ("", "pods"): (
-        _Part("binding", "Binding", ("create",)),
-        _Part("eviction", "Eviction", ("create",), "policy", "v1"),
-        _Part("log", "Pod", ("get",)),
-    ),
-}
 
 
 # --- one level at a time ---
@@ -168,14 +115,14 @@ def _resource(kind: Kind) -> Object:
 def _parts_of_list(kind: Kind) -> list[Object]:
     return [
         {
-            "name": f"{kind.plural}/{part.name}",
+            "name": f"{kind.plural}/{name}",
             "singularName": "",
             "namespaced": kind.namespaced,
-            **({"group": part.group, "version": part.version} if part.group else {}),
-            "kind": part.kind,
-            "verbs": list(part.verbs),
+            **({"group": shown.group, "version": shown.version} if shown.group else {}),
+            "kind": shown.kind,
+            "verbs": list(verbs),
         }
-        for part in _parts(kind)
+        for name, shown, verbs in _parts(kind)
     ]
 
 
@@ -191,11 +138,6 @@ def aggregated(kinds: Iterable[Kind], *, core: bool) -> Object:
         "metadata": {},
         "items": found,
     }
-
-
-def etag(document: bytes) -> str:
-    """By which a client that has the document already knows it again."""
-    return f'"{hashlib.sha512(document).hexdigest().upper()}"'
 
 
 def _discovered_group(name: str, kinds: list[Kind]) -> Object:
@@ -221,18 +163,17 @@ def _discovered(kind: Kind) -> Object:
         "verbs": list(_verbs(kind)),
         **_names(kind),
     }
-    if parts := _parts(kind):
-        entry["subresources"] = [_discovered_part(kind, part) for part in parts]
-    return entry
-
-
-def _discovered_part(kind: Kind, part: _Part) -> Object:
-    own = {"group": part.group, "version": part.version, "kind": part.kind}
-    return {
-        "subresource": part.name,
-        "responseKind": own if part.group else _response(kind, part.kind),
-        "verbs": list(part.verbs),
-    }
+    parts = [
+        {
+            "subresource": name,
+            "responseKind": {"group": shown.group, "version": shown.version, "kind": shown.kind}
+            if shown.group
+            else _response(kind, shown.kind),
+            "verbs": list(verbs),
+        }
+        for name, shown, verbs in _parts(kind)
+    ]
+    return entry | {"subresources": parts} if parts else entry
 
 
 def _response(kind: Kind, name: str) -> Object:
@@ -280,10 +221,10 @@ def _plural(kind: Kind) -> str:
 
 
 def _verbs(kind: Kind) -> tuple[str, ...]:
-    if (kind.group, kind.plural) == ("", "namespaces"):
+    if kind.verbs:
+        return kind.verbs
+    if kind.strategy.one_by_one:
         return tuple(verb for verb in _ALL if verb != "deletecollection")
-    if kind.group in (_IDENTITY, _RIGHTS):
-        return ("create",)
     if kind.is_ending:
         return _ENDING
     return _ALL_CUSTOM if _is_custom(kind) else _ALL
@@ -294,13 +235,13 @@ def _names(kind: Kind) -> Object:
     return {key: value for key, value in names.items() if value}
 
 
-def _parts(kind: Kind) -> list[_Part]:
-    parts = list(_PARTS.get((kind.group, kind.plural), ()))
+def _parts(kind: Kind) -> list[tuple[str, GroupVersionKind, tuple[str, ...]]]:
+    """Subresources by name, with their kind (without a group for one of the resource's own) and verbs."""
+    own = GroupVersionKind("", "", kind.name)
+    parts = [(one.name, one.kind or own, one.verbs) for one in table.subresources(kind) if one.verbs]
     if kind.has_status:
-        parts.append(_Part("status", kind.name, _STATUS))
-    if kind.scale is not None:
-        parts.append(_Part("scale", "Scale", _STATUS, "autoscaling", "v1"))
-    return parts
+        parts.append(("status", own, _STATUS))
+    return sorted(parts, key=lambda part: part[0])
 
 
 def _is_custom(kind: Kind) -> bool:

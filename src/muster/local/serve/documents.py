@@ -9,6 +9,7 @@ from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
 from muster.local.kinds.registry import Registry
 from muster.local.serve import discovery, openapi
+from muster.local.serve.special import reviews
 from muster.local.serve.views import choose
 from muster.local.serve.wire import Answer, Request
 
@@ -74,7 +75,7 @@ class Documents:
 
     @property
     def _kinds(self) -> list[Kind]:
-        return [*(served.kind for served in self._registry), *discovery.REVIEWS]
+        return [*(served.kind for served in self._registry), *reviews.KINDS]
 
     @property
     def _served(self) -> list[openapi.Described]:

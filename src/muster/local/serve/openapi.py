@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -48,13 +47,7 @@ _SHARED: dict[Base, tuple[str, Object]] = {
 }
 """Values that have a type of their own in the document."""
 _PATCH_TYPE = (f"{_META}.Patch", {"type": "object"})
-_WRITING = {"dryRun": "string", "fieldManager": "string", "fieldValidation": "string"}
-_LISTING = {
-    **{"allowWatchBookmarks": "boolean", "continue": "string", "fieldSelector": "string", "labelSelector": "string"},
-    **{"limit": "integer", "resourceVersion": "string", "resourceVersionMatch": "string"},
-    **{"sendInitialEvents": "boolean", "timeoutSeconds": "integer", "watch": "boolean"},
-}
-_DELETING = {"dryRun": "string", "gracePeriodSeconds": "integer", "propagationPolicy": "string"}
+_WRITING = ("dryRun", "fieldManager", "fieldValidation")
 
 
 class Described(msgspec.Struct, frozen=True):
@@ -103,7 +96,7 @@ def _document(ours: Sequence[Described]) -> Object:
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": f"v{load.version()}"},
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": dict(sorted(components.made.items()))},
+        "components": {"schemas": dict(sorted(components.schemas.items()))},
     }
 
 
@@ -114,70 +107,71 @@ class _Components:
     """The schemas of a document: those asked for, and all that they refer to."""
 
     def __init__(self) -> None:
-        self.made: dict[str, Object] = {_PATCH_TYPE[0]: _PATCH_TYPE[1]}
+        self.schemas: dict[str, Object] = {_PATCH_TYPE[0]: _PATCH_TYPE[1]}
 
     def add_kind(self, described: Described) -> None:
         """An object and a list of them, with the names by which kubectl finds them."""
         kind, name = described.kind, _type_name(described.kind)
         if custom.is_custom(described.shape):
-            self.made[name] = self._custom(described.shape)
-            self.made[f"{name}List"] = self._custom_list(name)
+            self.schemas[name] = self._custom(described.shape)
+            self.schemas[f"{name}List"] = self._custom_list(name)
         else:
             self.add(described.shape)
             self.add(load.shapes()[f"{name}List"])
         for each, called in ((name, kind.name), (f"{name}List", f"{kind.name}List")):
             gvk = {"group": kind.group, "kind": called, "version": kind.version}
-            self.made[each]["x-kubernetes-group-version-kind"] = [gvk]
+            self.schemas[each]["x-kubernetes-group-version-kind"] = [gvk]
 
     def add(self, shape: Shape) -> None:
-        if shape.name in self.made:
+        if shape.name in self.schemas:
             return
-        made: Object = {"type": "object"}
+        schema: Object = {"type": "object"}
         # there before its fields are: a struct may contain itself
-        self.made[shape.name] = made
+        self.schemas[shape.name] = schema
         if required := [name for name, field in shape.fields.items() if field.required]:
-            made["required"] = required
+            schema["required"] = required
         if shape.fields:
-            made["properties"] = {name: self._field(field) for name, field in sorted(shape.fields.items())}
+            schema["properties"] = {name: self._field(field) for name, field in sorted(shape.fields.items())}
         if shape.atomic:
-            made["x-kubernetes-map-type"] = "atomic"
+            schema["x-kubernetes-map-type"] = "atomic"
 
     def _field(self, field: Field) -> Object:
-        made = self._value(field.shape)
-        if "$ref" in made:
+        schema = self._value(field.shape)
+        if "$ref" in schema:
             # nothing may stand beside a reference
-            made = {"allOf": [made]}
+            schema = {"allOf": [schema]}
         if field.default is not msgspec.UNSET:
-            made["default"] = field.default
+            schema["default"] = field.default
         if field.merge_key:
-            made["x-kubernetes-patch-merge-key"] = field.merge_key
+            schema["x-kubernetes-patch-merge-key"] = field.merge_key
         if field.strategies:
-            made["x-kubernetes-patch-strategy"] = ",".join(field.strategies)
-        return made
+            schema["x-kubernetes-patch-strategy"] = ",".join(field.strategies)
+        return schema
 
     def _value(self, shape: Shape) -> Object:
         if shape.base is Base.STRUCT:
             self.add(shape)
             return {"$ref": _REFERENCE + shape.name}
         if shape.base in _SHARED:
-            name, made = _SHARED[shape.base]
-            self.made[name] = made
+            name, schema = _SHARED[shape.base]
+            self.schemas[name] = schema
             return {"$ref": _REFERENCE + name}
         if shape.base is Base.LIST and shape.items is not None:
             return {"type": "array", "items": self._value(shape.items), **_list_rules(shape)}
         if shape.base is Base.MAP and shape.items is not None:
-            made = {"type": "object", "additionalProperties": self._value(shape.items)}
-            return {**made, "x-kubernetes-map-type": "atomic"} if shape.atomic else made
+            schema = {"type": "object", "additionalProperties": self._value(shape.items)}
+            return {**schema, "x-kubernetes-map-type": "atomic"} if shape.atomic else schema
         if shape.base is Base.ANY:
             return {"type": "object"} if not shape.name else {}
         return {**_SCALARS[shape.base], **({"enum": list(shape.enum)} if shape.enum else {})}
 
-    # --- custom kinds -----------------------------------------------------------
-
     def _custom(self, root: Shape) -> Object:
-        made = self._limited(root)
-        made["type"] = "object"
-        return made
+        """The schema of a definition, with what every object has."""
+        schema: Object = root.limits["schema"]
+        self.add(load.shapes()[custom.METADATA])
+        head = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": _referred(custom.METADATA)}
+        properties = {**schema.get("properties", {}), **head}
+        return {**schema, "type": "object", "properties": dict(sorted(properties.items()))}
 
     def _custom_list(self, name: str) -> Object:
         self.add(load.shapes()[f"{_META}.ListMeta"])
@@ -188,34 +182,14 @@ class _Components:
                 "apiVersion": {"type": "string"},
                 "items": {"type": "array", "items": {"$ref": _REFERENCE + name}},
                 "kind": {"type": "string"},
-                "metadata": {"allOf": [{"$ref": f"{_REFERENCE}{_META}.ListMeta"}]},
+                "metadata": _referred(f"{_META}.ListMeta"),
             },
         }
 
-    def _limited(self, shape: Shape) -> Object:
-        """A schema of a definition again, from the shape that was made of it."""
-        if shape.name == custom.METADATA:
-            self.add(shape)
-            return {"allOf": [{"$ref": _REFERENCE + shape.name}]}
-        made = {name: self._limit(value) for name, value in shape.limits.items() if name not in ("declared", "root")}
-        if "root" in shape.limits:
-            del made["x-kubernetes-embedded-resource"]
-        if shape.base is Base.STRUCT and shape.fields:
-            made["properties"] = {name: self._limited(field.shape) for name, field in sorted(shape.fields.items())}
-        elif shape.base is Base.MAP and shape.items is not None:
-            made["additionalProperties"] = self._limited(shape.items) if not shape.items.name else True
-        elif shape.base is Base.LIST and shape.items is not None:
-            made["items"] = self._limited(shape.items)
-        if not made and shape.base is Base.STRING:
-            return {"type": "string"}
-        return made
 
-    def _limit(self, value: Any) -> Any:
-        if isinstance(value, Shape):
-            return self._limited(value)
-        if isinstance(value, list) and value and isinstance(value[0], Shape):
-            return [self._limited(each) for each in value]
-        return value
+def _referred(name: str) -> Object:
+    """Beside a plain reference nothing may stand."""
+    return {"allOf": [{"$ref": _REFERENCE + name}]}
 
 
 def _list_rules(shape: Shape) -> Object:
@@ -268,34 +242,29 @@ _MANY_ACTIONS = {"get": "list", "post": "post", "delete": "deletecollection"}
 
 def _operation(described: Described, method: str, *, many: bool = False) -> Object:
     kind, name = described.kind, _type_name(described.kind)
-    given = f"{name}List" if many and method == "get" else f"{_META}.Status" if method == "delete" else name
-    made: Object = {
-        "parameters": list(_parameters(method, many=many)),
-        "responses": {"200": {"description": "OK", "content": _content(_MEDIA, given)}},
+    answer = f"{name}List" if many and method == "get" else f"{_META}.Status" if method == "delete" else name
+    schema: Object = {
+        "parameters": list(_parameters(method)),
+        "responses": {"200": {"description": "OK", "content": _content(_MEDIA, answer)}},
         "x-kubernetes-action": (_MANY_ACTIONS if many else _ACTIONS)[method],
         "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": kind.name},
     }
     if method != "get":
         sent = {"patch": _PATCH_TYPE[0], "delete": f"{_META}.DeleteOptions"}.get(method, name)
         media = _patches(described) if method == "patch" else _MEDIA
-        made["requestBody"] = {"content": _content(media, sent), "required": method != "delete"}
-    return made
+        schema["requestBody"] = {"content": _content(media, sent), "required": method != "delete"}
+    return schema
 
 
 def _patches(described: Described) -> tuple[str, ...]:
     return _PATCHES if custom.is_custom(described.shape) else (*_PATCHES, _STRATEGIC)
 
 
-def _parameters(method: str, *, many: bool) -> Iterator[Object]:
-    names: dict[str, str] = {}
-    if method == "get" and many:
-        names = _LISTING
-    elif method == "delete":
-        names = {**_DELETING, **_LISTING} if many else _DELETING
-    elif method != "get":
-        names = {**_WRITING, "force": "boolean"} if method == "patch" else _WRITING
-    for name, kind in sorted(names.items()):
-        yield {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}
+def _parameters(method: str) -> Iterator[Object]:
+    """Those by which kubectl finds out what it may send."""
+    if method in ("post", "put", "patch"):
+        for name in _WRITING:
+            yield {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
 
 
 def _content(media: Iterable[str], name: str) -> Object:

@@ -7,6 +7,7 @@ import msgspec
 from muster.local.checks import fields
 from muster.local.codec.values import Object
 from muster.local.kinds import status
+from muster.local.objects.objects import Deletion
 from muster.local.serve.wire import Request
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
@@ -53,7 +54,7 @@ def of_write(request: Request, *, name: str, applies: bool = False) -> Options:
     if len(manager.encode()) > _LONGEST_MANAGER:
         errors.append(fields.too_long("fieldManager", _LONGEST_MANAGER))
     elif not manager.isprintable():
-        errors.append(fields.invalid("fieldManager", manager, _unprintable(manager)))
+        errors.append(fields.invalid("fieldManager", manager, "invalid character"))
     if validation not in _VALIDATIONS:
         errors.append(fields.not_supported("fieldValidation", validation, _VALIDATIONS))
     if errors:
@@ -66,14 +67,8 @@ def of_write(request: Request, *, name: str, applies: bool = False) -> Options:
     )
 
 
-def _unprintable(manager: str) -> str:
-    found = next(char for char in manager if not char.isprintable())
-    where = len(manager.partition(found)[0].encode())
-    return f"invalid character U+{ord(found):04X} (at position {where})"
-
-
-def of_delete(request: Request, body: Object) -> Object:
-    """DeleteOptions: of the body if there is one, else of the query."""
+def of_delete(request: Request, body: Object) -> Deletion:
+    """What is asked for by DeleteOptions: those of the body if there is one, else of the query."""
     asked = dict(body)
     if not body:
         for name in ("propagationPolicy", "dryRun"):
@@ -84,7 +79,18 @@ def of_delete(request: Request, body: Object) -> Object:
         if request.every("orphanDependents"):
             asked["orphanDependents"] = flag(request, "orphanDependents")
     _check_delete(asked)
-    return asked
+    conditions = asked.get("preconditions") or {}
+    policy = asked.get("propagationPolicy") or ""
+    if not policy and "orphanDependents" in asked:
+        policy = "Orphan" if asked["orphanDependents"] else "Background"
+    return Deletion(
+        grace_seconds=asked.get("gracePeriodSeconds"),
+        uid=conditions.get("uid") or "",
+        version=conditions.get("resourceVersion") or "",
+        policy=policy,
+        cascades=asked.get("orphanDependents") is False,
+        dry_run=bool(asked.get("dryRun")),
+    )
 
 
 def _check_delete(asked: Object) -> None:

@@ -8,14 +8,14 @@ from muster.api.times import stamp
 from muster.local.checks import fields
 from muster.local.codec import gotext
 from muster.local.codec.forms import Malformed
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, json_type, repeated
 from muster.local.kinds import status
 from muster.local.kinds.registry import Served
 from muster.local.objects import owners
 from muster.local.objects.objects import Write
 from muster.local.patching import apply, merge, strategic
 from muster.local.patching.merge import PatchError
-from muster.local.schema import decode, exact, writing
+from muster.local.schema import decoding
 from muster.local.serve import bodies
 from muster.local.serve.options import Options
 from muster.local.serve.wire import Request
@@ -44,13 +44,13 @@ class Patch:
 
     def create(self, name: str, namespace: str) -> Object:
         """The object that an apply makes where there is none."""
-        made = self._decoded(self._applied(None))
-        bodies.check_name(made, name)
-        bodies.check_namespace(made, self._served.kind, namespace)
-        if uid := made["metadata"].get("uid"):
+        new = self._decoded(self._applied(None))
+        bodies.check_name(new, name)
+        bodies.check_namespace(new, self._served.kind, namespace)
+        if uid := new["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise status.conflict(self._served.kind, name, why)
-        return made
+        return new
 
     def change(self, stored: Object) -> Object:
         """What the patch makes of a stored object."""
@@ -68,9 +68,9 @@ class Patch:
     def _head(self) -> Object:
         return {"kind": self._served.kind.name, "apiVersion": self._served.kind.api_version}
 
-    def _parse(self, body: bytes) -> decode.Parsed:
+    def _parse(self, body: bytes) -> decoding.Document:
         try:
-            return decode.parse(body, self._type if self._type == APPLY else "application/json")
+            return decoding.parse(body, self._type if self._type == APPLY else "application/json")
         except Malformed as error:
             if self._type == APPLY:
                 raise status.bad_request(f"error encoding patch: {error}") from error
@@ -83,24 +83,22 @@ class Patch:
                 return merge.json_patch(document, patch)
             if self._type == MERGE:
                 return merge.merge_patch(document, patch)
-            patched, left = strategic.strategic_patch(document, patch, self._served.shape)
-            self._said = gotext.shown(left)
-            return patched
+            return strategic.strategic_patch(document, patch, self._served.shape)
         except PatchError as error:
             raise _refusal(error) from error
 
     def _applied(self, document: Object | None) -> Object:
-        given = {} if self._parsed.value is None else self._parsed.value
-        if not isinstance(given, dict):
+        config = {} if self._parsed.value is None else self._parsed.value
+        if not isinstance(config, dict):
             words = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
-            what = exact.what(given)
+            what = json_type(config)
             raise status.bad_request(
                 f"error decoding patch: {words} {what} into Go value of type map[string]interface {{}}"
             )
         try:
             return apply.apply(
                 document,
-                given,
+                config,
                 target=self._target,
                 kind=self._served.kind.name,
                 manager=self._options.manager,
@@ -112,9 +110,7 @@ class Patch:
 
     def _decoded(self, document: Any) -> Object:
         """What came out must be an object of its kind again."""
-        decoded = (decode.convert if self._type in (STRATEGIC, APPLY) else decode.normalise)(
-            document, self._served.shape
-        )
+        decoded = decoding.decode(document, self._served.shape, patched=self._type in (STRATEGIC, APPLY))
         if decoded.error and self._type == APPLY:
             raise _refusal(apply.no_object(self._parsed.value, decoded.error))
         if decoded.error:
@@ -122,7 +118,7 @@ class Patch:
         # what an apply names and its kind does not have was refused before
         strict = [
             *self._parsed.strict,
-            *exact.repeated(self._parsed.tree),
+            *repeated(self._parsed.tree),
             *(decoded.strict if self._type != APPLY else ()),
         ]
         if strict and self._options.validation == "Strict":
@@ -139,29 +135,8 @@ class Patch:
         return changed
 
     def _invalid(self, document: Any, why: str) -> status.Refusal:
-        said = self._said if self._type == STRATEGIC else self._written(document)
-        return status.nameless("", fields.invalid("patch", said, why))
-
-    def _written(self, document: Object) -> str:
-        """As Go has it after a patch: what that went through by name, the rest as it was; custom kinds all by name."""
-        if self._served.is_custom:
-            return gotext.compact_json(document)
-        touched = _touched(self._parsed.value) if self._type == JSON_PATCH else self._parsed.value
-        return gotext.compact_json(writing.in_order(document, self._served.shape, touched), as_given=True)
-
-    _said = ""
-
-
-def _touched(operations: list[Object]) -> Object:
-    """What a JSON patch went through, down to what it put in."""
-    touched: Object = {}
-    for operation in operations:
-        *places, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
-        inside = touched
-        for name in places:
-            inside = inside.setdefault(name, {})
-        inside[last] = True
-    return touched
+        quoted = self._parsed.value if self._type == STRATEGIC else document
+        return status.nameless("", fields.invalid("patch", gotext.compact_json(quoted), why))
 
 
 def _refusal(error: PatchError) -> status.Refusal:

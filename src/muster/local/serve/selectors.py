@@ -1,25 +1,21 @@
-"""Label and field selectors of requests: parsed with the real server's words for what is wrong, and matched.
+"""Label and field selectors of requests.
 
-    selection = select(kind, namespace="default", labels="app=web,!old", fields="spec.nodeName=n1")
-    [stored for stored in store.list(...) if selection.matches(stored)]
-
-Labels have the grammar and the meaning of muster.base.selectors; it is gone through once more here because clients see
-the words of the real server, which tell which token stood where another was expected.
+selection = select(kind, namespace="default", labels="app=web,!old", fields="spec.nodeName=n1")
+[stored for stored in store.list(...) if selection.matches(stored)]
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, NoReturn, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from muster.base.caching import remembered
-from muster.base.selectors import Requirement
+from muster.base.errors import SelectorError
+from muster.base.selectors import Requirement, parse_selector
 from muster.base.selectors import matches as labels_match
-from muster.local.checks import fields as words
-from muster.local.checks import names
 from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
 
@@ -30,7 +26,7 @@ _CACHED = 4096
 
 
 class SelectorProblem(ValueError):
-    """What is wrong with a selector, in the words of the real server."""
+    """What is wrong with a selector."""
 
 
 class Selectable(Protocol):
@@ -110,41 +106,6 @@ _ESCAPED = re.compile(r"\\(.)|(\\\Z)|([,=])", re.DOTALL)
 _TERM_END = re.compile(r"((?:\\.|[^\\,])*\\?)(,|\Z)", re.DOTALL)
 _OPERATOR = re.compile(r"!=|==|=")
 
-_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-
-
-def _same(*labels: str) -> dict[str, str]:
-    return {label: label for label in labels}
-
-
-# by group and kind: what may be asked for, and what it is called where objects are kept
-_FIELDS: dict[tuple[str, str], dict[str, str]] = {
-    ("", "Pod"): _same(
-        _NAME,
-        _NAMESPACE,
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.podIPs",
-        "status.nominatedNodeName",
-    )
-    | {"spec.host": "spec.nodeName"},
-    ("", "Node"): _same(_NAME, "spec.unschedulable"),
-    ("", "Namespace"): _same(_NAME, "status.phase"),
-    ("", "Secret"): _same(_NAME, _NAMESPACE, "type"),
-    ("", "Service"): _same(_NAME, _NAMESPACE, "spec.clusterIP", "spec.type"),
-    ("", "Event"): _same(_NAME, _NAMESPACE, "reason", "reportingComponent", "source", "type")
-    | _same(*(f"involvedObject.{part}" for part in _REFERENCE)),
-    ("events.k8s.io", "Event"): _same(_NAME, _NAMESPACE, "reason", "type")
-    | {"reportingController": "reportingComponent"}
-    | {f"regarding.{part}": f"involvedObject.{part}" for part in _REFERENCE},
-    ("batch", "Job"): _same(_NAME, _NAMESPACE, "status.successful"),
-}
-
 
 @remembered(_CACHED)
 def parse_fields(text: str) -> tuple[Term, ...]:
@@ -170,143 +131,40 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _translated(kind: Kind, term: Term) -> Term:
-    known = _FIELDS.get((kind.group, kind.name)) if kind.type_name else _custom_fields(kind)
-    if known is None:
-        known = _same(_NAME, _NAMESPACE)
-        refusal = f'"{term.field}" is not a known field selector: only "{_NAME}", "{_NAMESPACE}"'
-    elif kind.group == "batch":
-        refusal = f'field label "{term.field}" not supported for {kind.name}'
-    else:
-        refusal = f"field label not supported: {term.field}"
-    if term.field not in known:
-        raise SelectorProblem(refusal)
-    return term._replace(field=known[term.field])
+    known, labels = _field_labels(kind), kind.strategy.field_labels
+    if term.field in known:
+        return term._replace(field=known[term.field])
+    if labels is None and kind.type_name:
+        raise SelectorProblem(f'"{term.field}" is not a known field selector: only "{_NAME}", "{_NAMESPACE}"')
+    raise SelectorProblem(f"field label not supported: {term.field}")
 
 
-def _custom_fields(kind: Kind) -> dict[str, str]:
-    """A definition's selectableFields: what its strategy tells of any object, even an empty one."""
-    place = (_NAMESPACE,) if kind.namespaced else ()
-    return _same(_NAME, *place, *kind.strategy.selectable({"metadata": {}}))
+def _field_labels(kind: Kind) -> dict[str, str]:
+    """What may be asked for, and what it is called where objects are kept."""
+    labels, strategy = {_NAME: _NAME}, kind.strategy
+    if strategy.field_labels is not None:
+        labels |= strategy.field_labels
+    elif not kind.type_name:
+        # a definition's selectableFields: what its strategy tells of any object, even an empty one
+        labels |= {name: name for name in strategy.selectable({"metadata": {}})}
+    if kind.namespaced or (kind.type_name and strategy.field_labels is None):
+        labels[_NAMESPACE] = _NAMESPACE
+    return labels
 
 
 # --- labels ---
 
-_TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[()=!,<>])|([^ \t\r\n()=!,<>]+)|\Z)")
-_OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", "in": "In", "notin": "NotIn", ">": "Gt", "<": "Lt"}
-# leading zeros stand outside the number, so that int() never sees many digits
-_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
+_WORD = re.compile(r"[^ \t\r\n()=!,<>]+")
+# no key is longer; what is wrong with longer ones would be remembered with them
+_LONGEST_WORD = 253 + 1 + 63
 
 
 @remembered(_CACHED)
 def parse_labels(text: str) -> tuple[Requirement, ...]:
     """The requirements of a label selector, sorted by key."""
-    return tuple(sorted(_Labels(text).requirements(), key=lambda one: one.key))
-
-
-class _Token(NamedTuple):
-    text: str
-    """"" at the end."""
-    is_word: bool
-
-
-class _Labels:
-    """Goes through the tokens of one label selector; used once."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = [_Token(found[1] or found[2] or "", bool(found[2])) for found in _TOKEN.finditer(text)]
-        self._tokens.append(_Token("", False))
-        self._next = 0
-
-    def requirements(self) -> list[Requirement]:
-        found: list[Requirement] = []
-        if not self._begins():
-            if self._peek().text:
-                self._unexpected("found '{}', expected: !, identifier, or 'end of string'")
-            return found
-        while True:
-            try:
-                found.append(self._requirement())
-            except SelectorProblem as problem:
-                raise SelectorProblem(f"unable to parse requirement: {problem}") from problem
-            if not self._peek().text:
-                return found
-            if not self._skip(","):
-                self._unexpected("found '{}', expected: ',' or 'end of string'")
-            if not self._begins():
-                self._unexpected("found '{}', expected: identifier after ','")
-
-    def _requirement(self) -> Requirement:
-        absent = self._skip("!")
-        key = self._word("found '{}', expected: identifier")
-        if problems := names.qualified_problems(key):
-            raise SelectorProblem(str(words.invalid("<nil>", key, "; ".join(problems))))
-        if absent:
-            return Requirement(key, "DoesNotExist")
-        if self._peek().text in ("", ","):
-            return Requirement(key, "Exists")
-        operator = self._peek().text
-        if operator not in _OPERATORS:
-            self._unexpected("found '{}', expected: in, notin, =, ==, !=, gt, lt")
-        self._next += 1
-        values = self._values() if operator in ("in", "notin") else (self._value(),)
-        return _checked(Requirement(key, _OPERATORS[operator], values))
-
-    def _value(self) -> str:
-        return "" if self._peek().text in ("", ",") else self._word("found '{}', expected: identifier")
-
-    def _values(self) -> tuple[str, ...]:
-        if not self._skip("("):
-            self._unexpected("found '{}' expected: '('")
-        if not self._peek().is_word and self._peek().text not in (",", ")"):
-            self._unexpected("found '{}', expected: ',', ')' or identifier")
-        values = {self._listed()}
-        while not self._skip(")"):
-            if not self._skip(","):
-                self._unexpected("found '{}', expected: ',' or ')'")
-            values.add(self._listed())
-        return tuple(sorted(values))
-
-    def _listed(self) -> str:
-        """ "" between two commas, or between one and the end of the list."""
-        if self._peek().text in (",", ")"):
-            return ""
-        return self._word("found '{}', expected: ',', or identifier")
-
-    def _begins(self) -> bool:
-        return self._peek().is_word or self._peek().text == "!"
-
-    def _peek(self) -> _Token:
-        return self._tokens[self._next]
-
-    def _skip(self, symbol: str) -> bool:
-        found = self._peek() == _Token(symbol, False)
-        self._next += found
-        return found
-
-    def _word(self, otherwise: str) -> str:
-        token = self._peek()
-        if not token.is_word:
-            self._unexpected(otherwise)
-        self._next += 1
-        return token.text
-
-    def _unexpected(self, sentence: str) -> NoReturn:
-        raise SelectorProblem(sentence.format(self._peek().text))
-
-
-def _checked(one: Requirement) -> Requirement:
-    problems = []
-    if one.operator in ("Gt", "Lt") and not _is_int64(one.values[0]):
-        detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-        problems.append(str(words.invalid("values[0]", one.values[0], detail)))
-    for place, value in enumerate(one.values):
-        if found := names.label_value_problems(value):
-            problems.append(str(words.invalid(f"values[{place}][{one.key}]", value, "; ".join(found))))
-    if problems:
-        raise SelectorProblem(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-    return one
-
-
-def _is_int64(text: str) -> bool:
-    found = _INTEGER.fullmatch(text)
-    return found is not None and -(2**63) <= int(found[1] + found[2]) < 2**63
+    if any(len(word) > _LONGEST_WORD for word in _WORD.findall(text)):
+        raise SelectorProblem(f"unable to parse requirement: longer than {_LONGEST_WORD} characters")
+    try:
+        return parse_selector(text)
+    except SelectorError as error:
+        raise SelectorProblem(f"unable to parse requirement: {error}") from error

@@ -10,18 +10,18 @@ import msgspec
 import structlog
 
 from muster.local.codec.values import Object
-from muster.local.kinds import rows, status
+from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
 from muster.local.kinds.registry import Registry, Served
-from muster.local.objects.admission import Admission
 from muster.local.objects.definitions import Definitions
 from muster.local.objects.expiry import expired
 from muster.local.objects.objects import Deletion, Objects, Source, Write
 from muster.local.objects.owners import SERVER, Noted
-from muster.local.serve import reviews, routes, subresources
+from muster.local.serve import routes
 from muster.local.serve.documents import Documents
 from muster.local.serve.lists import Lists
 from muster.local.serve.routes import Route
+from muster.local.serve.special import reviews, table
 from muster.local.serve.verbs import Verbs
 from muster.local.serve.views import refused_in
 from muster.local.serve.watching import Watches
@@ -46,13 +46,11 @@ class Server:
         self.watches = Watches()
         self._changes = 0
         """Of the registry, when watches were last looked through."""
-        self._objects = Objects(store, Admission(store), source)
+        self._objects = Objects(store, registry, source)
         self._lists = Lists(store)
-        self._verbs = Verbs(
-            self._objects, self._lists, self.watches, source, budgets=_find(registry, rows.DISRUPTION_BUDGET)
-        )
+        self._verbs = Verbs(self._objects, self._lists, self.watches, source, registry=registry)
         self._documents = Documents(registry)
-        self._definitions = Definitions(store, registry, self._objects, _find(registry, rows.DEFINITION), source)
+        self._definitions = Definitions(store, registry, self._objects, source)
         for served in registry:
             store.derive(served.storage, served.selectable)
 
@@ -95,10 +93,9 @@ class Server:
         if request.acts_as:
             # as the one user who may do everything it would have rights that it wants to be without
             raise status.nobody_else(request.acts_as)
-        if reviews.concerns(route):
-            return reviews.answer(request, route, now=self._source.now())
-        if subresources.binds(route):
-            route = subresources.of_binding(request, route)
+        if (review := reviews.find(route)) is not None:
+            return reviews.answer(request, route, review, now=self._source.now())
+        route = table.resolved(request, route)
         served = self._registry.find(route.group, route.version, route.plural)
         if served is None or (served.is_custom and route.namespace and not served.kind.namespaced):
             return None
@@ -111,9 +108,11 @@ class Server:
 
     def pass_time(self) -> None:
         """What happens although nobody asks: to be called now and then."""
-        events, store = _find(self._registry, rows.EVENT), self._objects.store
-        for stored in list(expired(store.list(events.storage), now=self._source.now())):
-            self._objects.delete(events, stored.namespace, stored.name, Deletion())
+        for served in self._registry:
+            if (ttl := served.kind.strategy.ttl_seconds) is not None:
+                objects = self._objects.store.list(served.storage)
+                for stored in list(expired(objects, ttl_seconds=ttl, now=self._source.now())):
+                    self._objects.delete(served, stored.namespace, stored.name, Deletion())
         self._lists.forget()
         self.watches.bookmark()
 

@@ -9,17 +9,19 @@ import msgspec
 
 from muster.local.codec.values import Object
 from muster.local.kinds import status
-from muster.local.kinds.registry import Served
+from muster.local.kinds.registry import Registry, Served
 from muster.local.kinds.tables import include_problem
 from muster.local.objects.objects import Deletion, Objects, Source, Write
 from muster.local.objects.owners import Applied, Noted, Owners
-from muster.local.serve import bodies, options, subresources
+from muster.local.serve import bodies, options
 from muster.local.serve import lists as reading
 from muster.local.serve.lists import ListOptions, Lists
 from muster.local.serve.options import Options
 from muster.local.serve.patches import APPLY, Patch
 from muster.local.serve.routes import Route
 from muster.local.serve.selectors import Selection, select
+from muster.local.serve.special import table
+from muster.local.serve.special.call import Call, Subresource
 from muster.local.serve.views import Chosen, Metadata, Plain, Rows, View, check_number, choose
 from muster.local.serve.watching import Start, Watch, Watches
 from muster.local.serve.wire import Answer, Request, Stream
@@ -32,7 +34,7 @@ _PRESERVED = (
 )
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RequestInfo(msgspec.Struct, frozen=True):
     """One request, and what it is about."""
 
     request: Request
@@ -45,11 +47,11 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Verbs:
-    """Finds out what is asked, has it done, and shows the outcome as the client wants to see it."""
+    """Finds out what is info, has it done, and shows the outcome as the client wants to see it."""
 
-    def __init__(self, objects: Objects, lists: Lists, watches: Watches, source: Source, *, budgets: Served) -> None:
+    def __init__(self, objects: Objects, lists: Lists, watches: Watches, source: Source, *, registry: Registry) -> None:
         self._objects = objects
-        self._budgets = budgets
+        self._registry = registry
         self._lists = lists
         self._watches = watches
         self._source = source
@@ -57,7 +59,7 @@ class Verbs:
         self._many = {"GET": self._list, "POST": self._create, "DELETE": self._delete_all}
 
     def answer(self, request: Request, route: Route, served: Served) -> Answer | Stream:
-        kind, asked = served.kind, Asked(request, route, served)
+        kind, info = served.kind, RequestInfo(request, route, served)
         if (route.namespace and not kind.namespaced) or (route.name and kind.namespaced and not route.namespace):
             raise status.no_such_resource()
         method = request.method
@@ -66,47 +68,49 @@ class Verbs:
         else:
             verb = (self._one if route.name else self._many).get(method)
         everywhere = kind.namespaced and not route.namespace and not route.name
-        if verb is None or (everywhere and method != "GET") or (verb == self._delete_all and kind.name == "Namespace"):
+        if verb is None or (everywhere and method != "GET") or (verb == self._delete_all and kind.strategy.one_by_one):
             raise status.no_such_method()
-        return verb(asked)
+        return verb(info)
 
-    def _of_subresource(self, route: Route, served: Served, method: str) -> Callable[[Asked], Answer | Stream] | None:
+    def _of_subresource(
+        self, route: Route, served: Served, method: str
+    ) -> Callable[[RequestInfo], Answer | Stream] | None:
         if route.subresource == "status" and served.kind.has_status:
             return {"GET": self._get, "PUT": self._update, "PATCH": self._patch}.get(method)
-        found = subresources.find(served.kind, route.subresource)
+        found = table.find(served.kind, route.subresource)
         if found is None:
             raise status.no_such_resource()
         if method not in found.methods:
             return None
-        return lambda asked: self._special(asked, found)
+        return lambda info: self._special(info, found)
 
     # --- reading ---
 
-    def _get(self, asked: Asked) -> Answer | Stream:
-        if asked.route.watch:
-            return self._watch(asked)
-        chosen = choose(asked.request.accept)
-        version = asked.request.first("resourceVersion")
+    def _get(self, info: RequestInfo) -> Answer | Stream:
+        if info.route.watch:
+            return self._watch(info)
+        chosen = choose(info.request.accept)
+        version = info.request.first("resourceVersion")
         if version not in ("", "0"):
             reading.check_version(version, self._objects.store)
-        stored = self._objects.stored(*asked.place)
-        check_number(chosen, asked.served.kind, many=False)
-        return self._shown(asked, chosen, stored)
+        stored = self._objects.stored(*info.place)
+        check_number(chosen, info.served.kind, many=False)
+        return self._shown(info, chosen, stored)
 
-    def _list(self, asked: Asked) -> Answer | Stream:
-        if asked.route.watch or options.flag(asked.request, "watch"):
-            return self._watch(asked)
-        chosen = choose(asked.request.accept)
-        check_number(chosen, asked.served.kind, many=True)
+    def _list(self, info: RequestInfo) -> Answer | Stream:
+        if info.route.watch or options.flag(info.request, "watch"):
+            return self._watch(info)
+        chosen = choose(info.request.accept)
+        check_number(chosen, info.served.kind, many=True)
         data = self._lists.read(
-            asked.served, self._selection(asked), _list_options(asked.request), self._view(asked, chosen)
+            info.served, self._selection(info), _list_options(info.request), self._view(info, chosen)
         )
         return Answer(code=200, body=chosen.encoded(data), content_type=chosen.content_type)
 
-    def _watch(self, asked: Asked) -> Stream:
-        request, wanted = asked.request, _list_options(asked.request)
+    def _watch(self, info: RequestInfo) -> Stream:
+        request, wanted = info.request, _list_options(info.request)
         chosen = choose(request.accept, stream=True)
-        selection = self._selection(asked)
+        selection = self._selection(info)
         bookmarks = options.flag(request, "allowWatchBookmarks")
         reading.check(wanted, watch=True)
         version = None if wanted.version in ("", "0") else _watch_version(wanted.version)
@@ -116,9 +120,9 @@ class Verbs:
             version = self._objects.store.version
         watch = Watch(
             self._objects.store,
-            asked.served,
+            info.served,
             selection=selection,
-            view=self._view(asked, chosen),
+            view=self._view(info, chosen),
             start=Start(
                 version=version,
                 mark_initial=bool(wanted.initial_events) and bookmarks,
@@ -129,123 +133,124 @@ class Verbs:
         self._watches.add(watch)
         return watch
 
-    def _selection(self, asked: Asked) -> Selection:
-        request, route = asked.request, asked.route
+    def _selection(self, info: RequestInfo) -> Selection:
+        request, route = info.request, info.route
         return select(
-            asked.served.kind,
+            info.served.kind,
             namespace=route.namespace,
             name=route.name,
             labels=request.first("labelSelector"),
             fields=request.first("fieldSelector"),
         )
 
-    def _view(self, asked: Asked, chosen: Chosen) -> View:
+    def _view(self, info: RequestInfo, chosen: Chosen) -> View:
         if chosen.kind == "Table":
-            include = asked.request.first("includeObject")
+            include = info.request.first("includeObject")
             if problem := include_problem(include):
                 raise status.bad_request(problem)
-            return Rows(asked.served, include=include, now=self._source.now, version=chosen.version)
-        return Metadata(asked.served, version=chosen.version) if chosen.kind else Plain(asked.served)
+            return Rows(info.served, include=include, now=self._source.now, version=chosen.version)
+        return Metadata(info.served, version=chosen.version) if chosen.kind else Plain(info.served)
 
     def _shown(
-        self, asked: Asked, chosen: Chosen, stored: Stored, *, code: int = 200, warnings: tuple[str, ...] = ()
+        self, info: RequestInfo, chosen: Chosen, stored: Stored, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
-        data = chosen.encoded(self._view(asked, chosen).one(stored))
+        data = chosen.encoded(self._view(info, chosen).one(stored))
         return Answer(code=code, body=data, content_type=chosen.content_type, warnings=warnings)
 
     # --- creating and changing ---
 
-    def _create(self, asked: Asked) -> Answer:
-        chosen = choose(asked.request.accept)
-        wanted = options.of_write(asked.request, name="CreateOptions")
-        given, warnings = bodies.read(asked.request, asked.served, validation=wanted.validation)
-        write = self._write(asked, wanted, *warnings)
+    def _create(self, info: RequestInfo) -> Answer:
+        chosen = choose(info.request.accept)
+        wanted = options.of_write(info.request, name="CreateOptions")
+        new, warnings = bodies.read(info.request, info.served, validation=wanted.validation)
+        write = self._write(info, wanted, *warnings)
         with _telling(write.warnings):
-            bodies.check_namespace(given, asked.served.kind, asked.route.namespace)
-            stored = self._objects.create(asked.served, asked.route.namespace, given, write)
-        return self._shown(asked, chosen, stored, code=201, warnings=tuple(write.warnings))
+            bodies.check_namespace(new, info.served.kind, info.route.namespace)
+            stored = self._objects.create(info.served, info.route.namespace, new, write)
+        return self._shown(info, chosen, stored, code=201, warnings=tuple(write.warnings))
 
-    def _update(self, asked: Asked) -> Answer:
-        chosen = choose(asked.request.accept)
-        wanted = options.of_write(asked.request, name="UpdateOptions")
-        given, warnings = bodies.read(asked.request, asked.served, validation=wanted.validation)
+    def _update(self, info: RequestInfo) -> Answer:
+        chosen = choose(info.request.accept)
+        wanted = options.of_write(info.request, name="UpdateOptions")
+        new, warnings = bodies.read(info.request, info.served, validation=wanted.validation)
 
         def change(old: Object) -> Object:
-            uid, meant = old["metadata"]["uid"], given["metadata"].get("uid")
+            uid, meant = old["metadata"]["uid"], new["metadata"].get("uid")
             if meant and meant != uid:
-                why = status.other_object(asked.served.kind, old["metadata"], "UID", meant, uid)
-                raise status.conflict(asked.served.kind, asked.route.name, why)
-            return given
+                why = status.other_object("UID", meant, uid)
+                raise status.conflict(info.served.kind, info.route.name, why)
+            return new
 
-        write = self._write(asked, wanted, *warnings)
-        makes = asked.served.kind.strategy.creates_on_update and self._is_missing(asked)
+        write = self._write(info, wanted, *warnings)
+        makes = info.served.kind.strategy.creates_on_update and self._is_missing(info)
         with _telling(write.warnings):
-            bodies.check_name(given, asked.route.name)
-            bodies.check_namespace(given, asked.served.kind, asked.route.namespace)
+            bodies.check_name(new, info.route.name)
+            bodies.check_namespace(new, info.served.kind, info.route.namespace)
             if makes:
-                given["metadata"].pop("resourceVersion", None)
-                stored = self._objects.create(asked.served, asked.route.namespace, given, write)
+                new["metadata"].pop("resourceVersion", None)
+                stored = self._objects.create(info.served, info.route.namespace, new, write)
             else:
-                stored = self._objects.update(*asked.place, change, write)
-        return self._shown(asked, chosen, stored, code=201 if makes else 200, warnings=tuple(write.warnings))
+                stored = self._objects.update(*info.place, change, write)
+        return self._shown(info, chosen, stored, code=201 if makes else 200, warnings=tuple(write.warnings))
 
-    def _is_missing(self, asked: Asked) -> bool:
+    def _is_missing(self, info: RequestInfo) -> bool:
         """Whether there is nothing to change, and it is more than a part that is to be changed."""
-        route = asked.route
+        route = info.route
         return (
-            not route.subresource and self._objects.store.get(asked.served.storage, route.namespace, route.name) is None
+            not route.subresource and self._objects.store.get(info.served.storage, route.namespace, route.name) is None
         )
 
-    def _patch(self, asked: Asked) -> Answer:
-        chosen = choose(asked.request.accept)
-        applies = asked.request.content_type == APPLY
-        wanted = options.of_write(asked.request, name="PatchOptions", applies=applies)
-        write = self._write(asked, wanted)
-        patch = Patch(asked.request, asked.served, wanted, write, now=self._source.now())
-        makes = applies and self._is_missing(asked)
+    def _patch(self, info: RequestInfo) -> Answer:
+        chosen = choose(info.request.accept)
+        applies = info.request.content_type == APPLY
+        wanted = options.of_write(info.request, name="PatchOptions", applies=applies)
+        write = self._write(info, wanted)
+        patch = Patch(info.request, info.served, wanted, write, now=self._source.now())
+        makes = applies and self._is_missing(info)
         with _telling(write.warnings):
             if makes:
-                made = patch.create(asked.route.name, asked.route.namespace)
-                stored = self._objects.create(asked.served, asked.route.namespace, made, write)
+                new = patch.create(info.route.name, info.route.namespace)
+                stored = self._objects.create(info.served, info.route.namespace, new, write)
             else:
-                stored = self._objects.update(*asked.place, patch.change, write)
-        return self._shown(asked, chosen, stored, code=201 if makes else 200, warnings=tuple(write.warnings))
+                stored = self._objects.update(*info.place, patch.change, write)
+        return self._shown(info, chosen, stored, code=201 if makes else 200, warnings=tuple(write.warnings))
 
-    def _write(self, asked: Asked, wanted: Options, *warnings: str) -> Write:
-        subresource = asked.route.subresource
-        noted: Owners = Noted(asked.served, manager=wanted.manager, now=self._source.now(), subresource=subresource)
+    def _write(self, info: RequestInfo, wanted: Options, *warnings: str) -> Write:
+        subresource = info.route.subresource
+        noted: Owners = Noted(info.served, manager=wanted.manager, now=self._source.now(), subresource=subresource)
         return Write(
-            owners=Applied() if asked.request.content_type == APPLY else noted,
+            owners=Applied() if info.request.content_type == APPLY else noted,
             dry_run=wanted.dry_run,
             subresource=subresource,
-            patched=asked.request.method == "PATCH",
+            patched=info.request.method == "PATCH",
             warnings=list(warnings),
         )
 
     # --- deleting ---
 
-    def _delete(self, asked: Asked) -> Answer:
-        chosen = choose(asked.request.accept)
-        deletion = _deletion(asked.request)
-        warnings = _warnings(asked.served, deletion)
+    def _delete(self, info: RequestInfo) -> Answer:
+        chosen = choose(info.request.accept)
+        deletion = options.of_delete(info.request, bodies.read_delete_options(info.request))
+        warnings = _warnings(info.served, deletion)
         with _telling(warnings):
-            stored, gone = self._objects.delete(*asked.place, deletion)
-        if gone and not asked.served.kind.strategy.returns_deleted:
-            success = status.success(asked.served.kind, stored.name, stored.uid)
+            stored, gone = self._objects.delete(*info.place, deletion)
+        if gone and not info.served.kind.strategy.returns_deleted:
+            success = status.success(info.served.kind, stored.name, stored.uid)
             return Answer(code=200, body=_encode(success), warnings=warnings)
-        return self._shown(
-            asked, chosen, stored, code=202 if deletion.cascades and not gone else 200, warnings=warnings
-        )
+        return self._shown(info, chosen, stored, code=202 if deletion.cascades and not gone else 200, warnings=warnings)
 
-    def _delete_all(self, asked: Asked) -> Answer:
-        chosen = choose(asked.request.accept)
-        deletion, selection = _deletion(asked.request), self._selection(asked)
-        served, store = asked.served, self._objects.store
+    def _delete_all(self, info: RequestInfo) -> Answer:
+        chosen = choose(info.request.accept)
+        deletion, selection = (
+            options.of_delete(info.request, bodies.read_delete_options(info.request)),
+            self._selection(info),
+        )
+        served, store = info.served, self._objects.store
         doomed = [one for one in store.list(served.storage, selection.namespace) if selection.matches(one)]
         version = store.version
         for one in doomed:
             self._objects.delete(served, one.namespace, one.name, deletion)
-        data = self._view(asked, chosen).many(doomed, {"resourceVersion": str(version)})
+        data = self._view(info, chosen).many(doomed, {"resourceVersion": str(version)})
         return Answer(
             code=200,
             body=chosen.encoded(data),
@@ -255,15 +260,15 @@ class Verbs:
 
     # --- what only some kinds have ---
 
-    def _special(self, asked: Asked, found: subresources.Special) -> Answer | Stream:
+    def _special(self, info: RequestInfo, found: Subresource) -> Answer | Stream:
         return found.answer(
-            subresources.Call(
+            Call(
                 objects=self._objects,
-                request=asked.request,
-                served=asked.served,
-                route=asked.route,
+                request=info.request,
+                served=info.served,
+                route=info.route,
                 source=self._source,
-                budgets=self._budgets,
+                registry=self._registry,
             )
         )
 
@@ -294,22 +299,6 @@ def _watch_version(text: str) -> int:
         words = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         raise status.Refusal(500, "", words)
     return reading.parse_version(text)
-
-
-def _deletion(request: Request) -> Deletion:
-    asked: Object = options.of_delete(request, bodies.read_delete_options(request))
-    conditions = asked.get("preconditions") or {}
-    policy = asked.get("propagationPolicy") or ""
-    if not policy and "orphanDependents" in asked:
-        policy = "Orphan" if asked["orphanDependents"] else "Background"
-    return Deletion(
-        grace_seconds=asked.get("gracePeriodSeconds"),
-        uid=conditions.get("uid") or "",
-        version=conditions.get("resourceVersion") or "",
-        policy=policy,
-        cascades=asked.get("orphanDependents") is False,
-        dry_run=bool(asked.get("dryRun")),
-    )
 
 
 def _warnings(served: Served, deletion: Deletion) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ class Rows:
         self._include = include or "Metadata"
         self._now = now
         self._version = version
-        self._told = False
+        self._columns_sent = False
 
     def one(self, stored: Stored) -> bytes:
         return self.many([stored], {"resourceVersion": str(stored.version)})
@@ -113,7 +113,7 @@ class Rows:
         return self._table([empty], {"resourceVersion": str(version)})
 
     def _table(self, objects: Iterable[Object], list_meta: Object) -> bytes:
-        told, self._told = self._told, True
+        sent, self._columns_sent = self._columns_sent, True
         kind = self._served.kind
         table = as_table(
             kind.table or default_table(kind),
@@ -121,7 +121,7 @@ class Rows:
             now=self._now(),
             include=self._include,
             list_meta=list_meta,
-            with_definitions=not told,
+            with_definitions=not sent,
             version=self._version,
         )
         return _encode(table)

@@ -52,7 +52,7 @@ class What(Enum):
     DELETED = "DELETED"
 
 
-class Happened(msgspec.Struct, frozen=True):
+class Happened(msgspec.Struct):
     """One change.  Of a deletion, `now` is the object as it was, with the version of the deletion."""
 
     what: What
@@ -189,15 +189,15 @@ class Store:
         self._forgotten, self._bytes = self.version, 0
         self._history.clear()
 
-    def watch(self, storage: str, told: Callable[[Happened], None]) -> None:
-        self._watchers.setdefault(storage, []).append(told)
+    def watch(self, storage: str, listener: Callable[[Happened], None]) -> None:
+        self._watchers.setdefault(storage, []).append(listener)
 
-    def unwatch(self, storage: str, told: Callable[[Happened], None]) -> None:
-        self._watchers[storage].remove(told)
+    def unwatch(self, storage: str, listener: Callable[[Happened], None]) -> None:
+        self._watchers[storage].remove(listener)
 
     def _publish(self, happened: Happened) -> Happened:
-        for told in tuple(self._watchers.get(happened.storage, ())):
-            told(happened)
+        for listener in tuple(self._watchers.get(happened.storage, ())):
+            listener(happened)
         # those who come later are few: to keep all events ready for them would double what the history takes
         happened.frames.clear()
         return happened

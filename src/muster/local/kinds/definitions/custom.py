@@ -131,7 +131,7 @@ def _strategy(version: Object, shape: Shape, *, has_status: bool, scale: Scaling
 
     return Strategy(
         prepare_create=_drop_status if has_status else _nothing,
-        default=partial(custom.default, made=shape),
+        default=partial(custom.default, shape=shape),
         validate=lambda given: rules.validate(given, shape) + of_scale(given),
         prepare_update=_keep_status if has_status else _nothing,
         validate_update=validate_update,

@@ -370,4 +370,5 @@ STRATEGY = Strategy(
     has_generation=True,
     needs_version=True,
     any_finalizer=True,
+    declares=True,
 )

@@ -122,6 +122,7 @@ STRATEGY = Strategy(
     grace_seconds=grace_seconds,
     returns_deleted=True,
     warnings=warnings,
+    status_keeps=("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
 )
 
 

@@ -19,8 +19,6 @@ from muster.local.kinds.tables import as_table
 from muster.local.kinds.tables.cells import NAME, age, labels, name, selector
 from muster.local.objects.objects import Objects, Source, Write
 from muster.local.schema import load
-from muster.local.schema.custom import METADATA
-from muster.local.schema.shapes import Base, Field, Shape
 from muster.local.serve import bodies, options
 from muster.local.serve.options import Options
 from muster.local.serve.patches import APPLY, Patch
@@ -31,7 +29,6 @@ from muster.local.store.store import Stored
 
 _encode = msgspec.json.Encoder().encode
 _HEAD = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
-_NUMBER = Field(shape=Shape(base=Base.INT32))
 
 
 class Scale:
@@ -53,30 +50,30 @@ class Scale:
                 return self._shown(self._objects.stored(*self._place))
             case "PUT":
                 wanted = options.of_write(self._request, name="UpdateOptions")
-                given, warnings = bodies.read(self._request, self._part, validation=wanted.validation)
-                bodies.check_name(given, self._route.name)
-                bodies.check_namespace(given, self._served.kind, self._route.namespace)
-                return self._write(given, wanted, list(warnings))
+                sent, warnings = bodies.read(self._request, self._part, validation=wanted.validation)
+                bodies.check_name(sent, self._route.name)
+                bodies.check_namespace(sent, self._served.kind, self._route.namespace)
+                return self._write(sent, wanted, list(warnings))
         if self._request.content_type == APPLY:
             words = f"request to convert CR to an invalid group/version: {_HEAD['apiVersion']}"
             raise status.Refusal(500, "", f"failed to create manager for existing fields: {words}")
         wanted = options.of_write(self._request, name="PatchOptions")
-        said = Write(owners=self._scaler(wanted), patched=True, warnings=[])
-        patch = Patch(self._request, self._part, wanted, said, now=self._source.now())
-        given = patch.change(self._scale(self._objects.stored(*self._place)))
-        return self._write(given, wanted, said.warnings)
+        patching = Write(owners=self._scaler(wanted), patched=True, warnings=[])
+        patch = Patch(self._request, self._part, wanted, patching, now=self._source.now())
+        sent = patch.change(self._scale(self._objects.stored(*self._place)))
+        return self._write(sent, wanted, patching.warnings)
 
     @property
     def _place(self) -> tuple[Served, str, str]:
         return self._served, self._route.namespace, self._route.name
 
-    def _write(self, given: Object, wanted: Options, warnings: list[str]) -> Answer:
-        replicas = (given.get("spec") or {}).get("replicas", 0)
+    def _write(self, sent: Object, wanted: Options, warnings: list[str]) -> Answer:
+        replicas = (sent.get("spec") or {}).get("replicas", 0)
 
         def change(old: Object) -> Object:
-            meta, asked = old["metadata"], given["metadata"]
+            meta, asked = old["metadata"], sent["metadata"]
             if (uid := asked.get("uid")) and uid != meta["uid"]:
-                why = status.other_object(self._served.kind, meta, "UID", uid, meta["uid"])
+                why = status.other_object("UID", uid, meta["uid"])
                 raise status.conflict(self._served.kind, self._route.name, why)
             new = deepcopy(old)
             new["metadata"]["resourceVersion"] = asked.get("resourceVersion") or meta["resourceVersion"]
@@ -181,17 +178,7 @@ def _part(kind: Kind) -> Served:
     own = Kind(
         group="autoscaling", version="v1", name="Scale", plural="scales", type_name="", namespaced=kind.namespaced
     )
-    metadata = Field(shape=load.shapes()[METADATA])
-    spec = Shape(base=Base.STRUCT, name="v1.ScaleSpec", fields={"replicas": _NUMBER})
-    found = {"replicas": _NUMBER, "selector": Field(shape=Shape(base=Base.STRING))}
-    parts = {
-        "apiVersion": Field(shape=Shape(base=Base.STRING)),
-        "kind": Field(shape=Shape(base=Base.STRING)),
-        "metadata": metadata,
-        "spec": Field(shape=spec),
-        "status": Field(shape=Shape(base=Base.STRUCT, name="v1.ScaleStatus", fields=found)),
-    }
-    return Served(kind=own, shape=Shape(base=Base.STRUCT, name="v1.Scale", fields=parts), is_custom=True)
+    return Served(kind=own, shape=load.shapes()["io.k8s.api.autoscaling.v1.Scale"], is_custom=True)
 
 
 def _as_text(of: Object) -> str:

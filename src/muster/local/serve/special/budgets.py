@@ -1,4 +1,4 @@
-"""Disruption budgets as evictions meet them."""
+"""Disruption budgets as evictions of pods meet them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from muster.api.times import stamp
 from muster.base.selectors import LabelSelector
 from muster.local.codec.values import Object
 from muster.local.kinds import status
-from muster.local.kinds.registry import Served
+from muster.local.kinds.registry import Registry
 from muster.local.objects.objects import Objects
 from muster.local.objects.owners import SERVER, Noted
 from muster.local.store.store import Stored
 
-STORAGE = "poddisruptionbudgets.policy"
 _MOST_DISRUPTED = 2000
 _RETRY_SECONDS = 10
 _NO = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -24,14 +23,20 @@ _decode = msgspec.json.Decoder().decode
 class Budgets:
     """Takes an eviction off the budget of its pod, or refuses it."""
 
-    def __init__(self, objects: Objects, served: Served, *, now: float) -> None:
+    def __init__(self, objects: Objects, registry: Registry, *, now: float) -> None:
+        found = registry.find("policy", "v1", "poddisruptionbudgets")
+        assert found is not None
         self._objects = objects
-        self._served = served
+        self._served = found
         self._now = now
 
     def allow(self, pod: Object) -> None:
         meta = pod["metadata"]
-        found = [stored for stored in self._objects.store.list(STORAGE, meta["namespace"]) if _covers(stored, pod)]
+        found = [
+            stored
+            for stored in self._objects.store.list(self._served.storage, meta["namespace"])
+            if _covers(stored, pod)
+        ]
         if len(found) > 1:
             words = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
             raise status.Refusal(500, "", words)
@@ -87,7 +92,7 @@ def _spares(budget: Object, pod: Object) -> bool:
 
 def _set_not_allowed(budget: Object, now: float) -> None:
     conditions = budget["status"].setdefault("conditions", [])
-    said = {
+    condition = {
         "type": "DisruptionAllowed",
         "status": "False",
         "observedGeneration": budget["status"]["observedGeneration"],
@@ -95,7 +100,7 @@ def _set_not_allowed(budget: Object, now: float) -> None:
         "reason": "InsufficientPods",
         "message": "",
     }
-    conditions[:] = [one for one in conditions if one["type"] != said["type"]] + [said]
+    conditions[:] = [one for one in conditions if one["type"] != condition["type"]] + [condition]
 
 
 def _refusal(words: str, *, retry_after: int | None = None) -> status.Refusal:

@@ -1,0 +1,139 @@
+"""What Kubernetes' admission plugins do to objects, as far as they are on by default and have something to do here.
+
+RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from muster.local.codec.values import Object
+from muster.local.kinds import priority
+from muster.local.kinds.kind import Admit, Cluster
+from muster.local.kinds.priority import Classes, Priority
+
+_CLASSES = "priorityclasses.scheduling.k8s.io"
+_RUNTIMES = "runtimeclasses.node.k8s.io"
+GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
+
+_TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATION_SECONDS = 300
+
+
+def admit_pod(new: Object, old: Object | None, cluster: Cluster) -> str:
+    spec = new["spec"]
+    if old is not None:
+        # what a client leaves out it does not mean to take away
+        for name in ("priority", "preemptionPolicy"):
+            if name in old["spec"]:
+                spec.setdefault(name, old["spec"][name])
+        _tolerate(spec)
+        return ""
+    if why := _take_priority(spec, cluster, priority.resolve_pod):
+        return why
+    _tolerate(spec)
+    return _take_runtime(spec, cluster)
+
+
+def admit_group(new: Object, old: Object | None, cluster: Cluster) -> str:
+    """Of a PodGroup that may have pods: it stays until they are gone."""
+    if old is None:
+        finalizers = new["metadata"].setdefault("finalizers", [])
+        if GROUP_FINALIZER not in finalizers:
+            finalizers.append(GROUP_FINALIZER)
+    return admit_composite(new, old, cluster)
+
+
+def admit_composite(new: Object, old: Object | None, cluster: Cluster) -> str:
+    return "" if old is not None else _take_priority(new["spec"], cluster, priority.resolve_group)
+
+
+def admit_class(new: Object, old: Object | None, cluster: Cluster) -> str:
+    return priority.second_default(new, _classes(cluster), updating=old is not None)
+
+
+STEPS: dict[tuple[str, str], Admit] = {
+    ("", "pods"): admit_pod,
+    ("scheduling.k8s.io", "podgroups"): admit_group,
+    ("scheduling.k8s.io", "compositepodgroups"): admit_composite,
+    ("scheduling.k8s.io", "priorityclasses"): admit_class,
+}
+"""By group and plural."""
+
+
+# --- priority ---
+
+
+def _classes(cluster: Cluster) -> dict[str, Object]:
+    return {one["metadata"]["name"]: one for one in cluster.list(_CLASSES)}
+
+
+def _take_priority(spec: Object, cluster: Cluster, resolve: Callable[[Object, Classes], Priority | str]) -> str:
+    """Why it cannot have the priority of its class; "" if it can, and then it has."""
+    found = resolve(spec, _classes(cluster))
+    if isinstance(found, str):
+        return found
+    if found.class_name:
+        spec["priorityClassName"] = found.class_name
+    spec["priority"] = found.value
+    spec.setdefault("preemptionPolicy", found.policy)
+    return ""
+
+
+# --- runtime classes ---
+
+
+def _take_runtime(spec: Object, cluster: Cluster) -> str:
+    """What its runtime class takes beside the containers is the pod's, and where such pods may go; or why not."""
+    name = spec.get("runtimeClassName")
+    found = cluster.get(_RUNTIMES, name) if name else None
+    if name and found is None:
+        return f'pod rejected: RuntimeClass "{name}" not found'
+    chosen = found or {}
+    return _take_overhead(spec, chosen.get("overhead")) or _take_scheduling(spec, chosen.get("scheduling") or {})
+
+
+def _take_overhead(spec: Object, overhead: Object | None) -> str:
+    """Why the pod cannot have the overhead of its class; "" if it can, and then it has."""
+    own, fixed = spec.get("overhead"), (overhead or {}).get("podFixed")
+    if overhead is None:
+        return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead" if own else ""
+    if own and own != fixed:
+        return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+    if fixed:
+        spec["overhead"] = dict(fixed)
+    return ""
+
+
+def _take_scheduling(spec: Object, scheduling: Object) -> str:
+    """Why the pod cannot go where its class wants it; "" if it can, and then it will."""
+    wanted, own = scheduling.get("nodeSelector") or {}, spec.get("nodeSelector") or {}
+    for key, value in sorted(wanted.items()):
+        if own.get(key, value) != value:
+            return (
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own[key]}"
+            )
+    if wanted:
+        spec["nodeSelector"] = own | wanted
+    more = [one for one in scheduling.get("tolerations") or () if one not in (spec.get("tolerations") or ())]
+    if more:
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), *more]
+    return ""
+
+
+# --- tolerations ---
+
+
+def _tolerate(spec: Object) -> None:
+    """A pod that says nothing of nodes that are lost stays on them for five minutes."""
+    tolerations = spec.setdefault("tolerations", [])
+    for key in _TOLERATED:
+        if not any(_covers(one, key) for one in tolerations):
+            tolerations.append(
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATION_SECONDS}
+            )
+
+
+def _covers(toleration: Object, key: str) -> bool:
+    return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")

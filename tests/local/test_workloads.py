@@ -264,22 +264,22 @@ spec.compositePodGroupTemplates.0.compositePodGroupTemplates.0.podGroupTemplates
 @pytest.mark.parametrize(("changes", "answer"), rows(BAD) + rows(GOOD))
 def test_a_new_workload_is_answered_as_kubernetes_does(changes, answer):
     given = edited(WORKLOAD, changes)
-    check(created(KIND, given), given, answer)
+    check(created(KIND, given), given, answer, to_the_letter=True)
 
 
 @pytest.mark.parametrize(("changes", "answer"), rows(BAD_TREES) + rows(GOOD_TREES))
 def test_a_new_tree_of_templates_is_answered_as_kubernetes_does(changes, answer):
     given = edited(TREE, changes)
-    check(created(KIND, given), given, answer)
+    check(created(KIND, given), given, answer, to_the_letter=True)
 
 
 @pytest.mark.parametrize(("changes", "answer"), rows(CHANGED))
 def test_a_changed_workload_is_answered_as_kubernetes_does(changes, answer):
     given = edited(STORED, changes)
-    check(updated(KIND, given, STORED), given, answer)
+    check(updated(KIND, given, STORED), given, answer, to_the_letter=True)
 
 
 @pytest.mark.parametrize(("changes", "answer"), rows(CHANGED_TREES))
 def test_a_changed_tree_of_templates_is_answered_as_kubernetes_does(changes, answer):
     given = edited(TREE, changes)
-    check(updated(KIND, given, TREE), given, answer)
+    check(updated(KIND, given, TREE), given, answer, to_the_letter=True)

@@ -230,22 +230,43 @@ def _version_discovery(version: Document, served: Document) -> Document:
 
 # --- refusals ---
 
+_GANGS = ("PodGroup", "Workload", "CompositePodGroup")
+_IMMUTABLE = ": field is immutable"
+_NAMES = ("metadata.name", "metadata.generateName", "metadata.namespace", "metadata.labels", "metadata.annotations")
+
 
 def _status(status: Document) -> Document:
-    """The real server checks the fields of custom kinds in an order of chance, and names owners in one."""
+    """Of a refusal, what docs/local.md promises: which fields for which reasons, and the words that people read.
+
+    The real server checks the fields of custom kinds in an order of chance, and names owners in one.
+    """
     details = status.get("details") or {}
     causes = details.get("causes") or []
     if status.get("reason") == "Conflict" and causes:
         return {**status, "details": {**details, "causes": sorted(causes, key=_cause)}}
-    if details.get("group") != _CUSTOM or len(causes) < 2:
+    is_custom = details.get("group") == _CUSTOM
+    if status.get("reason") != "Invalid" or not causes or details.get("kind") in _GANGS:
         return status
-    ordered = sorted(causes, key=_cause)
-    message = status["message"].partition("[")[0]
-    return {**status, "message": f"{message}[...]", "details": {**details, "causes": ordered}}
+    if len(causes) == 1 if is_custom else all(map(_is_read, causes)):
+        return status
+    said = [cause if is_custom or _is_read(cause) else {**cause, "message": "..."} for cause in causes]
+    once = {json.dumps(cause, sort_keys=True): cause for cause in said}
+    ordered = sorted(once.values(), key=_cause)
+    message = status["message"].partition(" is invalid: ")[0]
+    return {**status, "message": f"{message} is invalid: [...]", "details": {**details, "causes": ordered}}
 
 
-def _cause(cause: Document) -> tuple[str, str]:
-    return cause.get("field", ""), cause["message"]
+def _is_read(cause: Document) -> bool:
+    """Whether the words of a cause are promised: something is missing, fixed, or badly named."""
+    field, message = cause.get("field", ""), cause["message"]
+    if message.endswith(_IMMUTABLE):
+        # structs are shown as users write them
+        return not message.startswith(("Invalid value: {", "Invalid value: ["))
+    return message == "Required value" or field in _NAMES or "schedulingGroup" in field
+
+
+def _cause(cause: Document) -> tuple[str, str, str]:
+    return cause.get("field", ""), cause.get("reason", ""), cause["message"]
 
 
 _DOCUMENTS: dict[str, Callable[[Document], Document]] = {

@@ -25,6 +25,7 @@ _WHY = "Required value|Invalid value|Duplicate value|Not found|Unsupported value
 _REFUSAL = re.compile(rf'[^="]*: ({_WHY})')
 _CAUSE = re.compile(rf"(?P<cause>(?P<field>.*?): (?:{_WHY}))(?:: (?P<value>.)|$)")
 _IMMUTABLE = "field is immutable"
+_NAMES = ("metadata.name", "metadata.generateName", "metadata.namespace", "metadata.labels", "metadata.annotations")
 _STEP = re.compile(r'"([^"]*)"|([^."=]+)')
 _PHRASES = {
     "<subdomain>": names.subdomain_problems("_")[0],
@@ -67,7 +68,7 @@ def is_refusal(answer: list[str]) -> bool:
 
 
 def promised(lines: Iterable[str]) -> list[str]:
-    """What docs/local.md promises of a refusal: fields and reasons, and the words of what is missing, fixed or named."""
+    """What docs/local.md promises of a refusal: fields and reasons, and the words for what is fixed or named."""
     return sorted({_promised(line) for line in lines})
 
 
@@ -77,8 +78,7 @@ def _promised(line: str) -> str:
     if line.endswith(_IMMUTABLE):
         # structs are shown as users write them
         return line if found["value"] not in ("{", "[") else f"{found['cause']}: {_IMMUTABLE}"
-    is_name = found["field"].startswith("metadata.") and found["value"] == '"'
-    return line if is_name or "schedulingGroup" in found["field"] else found["cause"]
+    return line if found["field"] in _NAMES or "schedulingGroup" in found["field"] else found["cause"]
 
 
 def said(errors: Iterable[FieldError]) -> list[str]:

@@ -355,7 +355,7 @@ spec.volumes=[{"name":"v","emptyDir":{"sizeLimit":"-1"}}]
 spec.volumes=[{"name":"v","emptyDir":{},"hostPath":{"path":"/x"}}]
     spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type
 spec.volumes=[{"name":"v","configMap":{},"secret":{"secretName":"s"},"downwardAPI":{}}]
-    spec.volumes[0].downwarAPI: Forbidden: may not specify more than 1 volume type
+    spec.volumes[0].downwardAPI: Forbidden: may not specify more than 1 volume type
     spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type
 spec.volumes=[{"name":"v","hostPath":{"path":""}}]
     spec.volumes[0].hostPath.path: Required value

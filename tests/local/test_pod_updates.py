@@ -6,7 +6,7 @@ import pytest
 
 from muster.local.kinds.pods import pods
 from tests.local import some_pods
-from tests.local.answers import edited, rows
+from tests.local.answers import edited, promised, rows
 from tests.local.flow import Subject, check, created, status_updated, updated
 
 SUBJECT = Subject(pods.STRATEGY, "api.core.v1.Pod")
@@ -153,159 +153,6 @@ spec.nodeSelector={"a":"b"}; spec.hostPID=true
 """
 
 # of PLAIN
-DIFFERENCES = {
-    'spec.containers.0.command=["a","<b>"]': r"""
-@@ -37,7 +37,10 @@
-   {
-    "Name": "c",
-    "Image": "x",
--   "Command": null,
-+   "Command": [
-+    "a",
-+    "\u003cb\u003e"
-+   ],
-    "Args": null,
-    "WorkingDir": "",
-    "Ports": null,
-""",
-    'spec.containers.0.resources={"limits":{"cpu":"1"}}': r"""
-@@ -44,8 +44,12 @@
-    "EnvFrom": null,
-    "Env": null,
-    "Resources": {
--    "Limits": null,
--    "Requests": null,
-+    "Limits": {
-+     "cpu": "1"
-+    },
-+    "Requests": {
-+     "cpu": "1"
-+    },
-     "Claims": null
-    },
-    "ResizePolicy": null,
-""",
-    'spec.nodeSelector={"b":"2","a":"1"}': r"""
-@@ -71,7 +71,10 @@
-  "TerminationGracePeriodSeconds": 30,
-  "ActiveDeadlineSeconds": 100,
-  "DNSPolicy": "ClusterFirst",
-- "NodeSelector": null,
-+ "NodeSelector": {
-+  "a": "1",
-+  "b": "2"
-+ },
-  "ServiceAccountName": "",
-  "DeprecatedServiceAccount": "",
-  "AutomountServiceAccountToken": null,
-""",
-    'spec.restartPolicy="Never"': r"""
-@@ -67,7 +67,7 @@
-   }
-  ],
-  "EphemeralContainers": null,
-- "RestartPolicy": "Always",
-+ "RestartPolicy": "Never",
-  "TerminationGracePeriodSeconds": 30,
-  "ActiveDeadlineSeconds": 100,
-  "DNSPolicy": "ClusterFirst",
-""",
-    'spec.hostNetwork=true; spec.hostname="h"': r"""
-@@ -76,7 +76,7 @@
-  "DeprecatedServiceAccount": "",
-  "AutomountServiceAccountToken": null,
-  "NodeName": "",
-- "HostNetwork": false,
-+ "HostNetwork": true,
-  "HostPID": false,
-  "HostIPC": false,
-  "ShareProcessNamespace": null,
-@@ -96,7 +96,7 @@
-   "SELinuxChangePolicy": null
-  },
-  "ImagePullSecrets": null,
-- "Hostname": "",
-+ "Hostname": "h",
-  "Subdomain": "",
-  "Affinity": null,
-  "SchedulerName": "default-scheduler",
-""",
-    'spec.schedulingGroup={"podGroupName":"g"}': r"""
-@@ -140,6 +140,8 @@
-  "ResourceClaims": null,
-  "Resources": null,
-  "HostnameOverride": null,
-- "SchedulingGroup": null,
-+ "SchedulingGroup": {
-+  "PodGroupName": "g"
-+ },
-  "EvictionResponders": null
- }
-""",
-    'spec.topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}]': r"""
-@@ -132,7 +132,18 @@
-  "EnableServiceLinks": true,
-  "PreemptionPolicy": "PreemptLowerPriority",
-  "Overhead": null,
-- "TopologySpreadConstraints": null,
-+ "TopologySpreadConstraints": [
-+  {
-+   "MaxSkew": 1,
-+   "TopologyKey": "z",
-+   "WhenUnsatisfiable": "DoNotSchedule",
-+   "LabelSelector": null,
-+   "MinDomains": null,
-+   "NodeAffinityPolicy": null,
-+   "NodeTaintsPolicy": null,
-+   "MatchLabelKeys": null
-+  }
-+ ],
-  "SetHostnameAsFQDN": null,
-  "OS": null,
-  "HostUsers": null,
-""",
-    'spec.securityContext={"runAsUser":5}': r"""
-@@ -83,7 +83,7 @@
-  "SecurityContext": {
-   "SELinuxOptions": null,
-   "WindowsOptions": null,
--  "RunAsUser": null,
-+  "RunAsUser": 5,
-   "RunAsGroup": null,
-   "RunAsNonRoot": null,
-   "SupplementalGroups": null,
-""",
-    'spec.containers.0.livenessProbe={"httpGet":{"port":80}}': r"""
-@@ -53,7 +53,25 @@
-    "RestartPolicyRules": null,
-    "VolumeMounts": null,
-    "VolumeDevices": null,
--   "LivenessProbe": null,
-+   "LivenessProbe": {
-+    "Exec": null,
-+    "HTTPGet": {
-+     "Path": "/",
-+     "Port": 80,
-+     "Host": "",
-+     "Scheme": "HTTP",
-+     "HTTPHeaders": null,
-+     "Protocol": null
-+    },
-+    "TCPSocket": null,
-+    "GRPC": null,
-+    "InitialDelaySeconds": 0,
-+    "TimeoutSeconds": 1,
-+    "PeriodSeconds": 10,
-+    "SuccessThreshold": 1,
-+    "FailureThreshold": 3,
-+    "TerminationGracePeriodSeconds": null
-+   },
-    "ReadinessProbe": null,
-    "StartupProbe": null,
-    "Lifecycle": null,
-""",
-}  # fmt: skip
-
 STATUS_OF_BOUND = r"""
 -
 status.phase="Failed"; status.message="gone"
@@ -390,16 +237,16 @@ STATUS = [
 def test_a_pod_changes_as_far_as_kubernetes_lets_it(given, change, answer):
     stored, _ = created(SUBJECT, given)
     document, errors = updated(SUBJECT, edited(given, change), stored)
-    # how the specs differ is told in the lines after the first
-    found = [error.partition("\n")[0].replace(CHANGES, "<changes>") for error in dict.fromkeys(errors)]
-    assert (found or [f"accepted generation {document['metadata']['generation']}"]) == answer
+    if errors:
+        assert promised(errors) == promised(answer)
+    else:
+        assert answer == [f"accepted generation {document['metadata']['generation']}"]
 
 
-@pytest.mark.parametrize("change", DIFFERENCES)
-def test_a_refused_change_is_shown_as_kubernetes_shows_it(change):
+def test_a_refused_change_names_what_was_changed():
     stored, _ = created(SUBJECT, some_pods.PLAIN)
-    _, errors = updated(SUBJECT, edited(some_pods.PLAIN, change), stored)
-    assert errors == [f"spec: Forbidden: {CHANGES}\n{DIFFERENCES[change].strip()}"]
+    _, errors = updated(SUBJECT, edited(some_pods.PLAIN, 'spec.hostname="h"; spec.subdomain="s"'), stored)
+    assert errors == [f"spec: Forbidden: {CHANGES}; changed: hostname, subdomain"]
 
 
 @pytest.mark.parametrize(("given", "change", "answer"), STATUS)

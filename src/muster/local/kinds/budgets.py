@@ -8,7 +8,6 @@ from muster.local.checks import names
 from muster.local.checks.fields import FieldError, invalid, not_supported
 from muster.local.checks.metadata import condition_errors, distinct, not_negative, selector_errors
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
 
 _PERCENT = re.compile("[0-9]+%")
@@ -51,7 +50,7 @@ def _spec_errors(spec: Object) -> list[FieldError]:
     errors = []
     if "minAvailable" in spec and "maxUnavailable" in spec:
         words = "minAvailable and maxUnavailable cannot be both set"
-        errors.append(invalid("spec", internal.shown("PodDisruptionBudgetSpec", spec), words))
+        errors.append(invalid("spec", spec, words))
     for part in ("minAvailable", "maxUnavailable"):
         errors += _share_errors(spec.get(part), f"spec.{part}")
     errors += selector_errors(spec.get("selector"), "spec.selector")

@@ -10,7 +10,6 @@ from muster.local.checks import metadata, names
 from muster.local.checks.fields import FieldError, invalid, required
 from muster.local.checks.metadata import distinct, unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
 
 LONGEST = 128
@@ -148,7 +147,7 @@ def _text_unchanged(new: Object, old: Object, field: str) -> list[FieldError]:
 
 
 def _struct_unchanged(new: Object, old: Object, field: str, struct: str) -> list[FieldError]:
-    return unchanged(internal.shown(struct, new.get(field)), internal.shown(struct, old.get(field)), field)
+    return unchanged(new.get(field), old.get(field), field)
 
 
 STRATEGY = Strategy(

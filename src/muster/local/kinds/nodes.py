@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterable
 
 from muster.local.checks import names
-from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid
+from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pods.formats import Errors, are_dual_stack, each, network, positive
-from muster.local.kinds.pods.resources import quantity
-from muster.local.kinds.pods.scheduling import taints
+from muster.local.kinds.pods.formats import each, label_value, network, positive, qualified, too_many_families
+from muster.local.kinds.pods.resources import amount_problems
 from muster.local.kinds.pods.spec import round_list
+from muster.local.kinds.rules import Errors
 
 _TAINTS = "scheduler.alpha.kubernetes.io/taints"
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")
@@ -22,6 +21,7 @@ _FEATURE_WORDS = (
     "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
     "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
 )
+_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
 _CIDRS_STAY = 'node updates may not change podCIDR except from "" to valid'
 
 
@@ -60,11 +60,11 @@ def validate(node: Object) -> list[FieldError]:
     spec, status = node["spec"], node.get("status", {})
     errors = list(_annotations(node["metadata"].get("annotations", {})))
     # Kubernetes looks for them in the spec and names them in the metadata
-    errors += taints(spec.get("taints", []), "metadata.taints")
+    errors += _taints(spec.get("taints", []), "metadata.taints")
     errors += _status(status)
     swap = status.get("nodeInfo", {}).get("swap", {}).get("capacity")
     if swap is not None:
-        errors += positive("metadata.nodeSwapStatus.capacity", swap)
+        errors += each("metadata.nodeSwapStatus.capacity", swap, positive(swap))
     errors += _features(status.get("declaredFeatures", ()))
     errors += _networks(spec.get("podCIDRs", []))
     return errors
@@ -83,7 +83,7 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     errors += _addresses(status.get("addresses", ()))
     errors += _networks_stay(spec.get("podCIDRs", []), before.get("podCIDRs", []))
     errors += _provider_stays(spec.get("providerID", ""), before.get("providerID", ""))
-    errors += taints(spec.get("taints", []), "metadata.taints")
+    errors += _taints(spec.get("taints", []), "metadata.taints")
     if spec.get("externalID", "") != before.get("externalID", ""):
         errors.append(forbidden("spec.externalID", "may not be updated"))
     return errors
@@ -123,13 +123,26 @@ def _annotations(annotations: dict[str, str]) -> Errors:
         except ValueError as error:
             yield invalid("metadata.annotations", _TAINTS, str(error))
             return
-        yield from taints(listed, f"metadata.annotations.{_TAINTS}")
+        yield from _taints(listed, f"metadata.annotations.{_TAINTS}")
+
+
+def _taints(listed: list[Object], path: str) -> Errors:
+    seen: set[tuple[str, str]] = set()
+    for index, one in enumerate(listed):
+        at, key, value, effect = f"{path}[{index}]", one.get("key", ""), one.get("value", ""), one.get("effect", "")
+        yield from each(f"{at}.key", key, qualified(key))
+        yield from each(f"{at}.value", value, label_value(value))
+        if effect not in _EFFECTS:
+            yield not_supported(f"{at}.effect", effect, _EFFECTS) if effect else required(f"{at}.effect")
+        if (key, effect) in seen:
+            yield duplicate(at, one)
+        seen.add((key, effect))
 
 
 def _status(status: Object) -> Errors:
     for kind in ("capacity", "allocatable"):
         for name, amount in status.get(kind, {}).items():
-            yield from quantity(f"status.{kind}.{name}", name, amount)
+            yield from each(f"status.{kind}.{name}", amount, amount_problems(name, amount))
 
 
 def _features(listed: Iterable[str]) -> Errors:
@@ -152,7 +165,7 @@ def _features(listed: Iterable[str]) -> Errors:
 def _networks(listed: list[str]) -> Errors:
     for index, one in enumerate(listed):
         yield from each(f"spec.podCIDRs[{index}]", one, network(one))
-    if len(listed) > 1 and (len(listed) > 2 or not are_dual_stack(listed)):
+    if too_many_families(listed):
         yield invalid("spec.podCIDRs", listed, "may specify no more than one CIDR for each IP family")
 
 
@@ -161,7 +174,7 @@ def _addresses(listed: Iterable[Object]) -> Errors:
     for index, one in enumerate(listed):
         key = (one.get("type", ""), one.get("address", ""))
         if key in seen:
-            yield duplicate(f"status.addresses[{index}]", internal.shown("NodeAddress", one))
+            yield duplicate(f"status.addresses[{index}]", one)
         seen.add(key)
 
 

@@ -13,7 +13,6 @@ from muster.local.checks import names
 from muster.local.checks.fields import FieldError, forbidden, invalid, not_supported, required
 from muster.local.checks.metadata import unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.definitions import schema as definition_schema
 from muster.local.kinds.definitions.status import (
     APPROVED,
@@ -219,7 +218,7 @@ def _warning_problems(version: Object, warning: str | None) -> list[str]:
 
 def _versions_errors(versions: list[Object], given: list[Object] | None) -> list[FieldError]:
     errors = []
-    shown = internal.shown_list("CustomResourceDefinitionVersion", versions) or given
+    shown = versions or given
     if len({version.get("name") for version in versions}) < len(versions):
         errors.append(invalid("spec.versions", shown, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:

@@ -20,7 +20,6 @@ from muster.local.checks.fields import (
 from muster.local.checks.metadata import not_negative
 from muster.local.codec.gotext import quoted
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
@@ -123,7 +122,7 @@ def _choice_errors(value: str, field: str, supported: Iterable[str]) -> list[Fie
 def _success_errors(spec: Object, field: str) -> list[FieldError]:
     policy = spec["successPolicy"]
     if spec.get("completionMode") != "Indexed":
-        return [invalid(field, internal.shown("SuccessPolicy", policy), "requires indexed completion mode")]
+        return [invalid(field, policy, "requires indexed completion mode")]
     rules = policy.get("rules") or []
     found = []
     if not rules:

@@ -12,7 +12,7 @@ from muster.local.checks import names
 from muster.local.checks.fields import FieldError, invalid, not_supported, required, too_long
 from muster.local.checks.metadata import not_negative, selector_errors, unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import declared, groups, internal
+from muster.local.kinds import declared, groups
 from muster.local.kinds.declared import Rule, Rules
 from muster.local.kinds.jobs import policies as job_policies
 from muster.local.kinds.pods.validation import template_errors
@@ -72,8 +72,7 @@ def change_errors(spec: Object, old_job: Object) -> list[FieldError]:
     old = old_job["spec"]
     found = _completions_errors(spec, old)
     if spec.get("selector") != old.get("selector"):
-        shown = internal.shown_selector(spec["selector"]) if "selector" in spec else None
-        found.append(invalid("spec.selector", shown, "field is immutable"))
+        found.append(invalid("spec.selector", spec.get("selector"), "field is immutable"))
     found += _template_errors(spec, old_job)
     found += unchanged(spec.get("completionMode"), old.get("completionMode"), "spec.completionMode")
     found += _struct_unchanged(spec, old, "podFailurePolicy", "PodFailurePolicy")
@@ -218,7 +217,7 @@ def _completions_errors(spec: Object, old: Object) -> list[FieldError]:
 def _struct_unchanged(spec: Object, old: Object, name: str, struct: str) -> list[FieldError]:
     if spec.get(name) == old.get(name):
         return []
-    return [invalid(f"spec.{name}", internal.shown(struct, spec.get(name)), "field is immutable")]
+    return [invalid(f"spec.{name}", spec.get(name), "field is immutable")]
 
 
 def _variant_errors(spec: Object, old: Object) -> list[FieldError]:
@@ -235,10 +234,10 @@ def _template_errors(spec: Object, old_job: Object) -> list[FieldError]:
     template, old = spec["template"], old_job["spec"]["template"]
     if not _is_idle(old_job):
         same = template == old
-        return [] if same else [invalid("spec.template", internal.shown_template(template), "field is immutable")]
+        return [] if same else [invalid("spec.template", template, "field is immutable")]
     if _without_directives(template, old)["spec"] == template["spec"]:
         return []
-    return [invalid("spec.template.spec", internal.shown("PodSpec", template["spec"]), "field is immutable")]
+    return [invalid("spec.template.spec", template["spec"], "field is immutable")]
 
 
 def _is_idle(job: Object) -> bool:

@@ -57,6 +57,13 @@ def containers(spec: Object, *kinds: str) -> Iterator[Object]:
         yield from spec.get(kind) or ()
 
 
+def containers_at(spec: Object, path: str, *kinds: str) -> Iterator[tuple[Object, str]]:
+    """The same, each with where it stands in a spec at a path."""
+    for kind in kinds:
+        for index, container in enumerate(spec.get(kind) or ()):
+            yield container, f"{path}.{kind}[{index}]"
+
+
 def default_spec(spec: Object) -> None:
     """Of any spec, a template's too."""
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")

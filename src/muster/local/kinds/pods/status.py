@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
-from muster.local.kinds.pods.formats import Errors, address, are_dual_stack, each, identity, qualified, subdomain
+from muster.local.kinds.pods.formats import address, each, identity, qualified, subdomain, too_many_families, within
 from muster.local.kinds.pods.spec import containers
 from muster.local.kinds.pods.updates import annotation_changes
+from muster.local.kinds.rules import Errors
 
 _OWN_CONDITIONS = frozenset({"PodScheduled", "Ready", "Initialized"})
-_LARGEST_UID = 2**32 - 1
+_UID = within(0, 2**32 - 1)
 _STATUS_LISTS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 # a client that does not know these leaves them out; it does not mean to clear them
 _KEPT = ("resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration")
@@ -128,26 +128,25 @@ def _claims(listed: Iterable[Object], claims: Iterable[Object]) -> Errors:
 
 def _pod_addresses(status: Object, before: Object) -> Errors:
     # the single address and the list agree by now: both are filled in from each other
-    yield from _addresses(status, before, "podIPs", "PodIP")
+    yield from _addresses(status, before, "podIPs")
 
 
 def _host_addresses(status: Object, before: Object) -> Errors:
     listed = status.get("hostIPs", ())
     if listed and status.get("hostIP", "") != listed[0].get("ip", ""):
         yield invalid("status.hostIPs[0].ip", listed[0].get("ip", ""), "must be equal to `hostIP`")
-    yield from _addresses(status, before, "hostIPs", "HostIP")
+    yield from _addresses(status, before, "hostIPs")
 
 
-def _addresses(status: Object, before: Object, key: str, kind: str) -> Errors:
+def _addresses(status: Object, before: Object, key: str) -> Errors:
     listed = status.get(key, [])
     known = {one.get("ip", "") for one in before.get(key, ())}
     found = [one.get("ip", "") for one in listed]
     for index, one in enumerate(found):
         if one not in known:
             yield from each(f"status.{key}[{index}]", one, address(one))
-    if len(found) > 1 and (len(found) > 2 or not are_dual_stack(found)):
-        words = "may specify no more than one IP for each IP family"
-        yield invalid(f"status.{key}", internal.shown_list(kind, listed), words)
+    if too_many_families(found):
+        yield invalid(f"status.{key}", listed, "may specify no more than one IP for each IP family")
 
 
 def _users(listed: Iterable[Object], path: str, system: str) -> Errors:
@@ -159,8 +158,7 @@ def _users(listed: Iterable[Object], path: str, system: str) -> Errors:
         if system == "windows":
             yield forbidden(at, "cannot be set for a windows pod")
             continue
-        if not 0 <= user.get("uid", 0) <= _LARGEST_UID:
-            yield invalid(f"{at}.uid", user["uid"], f"must be between 0 and {_LARGEST_UID}, inclusive")
-        yield from identity(f"{at}.gid", user.get("gid", 0))
+        yield from each(f"{at}.uid", user.get("uid", 0), _UID(user.get("uid", 0)))
+        yield from each(f"{at}.gid", user.get("gid", 0), identity(user.get("gid", 0)))
         for place, group in enumerate(user.get("supplementalGroups", ())):
-            yield from identity(f"{at}.supplementalGroups[{place}]", group)
+            yield from each(f"{at}.supplementalGroups[{place}]", group, identity(group))

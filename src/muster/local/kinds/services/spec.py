@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ipaddress import ip_address
+from typing import Any
 
 from muster.local.checks import names
 from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required
@@ -149,9 +150,9 @@ def _port_errors(spec: Object) -> list[FieldError]:
         if name and name in seen:
             found.append(duplicate(f"{at}.name", name))
         seen.add(name)
-        found += pod_formats.port_number(f"{at}.port", port.get("port", 0))
+        found += _problems(pod_formats.port_number(port.get("port", 0)), port.get("port", 0), f"{at}.port")
         found += _choice_errors(port.get("protocol", ""), f"{at}.protocol", _PROTOCOLS)
-        found += pod_formats.port(f"{at}.targetPort", port.get("targetPort", 0))
+        found += _problems(pod_formats.port(port.get("targetPort", 0)), port.get("targetPort", 0), f"{at}.targetPort")
         if "appProtocol" in port:
             protocol = port["appProtocol"]
             found += _problems(names.qualified_problems(protocol), protocol, f"{at}.appProtocol")
@@ -298,7 +299,7 @@ def _traffic_errors(spec: Object) -> list[FieldError]:
         words = "may only be set for externally-accessible services"
         found.append(invalid("spec.externalTrafficPolicy", policy, words))
     if needs_health_check(spec):
-        found += pod_formats.port_number("spec.healthCheckNodePort", health) if health else ()
+        found += _problems(pod_formats.given_port(health), health, "spec.healthCheckNodePort")
         found += [] if health else [required("spec.healthCheckNodePort")]
     elif health:
         words = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
@@ -338,7 +339,7 @@ def _choice_errors(value: str, field: str, supported: Sequence[str]) -> list[Fie
     return [] if value in supported else [not_supported(field, value, supported)]
 
 
-def _problems(problems: Sequence[str], value: str, field: str) -> list[FieldError]:
+def _problems(problems: Sequence[str], value: Any, field: str) -> list[FieldError]:
     return [invalid(field, value, problem) for problem in problems]
 
 

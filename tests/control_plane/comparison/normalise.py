@@ -244,25 +244,29 @@ def _status(status: Document) -> Document:
     causes = details.get("causes") or []
     if status.get("reason") == "Conflict" and causes:
         return {**status, "details": {**details, "causes": sorted(causes, key=_cause)}}
-    is_custom = details.get("group") == _CUSTOM
     if status.get("reason") != "Invalid" or not causes or details.get("kind") in _GANGS:
         return status
-    if len(causes) == 1 if is_custom else all(map(_is_read, causes)):
-        return status
-    said = [cause if is_custom or _is_read(cause) else {**cause, "message": "..."} for cause in causes]
+    if details.get("group") == _CUSTOM:
+        said = causes
+    else:
+        said = [{**cause, "message": _words(cause)} for cause in causes]
     once = {json.dumps(cause, sort_keys=True): cause for cause in said}
     ordered = sorted(once.values(), key=_cause)
-    message = status["message"].partition(" is invalid: ")[0]
-    return {**status, "message": f"{message} is invalid: [...]", "details": {**details, "causes": ordered}}
+    listed = "; ".join(f"{cause.get('field', '')}: {cause['message']}" for cause in ordered)
+    message = f"{status['message'].partition(' is invalid: ')[0]} is invalid: {listed}"
+    return {**status, "message": message, "details": {**details, "causes": ordered}}
 
 
-def _is_read(cause: Document) -> bool:
-    """Whether the words of a cause are promised: something is missing, fixed, or badly named."""
+def _words(cause: Document) -> str:
+    """Those that are promised: of what is missing, fixed, or badly named."""
     field, message = cause.get("field", ""), cause["message"]
-    if message.endswith(_IMMUTABLE):
+    if message.endswith(_IMMUTABLE) and message.startswith(("Invalid value: {", "Invalid value: [")):
         # structs are shown as users write them
-        return not message.startswith(("Invalid value: {", "Invalid value: ["))
-    return message == "Required value" or field in _NAMES or "schedulingGroup" in field
+        return f"Invalid value{_IMMUTABLE}"
+    if message.startswith("Required value"):
+        return "Required value"
+    is_read = message.endswith(_IMMUTABLE) or field in _NAMES or "schedulingGroup" in field
+    return message if is_read else "..."
 
 
 def _cause(cause: Document) -> tuple[str, str, str]:

@@ -92,7 +92,8 @@ class Book:
     def _struct(self, value: Object, shape: Shape, path: str, found: list[FieldError]) -> None:
         plan = self._plans.get(shape.name) or self._planned(shape)
         for name in plan.required:
-            if not value.get(name):
+            # an empty struct is one, an empty text or list is none
+            if not (given := value.get(name)) and given != {}:
                 found.append(required(f"{path}.{name}"))
         for name in plan.blank:
             if not value.get(name):

@@ -355,9 +355,11 @@ POD = Book(
         ),
         "core.v1.ContainerResizePolicy": Rules(closed=True, lacks=("resourceName", "restartPolicy")),
         "core.v1.ContainerRestartRule": Rules(
-            needs=("exitCodes",), values={"action": ("Restart", "RestartAllContainers")}
+            needs=("exitCodes",), blank=("action",), values={"action": ("Restart", "RestartAllContainers")}
         ),
-        "core.v1.ContainerRestartRuleOnExitCodes": Rules(values={"operator": ("In", "NotIn")}, most={"values": 255}),
+        "core.v1.ContainerRestartRuleOnExitCodes": Rules(
+            blank=("operator",), values={"operator": ("In", "NotIn")}, most={"values": 255}
+        ),
         "core.v1.EnvVar": Rules(checks={"name": formats.variable}, code=(_either_value,)),
         "core.v1.EnvVarSource": Rules(
             code=(_field(_IN_VARIABLES), _amount(in_volume=False), _exactly_one(*_ENV_SOURCES))

@@ -18,7 +18,7 @@ from muster.local.kinds import (
 )
 from muster.local.kinds.definitions import definitions
 from muster.local.kinds.jobs import jobs
-from muster.local.kinds.kind import Kind, Scaling, Strategy, Table
+from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.kinds.pods import pods
 from muster.local.kinds.services import services
 from muster.local.schema import load
@@ -26,23 +26,23 @@ from muster.local.schema.load import Resource
 
 SCHEDULING = "scheduling.k8s.io"
 
-_CODE: dict[tuple[str, str], tuple[Strategy, Table]] = {
-    ("", "configmaps"): (config.CONFIG_MAP, tables.CONFIG_MAP),
-    ("", "events"): (events.STRATEGY, tables.EVENT),
-    ("", "namespaces"): (namespaces.STRATEGY, tables.NAMESPACE),
-    ("", "nodes"): (nodes.STRATEGY, tables.NODE),
-    ("", "pods"): (pods.STRATEGY, tables.POD),
-    ("", "secrets"): (config.SECRET, tables.SECRET),
-    ("", "serviceaccounts"): (accounts.STRATEGY, tables.SERVICE_ACCOUNT),
-    ("", "services"): (services.STRATEGY, tables.SERVICE),
-    ("apiextensions.k8s.io", "customresourcedefinitions"): (definitions.STRATEGY, tables.CUSTOM_RESOURCE_DEFINITION),
-    ("batch", "jobs"): (jobs.STRATEGY, tables.JOB),
-    ("coordination.k8s.io", "leases"): (leases.STRATEGY, tables.LEASE),
-    ("events.k8s.io", "events"): (events.STRICT_STRATEGY, tables.EVENTS_EVENT),
-    ("policy", "poddisruptionbudgets"): (budgets.STRATEGY, tables.POD_DISRUPTION_BUDGET),
-    (SCHEDULING, "podgroups"): (groups.STRATEGY, tables.POD_GROUP),
-    (SCHEDULING, "priorityclasses"): (priority.STRATEGY, tables.PRIORITY_CLASS),
-    (SCHEDULING, "workloads"): (workloads.STRATEGY, tables.WORKLOAD),
+_CODE: dict[tuple[str, str], Strategy] = {
+    ("", "configmaps"): config.CONFIG_MAP,
+    ("", "events"): events.STRATEGY,
+    ("", "namespaces"): namespaces.STRATEGY,
+    ("", "nodes"): nodes.STRATEGY,
+    ("", "pods"): pods.STRATEGY,
+    ("", "secrets"): config.SECRET,
+    ("", "serviceaccounts"): accounts.STRATEGY,
+    ("", "services"): services.STRATEGY,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): definitions.STRATEGY,
+    ("batch", "jobs"): jobs.STRATEGY,
+    ("coordination.k8s.io", "leases"): leases.STRATEGY,
+    ("events.k8s.io", "events"): events.STRICT_STRATEGY,
+    ("policy", "poddisruptionbudgets"): budgets.STRATEGY,
+    (SCHEDULING, "podgroups"): groups.STRATEGY,
+    (SCHEDULING, "priorityclasses"): priority.STRATEGY,
+    (SCHEDULING, "workloads"): workloads.STRATEGY,
 }
 """By group and plural, for all versions."""
 
@@ -53,8 +53,6 @@ _SCALING = Scaling(spec=("spec", "replicas"), status=("status", "replicas"), sel
 
 
 def _kind(resource: Resource) -> Kind:
-    code = _CODE.get((resource.group, resource.plural))
-    strategy, table = code or (generic.strategy(resource), tables.generic_table(resource))
     return Kind(
         group=resource.group,
         version=resource.version,
@@ -67,8 +65,8 @@ def _kind(resource: Resource) -> Kind:
         categories=resource.categories,
         has_status="status" in resource.subresources,
         scale=_SCALING if "scale" in resource.subresources else None,
-        strategy=strategy,
-        table=table,
+        strategy=_CODE.get((resource.group, resource.plural)) or generic.strategy(resource),
+        table=tables.table(resource),
     )
 
 

@@ -77,33 +77,38 @@ class _Plan(msgspec.Struct, frozen=True):
 
 
 class Book:
-    """Tables of rules, by the names of structs without `io.k8s.api.`."""
+    """Tables of rules, by the names of structs without `io.k8s.api.`.
 
-    def __init__(self, tables: Mapping[str, Rules]) -> None:
+    as_seen   Required is what a real server was seen to miss, not what the shapes call so.
+    """
+
+    def __init__(self, tables: Mapping[str, Rules], *, as_seen: bool = False) -> None:
+        self._as_seen = as_seen
         self._tables = {_full(name): rules for name, rules in tables.items()}
         self._plans: dict[str, _Plan] = {}
 
     def errors(self, value: Object, struct: str, path: str) -> list[FieldError]:
-        """All that the rules have against a struct at a path."""
+        """All that the rules have against a struct at a path, "" for an object as a whole."""
         found: list[FieldError] = []
         self._struct(value, load.shapes()[_full(struct)], path, found)
         return found
 
     def _struct(self, value: Object, shape: Shape, path: str, found: list[FieldError]) -> None:
         plan = self._plans.get(shape.name) or self._planned(shape)
+        head = f"{path}." if path else ""
         for name in plan.required:
             # an empty struct is one, an empty text or list is none
             if not (given := value.get(name)) and given != {}:
-                found.append(required(f"{path}.{name}"))
+                found.append(required(head + name))
         for name in plan.blank:
             if not value.get(name):
-                found += _blank_errors(plan.parts[name], f"{path}.{name}")
+                found += _blank_errors(plan.parts[name], head + name)
         others = self._others(value, plan.one_of, path, found) if plan.one_of else ()
         for name, given in value.items():
             part = plan.parts.get(name)
             if part is None or given is None or name in others or (given == "" and name in plan.named):
                 continue
-            at = f"{path}.{name}"
+            at = head + name
             if type(given) is not list:
                 self._value(given, part, at, found)
                 continue
@@ -137,7 +142,10 @@ class Book:
     def _planned(self, shape: Shape) -> _Plan:
         rules = self._tables.get(shape.name, Rules())
         demanded = [name for name, field in shape.fields.items() if field.required and _can_be_missed(field)]
-        parts = {name: _part(name, field, rules) for name, field in shape.fields.items()}
+        if self._as_seen:
+            demanded = list(load.required().get(shape.name, ()))
+        fields = {name: field for name, field in shape.fields.items() if name != "metadata"}
+        parts = {name: _part(name, field, rules, shape.name) for name, field in fields.items()}
         needed = tuple(name for name in (*demanded, *rules.needs) if name not in (*rules.lacks, *rules.blank))
         plan = self._plans[shape.name] = _Plan(
             required=needed,
@@ -167,12 +175,13 @@ def _blank_errors(part: _Part, at: str) -> Errors:
         yield invalid(at, "", words)
 
 
-def _part(name: str, field: Field, rules: Rules) -> _Part | None:
+def _part(name: str, field: Field, rules: Rules, struct: str) -> _Part | None:
     """None: nothing is asked of the field."""
     shape = field.shape
     item = shape.items if shape.base is Base.LIST and shape.items is not None else shape
     inside = item if item.base is Base.STRUCT else None
-    problems, known = rules.checks.get(name), frozenset(rules.values.get(name, item.enum))
+    seen = load.values().get(struct, {}).get(name, item.enum)
+    problems, known = rules.checks.get(name), frozenset(rules.values.get(name, seen))
     most = rules.most.get(name)
     if inside is None and problems is None and not known and most is None:
         return None

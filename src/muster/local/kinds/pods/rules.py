@@ -445,7 +445,6 @@ POD = Book(
         "core.v1.PersistentVolumeClaimTemplate": Rules(code=(_claim_template,)),
         "core.v1.PersistentVolumeClaimSpec": Rules(
             needs=("accessModes",),
-            values=load.values()["io.k8s.api.core.v1.PersistentVolumeClaimSpec"],
             checks={"storageClassName": formats.subdomain},
             code=(_claim,),
         ),

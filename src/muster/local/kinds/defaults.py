@@ -51,12 +51,12 @@ class Defaults:
                 for name, preset in rule.set.items():
                     if name not in value or _is_absent(value[name], plan.fields[name]):
                         value[name] = deepcopy(preset) if isinstance(preset, dict | list) else preset
-        for name, (inner, is_list) in plan.inside.items():
-            if given := value.get(name):
+        inside = plan.inside
+        for name, given in value.items():
+            if name in inside and given is not None:
+                shape, is_list = inside[name]
                 for item in given if is_list else (given,):
-                    self._fill(item, inner, name)
-            elif given == {}:
-                self._fill(given, inner, name)
+                    self._fill(item, shape, name)
 
     def _planned(self, shape: Shape) -> _Plan:
         inside = {}

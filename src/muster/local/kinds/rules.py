@@ -9,7 +9,7 @@ what else a field must look like.  What several fields have to do with each othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -72,7 +72,8 @@ class _Plan(msgspec.Struct, frozen=True):
     named: frozenset[str]
     """Those and the required ones: nothing more is said of them while they are empty."""
     parts: Mapping[str, _Part]
-    one_of: tuple[str, ...]
+    one_of: Mapping[str, int]
+    """Those of which there may be one, each with its place among them."""
     code: tuple[Check, ...]
 
 
@@ -104,11 +105,11 @@ class Book:
             if not value.get(name):
                 found += _blank_errors(plan.parts[name], head + name)
         others = self._others(value, plan.one_of, path, found) if plan.one_of else ()
+        parts = plan.parts
         for name, given in value.items():
-            part = plan.parts.get(name)
-            if part is None or given is None or name in others or (given == "" and name in plan.named):
+            if name not in parts or given is None or name in others or (given == "" and name in plan.named):
                 continue
-            at = head + name
+            part, at = parts[name], head + name
             if type(given) is not list:
                 self._value(given, part, at, found)
                 continue
@@ -131,9 +132,12 @@ class Book:
             for words in part.problems(value):
                 found.append(invalid(at, value, words))
 
-    def _others(self, value: Object, one_of: tuple[str, ...], path: str, found: list[FieldError]) -> tuple[str, ...]:
+    def _others(self, value: Object, one_of: Mapping[str, int], path: str, found: list[FieldError]) -> Sequence[str]:
         """Those that are too many."""
-        given = tuple(name for name in one_of if value.get(name) is not None)
+        given = [name for name in value if name in one_of]
+        if len(given) == 1:
+            return ()
+        given.sort(key=one_of.__getitem__)
         if not given:
             found.append(required(path, "must specify one of: " + ", ".join(f"`{name}`" for name in one_of)))
         found += [forbidden(f"{path}.{name}", f"may not be set beside `{given[0]}`") for name in given[1:]]
@@ -152,7 +156,7 @@ class Book:
             blank=rules.blank,
             named=frozenset((*needed, *rules.blank)),
             parts={} if rules.closed else {name: part for name, part in parts.items() if part is not None},
-            one_of=rules.one_of,
+            one_of={name: place for place, name in enumerate(rules.one_of)},
             code=rules.code,
         )
         return plan

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from muster.local.checks.fields import forbidden, invalid, not_found
 from muster.local.codec.values import Object
 from muster.local.kinds.pods.formats import each, subdomain
-from muster.local.kinds.pods.spec import CONTAINER_LISTS, containers_at
 from muster.local.kinds.rules import Errors, repeated
 
 
@@ -29,7 +28,7 @@ def mount_errors(container: Object, path: str, volumes: dict[str, Object]) -> Er
     """Of volumes as directories; `volumes` are those that may be used, by name."""
     devices = {one.get("name", ""): one.get("devicePath", "") for one in container.get("volumeDevices", ())}
     taken: set[str] = set()
-    for index, mount in enumerate(container.get("volumeMounts", ())):
+    for index, mount in enumerate(container["volumeMounts"]):
         at, name, target = f"{path}.volumeMounts[{index}]", mount.get("name", ""), mount.get("mountPath", "")
         if name not in volumes:
             yield not_found(f"{at}.name", name)
@@ -51,7 +50,7 @@ def device_errors(container: Object, path: str, volumes: dict[str, Object]) -> E
     mounted = {one.get("name", ""): one.get("mountPath", "") for one in container.get("volumeMounts", ())}
     names: set[str] = set()
     taken: set[str] = set()
-    for index, device in enumerate(container.get("volumeDevices", ())):
+    for index, device in enumerate(container["volumeDevices"]):
         at, name, target = f"{path}.volumeDevices[{index}]", device.get("name", ""), device.get("devicePath", "")
         if name and (name in names or name in mounted):
             yield invalid(f"{at}.name", name, "must be unique")
@@ -66,19 +65,18 @@ def device_errors(container: Object, path: str, volumes: dict[str, Object]) -> E
         taken.add(target)
 
 
-def variable_file_errors(spec: Object, path: str) -> Errors:
+def variable_file_errors(container: Object, path: str, spec: Object) -> Errors:
     """Files with variables are in volumes that the pod's own containers write."""
-    volumes: dict[str, Object] = {one.get("name", ""): one for one in spec.get("volumes", ())}
-    for container, at in containers_at(spec, path, *CONTAINER_LISTS):
-        for index, one in enumerate(container.get("env", ())):
-            reference = one.get("valueFrom", {}).get("fileKeyRef")
-            if reference is None:
-                continue
-            where, name = f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName", reference.get("volumeName", "")
-            if name not in volumes:
-                yield not_found(where, name)
-            elif "emptyDir" not in volumes[name]:
-                yield invalid(where, name, "referenced volume must be of type emptyDir")
+    for index, one in enumerate(container["env"]):
+        reference = one.get("valueFrom", {}).get("fileKeyRef")
+        if reference is None:
+            continue
+        at, name = f"{path}.env[{index}].valueFrom.fileKeyRef.volumeName", reference.get("volumeName", "")
+        volume = next((one for one in spec.get("volumes", ()) if one.get("name", "") == name), None)
+        if volume is None:
+            yield not_found(at, name)
+        elif "emptyDir" not in volume:
+            yield invalid(at, name, "referenced volume must be of type emptyDir")
 
 
 def token_errors(volumes: Iterable[Object]) -> Errors:

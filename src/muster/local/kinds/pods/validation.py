@@ -32,7 +32,7 @@ from muster.local.kinds.pods.formats import LARGEST_INT32, descending, each
 from muster.local.kinds.pods.resources import is_sidecar
 from muster.local.kinds.pods.rules import POD, toleration_errors
 from muster.local.kinds.pods.spec import CONTAINER_LISTS, PROBES, containers, containers_at
-from muster.local.kinds.rules import Errors
+from muster.local.kinds.rules import Check, Errors
 
 MIRROR = "kubernetes.io/config.mirror"
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -88,11 +88,19 @@ def spec_errors(spec: Object, path: str, *, pod_name: str = "", is_pod: bool = F
     bad = {error.field.removeprefix(f"{path}.volumes[").partition("]")[0] for error in errors}
     volumes = {one.get("name", ""): one for index, one in enumerate(spec.get("volumes", ())) if str(index) not in bad}
     for container, at in containers_at(spec, path, *CONTAINER_LISTS):
-        errors += usage.mount_errors(container, at, volumes)
-        errors += usage.device_errors(container, at, volumes)
+        if "volumeMounts" in container:
+            errors += usage.mount_errors(container, at, volumes)
+        if "volumeDevices" in container:
+            errors += usage.device_errors(container, at, volumes)
+        if "env" in container:
+            errors += usage.variable_file_errors(container, at, spec)
         errors += _in_this_pod(container, at, spec)
-    for check in _CHECKS:
-        errors += check(spec, path)
+    if any("ports" in container for container in spec.get("containers") or ()):
+        errors += _host_ports(spec, path)
+    given = spec.keys()
+    for check, fields in _CHECKS:
+        if not given.isdisjoint(fields):
+            errors += check(spec, path)
     if spec.get("hostNetwork"):
         errors += _same_ports(spec, path, is_pod=is_pod)
     return errors
@@ -317,19 +325,21 @@ def _system(spec: Object, path: str) -> Errors:
         yield from (forbidden(f"{at}.{key}", f"cannot be set for a {system} pod") for key in keys if key in holder)
 
 
-_CHECKS = (
-    _container_names,
-    _init_containers,
-    _ephemeral_containers,
-    _host_ports,
-    _amounts,
-    _shared_with_host,
-    _dns,
-    _host_name,
-    _spread,
-    _system,
-    usage.variable_file_errors,
+_CHECKS: tuple[tuple[Check, frozenset[str]], ...] = tuple(
+    (check, frozenset(fields))
+    for check, fields in (
+        (_container_names, ("initContainers", "ephemeralContainers", "containers")),
+        (_init_containers, ("initContainers",)),
+        (_ephemeral_containers, ("ephemeralContainers",)),
+        (_amounts, ("overhead", "resources")),
+        (_shared_with_host, ("hostNetwork", "hostPID", "hostIPC", "hostUsers")),
+        (_dns, ("dnsPolicy",)),
+        (_host_name, ("hostnameOverride",)),
+        (_spread, ("topologySpreadConstraints",)),
+        (_system, ("os",)),
+    )
 )
+"""What is looked at only if one of some fields is there."""
 
 
 def _pods_only(spec: Object) -> Errors:

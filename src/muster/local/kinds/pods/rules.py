@@ -8,7 +8,7 @@ from __future__ import annotations
 from muster.base.caching import remembered
 from muster.base.quantity import nanos
 from muster.local.checks.fields import forbidden, invalid, not_supported, required, too_long
-from muster.local.checks.metadata import label_errors, selector_errors
+from muster.local.checks.metadata import label_errors, operator_errors, selector_errors
 from muster.local.codec.values import Object
 from muster.local.kinds.pods import formats, resources
 from muster.local.kinds.pods.formats import each
@@ -213,21 +213,6 @@ def _claim(spec: Object, path: str) -> Errors:
 
 # --- where a pod may go ---
 
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-
-
-def operator_errors(one: Object, path: str) -> Errors:
-    """Of a requirement: whether it has values as its operator wants them."""
-    operator, values = one.get("operator", ""), one.get("values", ())
-    if operator in ("Gt", "Lt") and len(values) != 1:
-        yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
-    elif operator in ("In", "NotIn") and not values:
-        yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in ("Exists", "DoesNotExist") and values:
-        yield forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-    elif operator not in (*_OPERATORS, "Gt", "Lt"):
-        yield invalid(f"{path}.operator", operator, "not a valid selector operator")
-
 
 def _node_selector(selector: Object, path: str) -> Errors:
     """Of nodes: the values of a preference are not looked at, those of a requirement are."""
@@ -241,7 +226,7 @@ def _node_selector(selector: Object, path: str) -> Errors:
 def _node_term(term: Object, path: str) -> Errors:
     for index, one in enumerate(term.get("matchExpressions", ())):
         at, key = f"{path}.matchExpressions[{index}]", one.get("key", "")
-        yield from operator_errors(one, at)
+        yield from operator_errors(one, at, others=("Gt", "Lt"))
         yield from each(f"{at}.key", key, formats.qualified(key))
     for index, one in enumerate(term.get("matchFields", ())):
         yield from _node_field(one, f"{path}.matchFields[{index}]")

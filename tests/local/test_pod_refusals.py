@@ -638,3 +638,9 @@ def test_a_bad_pod_is_refused_for_the_fields_and_reasons_of_kubernetes(change, a
 
 def test_a_good_pod_is_not_refused():
     assert created(SUBJECT, POD)[1] == []
+
+
+@pytest.mark.parametrize("text", ["[1]", "{}", "[" * 100_000, '[{"key": 5}]', "x"])
+def test_an_annotation_that_is_no_list_of_tolerations_is_refused(text):
+    annotated = {**POD, "metadata": {"name": "p", "annotations": {"scheduler.alpha.kubernetes.io/tolerations": text}}}
+    assert promised(created(SUBJECT, annotated)[1])[0].startswith("metadata.annotations: Invalid value")

@@ -10,10 +10,7 @@ from muster.local.checks.metadata import condition_errors, distinct, not_negativ
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
 
-_PERCENT = re.compile("[0-9]+%")
-_PERCENT_WORDS = names.regex_words(
-    "a valid percent string must be a numeric string followed by an ending '%'", _PERCENT.pattern, "1%", "93%"
-)
+_PERCENT = re.compile("0*(100|[0-9]{1,2})%")
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 
@@ -64,13 +61,7 @@ def _share_errors(share: int | str | None, field: str) -> list[FieldError]:
     """Of a number or a percentage."""
     if not isinstance(share, str):
         return not_negative(share, field)
-    if not _PERCENT.fullmatch(share):
-        return [invalid(field, share, _PERCENT_WORDS)]
-    return (
-        [invalid(field, share, "must not be greater than 100%")]
-        if len(share.lstrip("0")) > 4 or int(share[:-1]) > 100
-        else []
-    )
+    return [] if _PERCENT.fullmatch(share) else [invalid(field, share, "must be a percentage from 0% to 100%")]
 
 
 STRATEGY = Strategy(

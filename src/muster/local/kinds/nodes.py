@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
 
-from muster.local.checks import names
 from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pods.formats import each, label_value, network, positive, qualified, too_many_families
+from muster.local.kinds.pods.formats import (
+    each,
+    label_value,
+    matching,
+    network,
+    objects_in,
+    positive,
+    qualified,
+    too_many_families,
+)
 from muster.local.kinds.pods.resources import amount_problems
 from muster.local.kinds.pods.spec import round_list
 from muster.local.kinds.rules import Errors
 
 _TAINTS = "scheduler.alpha.kubernetes.io/taints"
-_FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")
-_FEATURE_WORDS = (
-    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
-    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
-)
+_FEATURE = matching(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")
 _EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
-_CIDRS_STAY = 'node updates may not change podCIDR except from "" to valid'
 
 
 def default(node: Object) -> None:
@@ -116,19 +117,15 @@ def _sync_networks(spec: Object) -> None:
 
 def _annotations(annotations: dict[str, str]) -> Errors:
     """Taints stood in an annotation once."""
-    text = annotations.get(_TAINTS)
-    if text:
-        try:
-            listed = json.loads(text)
-        except ValueError as error:
-            yield invalid("metadata.annotations", _TAINTS, str(error))
-            return
-        yield from _taints(listed, f"metadata.annotations.{_TAINTS}")
+    found = objects_in(annotations.get(_TAINTS) or "[]", "key", "value", "effect")
+    if found is None:
+        yield invalid("metadata.annotations", _TAINTS, "must be a list of taints")
+    yield from _taints(found or [], f"metadata.annotations.{_TAINTS}")
 
 
-def _taints(listed: list[Object], path: str) -> Errors:
+def _taints(given: list[Object], path: str) -> Errors:
     seen: set[tuple[str, str]] = set()
-    for index, one in enumerate(listed):
+    for index, one in enumerate(given):
         at, key, value, effect = f"{path}[{index}]", one.get("key", ""), one.get("value", ""), one.get("effect", "")
         yield from each(f"{at}.key", key, qualified(key))
         yield from each(f"{at}.value", value, label_value(value))
@@ -154,11 +151,7 @@ def _features(listed: Iterable[str]) -> Errors:
             yield duplicate(at, one)
         elif one < before:
             yield invalid(at, one, "list must be sorted alphabetically")
-        if len(one) > names.LONGEST_SUBDOMAIN:
-            words = f"must be no more than {names.LONGEST_SUBDOMAIN} characters"
-            yield invalid(at, one, f'invalid feature name "{one}": {words}')
-        elif not _FEATURE.fullmatch(one):
-            yield invalid(at, one, f'invalid feature name "{one}": {_FEATURE_WORDS}')
+        yield from each(at, one, _FEATURE(one))
         before = one
 
 
@@ -179,14 +172,8 @@ def _addresses(listed: Iterable[Object]) -> Errors:
 
 
 def _networks_stay(new: list[str], old: list[str]) -> Errors:
-    if not old:
-        return
-    if len(new) != len(old):
-        yield forbidden("spec.podCIDRs", _CIDRS_STAY)
-        return
-    for one, before in zip(new, old, strict=True):
-        if one != before:
-            yield forbidden("spec.podCIDRs", _CIDRS_STAY)
+    if old and new != old:
+        yield forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
 
 
 def _provider_stays(new: str, old: str) -> Errors:

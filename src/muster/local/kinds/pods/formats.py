@@ -5,6 +5,7 @@ Answers about texts are kept: in a cluster the same few come again and again.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -119,6 +120,18 @@ def _address(value: str) -> IPv4Address | IPv6Address | None:
 
 def _is_mapped(found: IPv4Address | IPv6Address) -> bool:
     return isinstance(found, IPv6Address) and found.ipv4_mapped is not None
+
+
+def objects_in(text: str, *texts: str) -> list[Any] | None:
+    """The list of objects that an annotation holds, these fields of which are texts; None if it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    is_sound = isinstance(found, list) and all(
+        isinstance(one, dict) and all(isinstance(one.get(name, ""), str) for name in texts) for one in found
+    )
+    return found if is_sound else None
 
 
 def without_steps_up(value: str) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ pod_errors        of a pod that is made or changed
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -28,7 +27,7 @@ from muster.local.checks.metadata import label_errors, not_negative
 from muster.local.codec.values import Object
 from muster.local.kinds.pods import resources as pod_resources
 from muster.local.kinds.pods import usage
-from muster.local.kinds.pods.formats import LARGEST_INT32, descending, each
+from muster.local.kinds.pods.formats import LARGEST_INT32, descending, each, objects_in
 from muster.local.kinds.pods.resources import is_sidecar
 from muster.local.kinds.pods.rules import POD, toleration_errors
 from muster.local.kinds.pods.spec import CONTAINER_LISTS, PROBES, containers, containers_at
@@ -361,7 +360,11 @@ def annotation_errors(annotations: dict[str, str] | None, spec: Object, path: st
         if key == MIRROR and not spec.get("nodeName"):
             yield invalid(at, value, "must set spec.nodeName if mirror pod annotation is set")
         elif key == _TOLERATIONS and value:
-            yield from _annotated_tolerations(value, path)
+            found = objects_in(value, "key", "operator", "value", "effect")
+            if found is None:
+                yield invalid(path, _TOLERATIONS, "must be a list of tolerations")
+            for index, one in enumerate(found or ()):
+                yield from toleration_errors(one, f"{path}.{_TOLERATIONS}[{index}]")
         elif key == _DELETION_COST and not _is_int32(value):
             yield invalid(at, value, "must be a 32bit integer")
         elif key.startswith(_SECCOMP):
@@ -371,16 +374,6 @@ def annotation_errors(annotations: dict[str, str] | None, spec: Object, path: st
                 yield invalid(at, key.removeprefix(APP_ARMOR), "container not found")
             if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
                 yield invalid(at, value, f'invalid AppArmor profile name: "{value}"')
-
-
-def _annotated_tolerations(text: str, path: str) -> Errors:
-    try:
-        listed = json.loads(text)
-    except ValueError as error:
-        yield invalid(path, _TOLERATIONS, str(error))
-        return
-    for index, one in enumerate(listed if isinstance(listed, list) else ()):
-        yield from toleration_errors(one, f"{path}.{_TOLERATIONS}[{index}]")
 
 
 def _is_int32(text: str) -> bool:

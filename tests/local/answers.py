@@ -30,11 +30,9 @@ _STEP = re.compile(r'"([^"]*)"|([^."=]+)')
 _PHRASES = {
     "<subdomain>": names.subdomain_problems("_")[0],
     "<label>": names.label_problems("_")[0],
-    "<1035>": names.dns1035_label_problems("_")[0],
     "<key>": names.qualified_problems("_")[0],
     "<value>": names.label_value_problems("_")[0],
     "<label-key>": names.qualified_problems("a/b/c")[0],
-    "<config-key>": names.config_key_problems("?")[0],
     "<reason>": names.condition_reason_problems("?")[0],
     "<uid>": UID,
 }

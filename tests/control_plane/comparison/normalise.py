@@ -28,7 +28,6 @@ _SUFFIX = re.compile(r"\b(made-|Bad_)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _AGE = re.compile(r"(?:\d+[smh])+|<invalid>")
 _AGES = ("Age", "Last Seen", "First Seen")
 _PORTS = range(30000, 32768)
-_CUSTOM = "shapes.example.com"
 _NEAR = datetime.timedelta(days=1)
 _INITIAL_END = "k8s.io/initial-events-end"
 
@@ -246,10 +245,7 @@ def _status(status: Document) -> Document:
         return {**status, "details": {**details, "causes": sorted(causes, key=_cause)}}
     if status.get("reason") != "Invalid" or not causes or details.get("kind") in _GANGS:
         return status
-    if details.get("group") == _CUSTOM:
-        said = causes
-    else:
-        said = [{**cause, "message": _words(cause)} for cause in causes]
+    said = [{**cause, "message": _words(cause)} for cause in causes]
     once = {json.dumps(cause, sort_keys=True): cause for cause in said}
     ordered = sorted(once.values(), key=_cause)
     listed = "; ".join(f"{cause.get('field', '')}: {cause['message']}" for cause in ordered)
@@ -258,13 +254,15 @@ def _status(status: Document) -> Document:
 
 
 def _words(cause: Document) -> str:
-    """Those that are promised: of what is missing, fixed, or badly named."""
+    """Those that are promised: of what is missing, fixed, of the wrong type, or badly named."""
     field, message = cause.get("field", ""), cause["message"]
     if message.endswith(_IMMUTABLE) and message.startswith(("Invalid value: {", "Invalid value: [")):
         # structs are shown as users write them
         return f"Invalid value{_IMMUTABLE}"
     if message.startswith("Required value"):
         return "Required value"
+    if cause["reason"] == "FieldValueTypeInvalid":
+        return str(message)
     is_read = message.endswith(_IMMUTABLE) or field in _NAMES or "schedulingGroup" in field
     return message if is_read else "..."
 

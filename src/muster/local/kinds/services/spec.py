@@ -251,21 +251,18 @@ def _address_change_errors(new: list[str], old: list[str]) -> list[FieldError]:
 
 def warnings(service: Object, _old: Object | None) -> list[str]:
     """Of fields that are ignored, or will be."""
-    spec, found = service["spec"], []
-    external, addresses = spec["type"] == EXTERNAL_NAME, bool(spec.get("externalIPs"))
-    if is_headless(spec):
-        if spec.get("loadBalancerIP"):
-            found.append("spec.loadBalancerIP is ignored for headless services")
-        if addresses:
-            found.append("spec.externalIPs is ignored for headless services")
-        if spec.get("sessionAffinity") != "None":
-            found.append("spec.SessionAffinity is ignored for headless services")
-    elif addresses and not external:
-        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-    if addresses and external:
-        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if spec.get("externalName") and not external:
-        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    if spec.get("trafficDistribution") == "PreferClose":
-        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
-    return found
+    spec = service["spec"]
+    headless, external, addresses = is_headless(spec), spec["type"] == EXTERNAL_NAME, bool(spec.get("externalIPs"))
+    affinity, close = spec.get("sessionAffinity") != NONE, spec.get("trafficDistribution") == "PreferClose"
+    found = {
+        "spec.loadBalancerIP is ignored for headless services": headless and spec.get("loadBalancerIP"),
+        "spec.externalIPs is ignored for headless services": headless and addresses,
+        "spec.SessionAffinity is ignored for headless services": headless and affinity,
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters": (
+            addresses and not headless and not external
+        ),
+        'spec.externalIPs is ignored when spec.type is "ExternalName"': addresses and external,
+        'spec.externalName is ignored when spec.type is not "ExternalName"': spec.get("externalName") and not external,
+        'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"': close,
+    }
+    return [words for words, holds in found.items() if holds]

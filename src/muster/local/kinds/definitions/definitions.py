@@ -1,7 +1,7 @@
 """CustomResourceDefinition (apiextensions.k8s.io/v1): defaults, and what is wrong with one.
 
-definition_schema   what is wrong with a schema
-definition_status   which names it gets, and its conditions
+schema   what is wrong with a schema
+status   which names it gets, and its conditions
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _path_problems(*roots: str) -> Callable[[str], list[str]]:
     """Of a simple path, under one of the roots if there are any."""
     under = tuple(f".{root}." for root in roots) or (".",)
     words = [f"should be a json path under {' or '.join(root.rstrip('.') or '.' for root in under)}"]
-    return lambda path: [] if path.startswith(under) else words
+    return lambda path: [] if not path or path.startswith(under) else words
 
 
 def _among(*known: str) -> Callable[[str], list[str]]:

@@ -223,80 +223,67 @@ def _standard_errors(place: _Place) -> Iterator[FieldError]:
         yield forbidden(f"{at}.additionalProperties", "additionalProperties and properties are mutual exclusive")
 
 
-def _extension_errors(schema: Object, field: str) -> Iterator[FieldError]:
-    if schema.get(_PRESERVE) is False:
-        yield invalid(f"{field}.{_PRESERVE}", False, "must be true or undefined")
-    yield from _must_be("object", schema, field, _MAP_TYPE)
-    map_type, list_type = schema.get(_MAP_TYPE), schema.get(_LIST_TYPE)
-    if map_type is not None and map_type not in ("atomic", "granular"):
-        yield not_supported(f"{field}.{_MAP_TYPE}", map_type, ("atomic", "granular"))
-    yield from _must_be("array", schema, field, _LIST_TYPE)
+def _extension_errors(schema: Object, at: str) -> Iterator[FieldError]:
+    """Of what Kubernetes adds to schemas: how lists and maps are merged."""
+    list_type, keys = schema.get(_LIST_TYPE), schema.get(_LIST_KEYS) or []
     items = schema.get("items") if isinstance(schema.get("items"), dict) else None
-    if list_type == "set" and schema.get("type") == "array" and items:
-        yield from _set_item_errors(items, f"{field}.items")
-    if list_type is not None and list_type not in ("atomic", "set", "map"):
-        yield not_supported(f"{field}.{_LIST_TYPE}", list_type, ("atomic", "set", "map"))
-    if schema.get(_LIST_KEYS) and list_type != "map":
+    if schema.get(_PRESERVE) is False:
+        yield invalid(f"{at}.{_PRESERVE}", False, "must be true or undefined")
+    for extension, wanted, known in (
+        (_MAP_TYPE, "object", ("atomic", "granular")),
+        (_LIST_TYPE, "array", ("atomic", "set", "map")),
+    ):
+        given, kind = schema.get(extension), schema.get("type", "")
+        if extension in schema and kind != wanted:
+            words = f"must be {wanted} if {extension} is specified"
+            yield invalid(f"{at}.type", kind, words) if kind else required(f"{at}.type", words)
+        if given is not None and given not in known:
+            yield not_supported(f"{at}.{extension}", given, known)
+    if keys and list_type != "map":
         words = f"must be map if {_LIST_KEYS} is non-empty"
-        at = f"{field}.{_LIST_TYPE}"
-        yield required(at, words) if list_type is None else invalid(at, list_type, words)
-    if list_type == "map":
-        yield from _map_errors(schema, items, field)
+        yield (
+            required(f"{at}.{_LIST_TYPE}", words)
+            if list_type is None
+            else invalid(f"{at}.{_LIST_TYPE}", list_type, words)
+        )
     if list_type in ("set", "map") and (items or {}).get("nullable"):
-        yield forbidden(f"{field}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}")
-    if list_type == "map" and items:
-        yield from _key_errors(schema, items, f"{field}.items")
+        yield forbidden(f"{at}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}")
+    if list_type == "set" and schema.get("type") == "array" and items:
+        yield from _set_item_errors(items, f"{at}.items")
+    if list_type == "map" and not keys:
+        yield required(f"{at}.{_LIST_KEYS}", f"must not be empty if {_LIST_TYPE} is map")
+    if list_type == "map" and items is None:
+        yield required(f"{at}.items", f"must have a schema if {_LIST_TYPE} is map")
+    elif list_type == "map" and items is not None:
+        yield from _map_item_errors(items, keys, at)
 
 
-def _must_be(wanted: str, schema: Object, field: str, extension: str) -> Iterator[FieldError]:
-    kind = schema.get("type", "")
-    if extension in schema and kind != wanted:
-        words = f"must be {wanted} if {extension} is specified"
-        yield invalid(f"{field}.type", kind, words) if kind else required(f"{field}.type", words)
+def _set_item_errors(items: Object, at: str) -> Iterator[FieldError]:
+    for kind, extension, usual in (("array", _LIST_TYPE, "atomic"), ("object", _MAP_TYPE, None)):
+        if items.get("type") == kind and items.get(extension, usual) != "atomic":
+            words = f"must be atomic as item of a list with {_LIST_TYPE}=set"
+            yield invalid(f"{at}.{extension}", items.get(extension), words)
 
 
-def _set_item_errors(items: Object, field: str) -> Iterator[FieldError]:
-    words = f"must be atomic as item of a list with {_LIST_TYPE}=set"
-    if items.get("type") == "array" and items.get(_LIST_TYPE, "atomic") != "atomic":
-        yield invalid(f"{field}.{_LIST_TYPE}", items[_LIST_TYPE], words)
-    if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
-        yield invalid(f"{field}.{_MAP_TYPE}", items.get(_LIST_TYPE), words)
-
-
-def _map_errors(schema: Object, items: Object | None, field: str) -> Iterator[FieldError]:
-    """Of a list whose items are told apart by keys."""
-    keys = schema.get(_LIST_KEYS) or []
-    if not keys:
-        yield required(f"{field}.{_LIST_KEYS}", f"must not be empty if {_LIST_TYPE} is map")
-    if items is None:
-        yield required(f"{field}.items", f"must have a schema if {_LIST_TYPE} is map")
-        return
-    if items.get("type", "") != "object":
-        words = f"must be object if parent array's {_LIST_TYPE} is map"
-        yield invalid(f"{field}.items.type", items.get("type", ""), words)
-        return
-    for index, key in enumerate(keys):
-        inner = _properties(items).get(key)
+def _map_item_errors(items: Object, keys: list[str], at: str) -> Iterator[FieldError]:
+    """Of items that are told apart by keys, each of which is a scalar that is always there."""
+    is_object = items.get("type", "") == "object"
+    if not is_object:
+        yield invalid(f"{at}.items.type", items.get("type", ""), f"must be object if {_LIST_TYPE} is map")
+    if is_object and len(set(keys)) < len(keys):
+        yield invalid(f"{at}.{_LIST_KEYS}", keys, "must not contain duplicate entries")
+    for key in keys:
+        field, inner = f"{at}.items.properties[{key}]", _properties(items).get(key)
         if inner is None:
-            yield invalid(f"{field}.{_LIST_KEYS}", keys, "entries must all be names of item properties")
-        elif inner.get("type") in ("array", "object"):
-            words = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
-            yield invalid(f"{field}.items.properties[{key}].type", items["type"], words)
-        if key in keys[:index]:
-            yield invalid(f"{field}.{_LIST_KEYS}", keys, "must not contain duplicate entries")
-
-
-def _key_errors(schema: Object, items: Object, field: str) -> Iterator[FieldError]:
-    for key in schema.get(_LIST_KEYS) or ():
-        inner = _properties(items).get(key)
-        if inner is None:
+            if is_object:
+                yield invalid(f"{at}.{_LIST_KEYS}", keys, "entries must all be names of item properties")
             continue
-        words = f"this property is in {_LIST_KEYS}, so it"
+        if is_object and inner.get("type") in ("array", "object"):
+            yield invalid(f"{field}.type", inner["type"], f"must be a scalar type, as it is in {_LIST_KEYS}")
         if key not in (items.get("required") or ()) and inner.get("default") is None:
-            at = f"{field}.properties[{key}].default"
-            yield required(at, f"{words} must have a default or be a required property")
+            yield required(f"{field}.default", f"must be there or be required, as it is in {_LIST_KEYS}")
         if inner.get("nullable"):
-            yield forbidden(f"{field}.properties[{key}].nullable", f"{words} cannot be nullable")
+            yield forbidden(f"{field}.nullable", f"cannot be nullable, as it is in {_LIST_KEYS}")
 
 
 def _properties(schema: Object) -> Mapping[str, Object]:

@@ -1,4 +1,4 @@
-"""Job (batch/v1).  `job_spec` has what is wrong with a spec or its change, `job_status` what is wrong with a status."""
+"""Job (batch/v1).  `spec` has what is wrong with a spec or its change, `status` what is wrong with a status."""
 
 from __future__ import annotations
 

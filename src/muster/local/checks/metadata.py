@@ -23,8 +23,6 @@ _ORPHAN = "orphan"
 _FOREGROUND = "foregroundDeletion"
 _STANDARD_FINALIZERS = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid")
-_CONDITION_FIELDS = ("type", "status", "lastTransitionTime", "reason")
-_CONDITION_STATUSES = ("False", "True", "Unknown")
 _NEVER_CHANGE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _TEXTS = frozenset({"name", "namespace", "uid"})
 
@@ -270,19 +268,26 @@ def operator_errors(requirement: Object, field: str, *, others: Sequence[str] = 
 
 
 def _one_condition_errors(condition: Object, field: str) -> list[FieldError]:
+    errors = []
     kind, status, reason = (condition.get(part, "") for part in ("type", "status", "reason"))
-    missing = [part for part in _CONDITION_FIELDS if not condition.get(part)]
-    errors = [required(f"{field}.{part}", "is required" if part == "type" else "") for part in missing]
-    if kind:
+    if not kind:
+        errors.append(required(f"{field}.type", "is required"))
+    else:
         errors += [invalid(f"{field}.type", kind, problem) for problem in names.qualified_problems(kind)]
-    if status and status not in _CONDITION_STATUSES:
-        errors.append(not_supported(f"{field}.status", status, _CONDITION_STATUSES))
+    if not status:
+        errors.append(required(f"{field}.status"))
+    elif status not in ("True", "False", "Unknown"):
+        errors.append(not_supported(f"{field}.status", status, ("False", "True", "Unknown")))
     if condition.get("observedGeneration", 0) < 0:
         words = "must be greater than or equal to zero"
         errors.append(invalid(f"{field}.observedGeneration", condition["observedGeneration"], words))
-    if reason:
+    if not condition.get("lastTransitionTime"):
+        errors.append(required(f"{field}.lastTransitionTime"))
+    if not reason:
+        errors.append(required(f"{field}.reason"))
+    else:
         errors += [invalid(f"{field}.reason", reason, what) for what in names.condition_reason_problems(reason)]
-    for part, longest in (("reason", LONGEST_REASON), ("message", LONGEST_MESSAGE)):
-        if len(condition.get(part, "").encode()) > longest:
-            errors.append(too_long(f"{field}.{part}", longest))
+        errors += [too_long(f"{field}.reason", LONGEST_REASON)] if len(reason.encode()) > LONGEST_REASON else []
+    if len(condition.get("message", "").encode()) > LONGEST_MESSAGE:
+        errors.append(too_long(f"{field}.message", LONGEST_MESSAGE))
     return errors

@@ -224,6 +224,11 @@ spec.schedulingConstraints={"topology":[{"key":"rack"},{"key":"a b"}]}
 """
 
 STATUS = r"""
+status.conditions=[{"type":"A b","status":"Maybe"}]
+    status.conditions[0].type: Invalid value: "A b": <key>
+    status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"
+    status.conditions[0].lastTransitionTime: Required value
+    status.conditions[0].reason: Required value
 status.conditions=[{"type":"PodGroupInitiallyScheduled","status":"True","reason":"Scheduled","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]
 status.conditions=[{"type":"X","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"X","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]
     status.conditions[1]: Duplicate value: "X"

@@ -19,6 +19,7 @@ _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
 _VALUE, _EITHER = "in a nested context", "as a type of its own"
+_OWN_LEVELS = {"properties": _FIELD, "items": _ITEM, "additionalProperties": _FIELD}
 _PRESERVE, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _LIST_TYPE, _LIST_KEYS, _MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
@@ -118,14 +119,10 @@ def _places(schema: Object, at: str, level: str, *, in_meta: bool = False, no_de
             why = "inside additionalProperties applying to object metadata"
         if is_structure and kind in _OWN_LEVELS:
             own = _OWN_LEVELS[kind]
-        elif (
-            kind == "anyOf" and schema.get("anyOf") == _INTEGER_OR_STRING and (is_structure or at.endswith("allOf[0]"))
-        ):
+        elif kind == "anyOf" and (is_structure or at.endswith("allOf[0]")) and schema["anyOf"] == _INTEGER_OR_STRING:
             own = _EITHER
         yield from _places(inner, f"{at}.{part}", own, in_meta=within, no_defaults=why)
 
-
-_OWN_LEVELS = {"properties": _FIELD, "items": _ITEM, "additionalProperties": _FIELD}
 
 # --- structural schemas ---
 
@@ -240,12 +237,8 @@ def _extension_errors(schema: Object, at: str) -> Iterator[FieldError]:
         if given is not None and given not in known:
             yield not_supported(f"{at}.{extension}", given, known)
     if keys and list_type != "map":
-        words = f"must be map if {_LIST_KEYS} is non-empty"
-        yield (
-            required(f"{at}.{_LIST_TYPE}", words)
-            if list_type is None
-            else invalid(f"{at}.{_LIST_TYPE}", list_type, words)
-        )
+        field, words = f"{at}.{_LIST_TYPE}", f"must be map if {_LIST_KEYS} is non-empty"
+        yield required(field, words) if list_type is None else invalid(field, list_type, words)
     if list_type in ("set", "map") and (items or {}).get("nullable"):
         yield forbidden(f"{at}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}")
     if list_type == "set" and schema.get("type") == "array" and items:

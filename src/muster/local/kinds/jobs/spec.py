@@ -17,6 +17,7 @@ from muster.local.codec.values import Object
 from muster.local.kinds import declared, groups
 from muster.local.kinds.declared import Rule
 from muster.local.kinds.pods.formats import not_negative, qualified
+from muster.local.kinds.pods.updates import take, take_node_affinity
 from muster.local.kinds.pods.validation import template_errors
 from muster.local.kinds.rules import Book, Errors, Rules
 
@@ -281,22 +282,11 @@ def _with_directives(new: Object, old: Object) -> Object:
     """The old spec with all of the new one that an idle job may change: where pods go, and what they ask for."""
     result = deepcopy(old)
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
-        _take(result, new, name)
-    affinity = result.get("affinity", {})
-    _take(affinity, new.get("affinity", {}), "nodeAffinity")
-    if affinity or "affinity" in new:
-        result["affinity"] = affinity
-    else:
-        result.pop("affinity", None)
+        take(result, new, name)
+    take_node_affinity(result, new)
     for kind in ("containers", "initContainers"):
         pairs = zip(new.get(kind) or (), result.get(kind) or (), strict=False)
         for one, other in pairs if len(new.get(kind) or ()) == len(result.get(kind) or ()) else ():
             if one.get("name") == other.get("name"):
                 other["resources"] = one.get("resources", {})
     return result
-
-
-def _take(target: Object, source: Object, name: str) -> None:
-    target.pop(name, None)
-    if name in source:
-        target[name] = source[name]

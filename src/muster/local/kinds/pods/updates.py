@@ -117,13 +117,14 @@ def _as_before(new: Object, old: Object) -> Object:
             pairs = zip(new[kind], old[kind], strict=True)
             compared[kind] = [{**after, "image": before.get("image", "")} for after, before in pairs]
     for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        _take(compared, old, key)
+        take(compared, old, key)
     if old.get("terminationGracePeriodSeconds", 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
-        _take(compared, old, "terminationGracePeriodSeconds")
+        take(compared, old, "terminationGracePeriodSeconds")
     return compared
 
 
-def _take(target: Object, source: Object, key: str) -> None:
+def take(target: Object, source: Object, key: str) -> None:
+    """Makes a field what it is in another struct, or leaves it out as there."""
     target.pop(key, None)
     if key in source:
         target[key] = source[key]
@@ -135,21 +136,22 @@ def _selectors(compared: Object, old: Object) -> Errors:
     if not before.items() <= after.items():
         words = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         yield invalid("spec.nodeSelector", dict(sorted(after.items())) or None, words)
-    _take(compared, old, "nodeSelector")
+    take(compared, old, "nodeSelector")
     nodes_before = old.get("affinity", {}).get("nodeAffinity")
     nodes_after = compared.get("affinity", {}).get("nodeAffinity")
     if nodes_before != nodes_after:
         yield from _node_affinity(nodes_after or {}, nodes_before or {})
-        _take_node_affinity(compared, old)
+        take_node_affinity(compared, old)
 
 
-def _take_node_affinity(compared: Object, old: Object) -> None:
-    affinity = dict(compared.get("affinity", {}))
-    _take(affinity, old.get("affinity", {}), "nodeAffinity")
-    if affinity or "affinity" in old:
-        compared["affinity"] = affinity
+def take_node_affinity(target: Object, source: Object) -> None:
+    """Makes where the pods of a spec may go, by their affinity, what it is in another."""
+    affinity = dict(target.get("affinity", {}))
+    take(affinity, source.get("affinity", {}), "nodeAffinity")
+    if affinity or "affinity" in source:
+        target["affinity"] = affinity
     else:
-        compared.pop("affinity", None)
+        target.pop("affinity", None)
 
 
 def _node_affinity(new: Object, old: Object) -> Errors:

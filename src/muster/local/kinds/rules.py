@@ -56,8 +56,8 @@ class _Part(msgspec.Struct, frozen=True):
     """What is asked of one field."""
 
     problems: Problems | None
-    known: frozenset[str]
-    """The only texts that it takes; none: all."""
+    known: tuple[str, ...]
+    """The only texts that it takes, in the order in which a refusal names them; none: all."""
     inside: Shape | None
     """Of a struct, or of each item of a list."""
     key: str
@@ -127,7 +127,7 @@ class Book:
             self._struct(value, part.inside, at, found)
             return
         if part.known and value not in part.known:
-            found.append(not_supported(at, value, sorted(part.known)) if value else required(at))
+            found.append(not_supported(at, value, part.known) if value else required(at))
         if part.problems is not None:
             for words in part.problems(value):
                 found.append(invalid(at, value, words))
@@ -174,7 +174,7 @@ def repeated(items: Iterable[Object], key: str, path: str) -> Errors:
 
 def _blank_errors(part: _Part, at: str) -> Errors:
     if part.known:
-        yield not_supported(at, "", sorted(part.known))
+        yield not_supported(at, "", part.known)
     for words in part.problems("") if part.problems is not None else ():
         yield invalid(at, "", words)
 
@@ -185,7 +185,7 @@ def _part(name: str, field: Field, rules: Rules, struct: str) -> _Part | None:
     item = shape.items if shape.base is Base.LIST and shape.items is not None else shape
     inside = item if item.base is Base.STRUCT else None
     seen = load.values().get(struct, {}).get(name, item.enum)
-    problems, known = rules.checks.get(name), frozenset(rules.values.get(name, seen))
+    problems, known = rules.checks.get(name), tuple(rules.values.get(name, sorted(seen)))
     most = rules.most.get(name)
     if inside is None and problems is None and not known and most is None:
         return None

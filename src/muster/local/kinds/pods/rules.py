@@ -329,6 +329,12 @@ POD = Book(
                 "activeDeadlineSeconds": formats.within(1, formats.LARGEST_INT32),
                 "hostnameOverride": formats.subdomain,
             },
+            values={
+                # the shape has them too, in another order
+                "restartPolicy": ("Always", "OnFailure", "Never"),
+                "dnsPolicy": ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+                "preemptionPolicy": ("PreemptLowerPriority", "Never"),
+            },
             unique={"resourceClaims": "name", "schedulingGates": "name"},
         ),
         # containers

@@ -156,18 +156,13 @@ def _hooks(container: Object, path: str, grace: int | None) -> Errors:
 
 
 def _container_names(spec: Object, path: str) -> Errors:
-    """No two containers have one name; those that were added later may say which one they look at."""
+    """No two containers have one name."""
     taken: set[str] = set()
     for container, at in containers_at(spec, path, "containers", "initContainers", "ephemeralContainers"):
         name = container.get("name", "")
         if name in taken:
             yield duplicate(f"{at}.name", name)
         taken.add(name)
-    others = {one.get("name", "") for one in containers(spec, "containers", "initContainers")}
-    for container, at in containers_at(spec, path, "ephemeralContainers"):
-        target = container.get("targetContainerName", "")
-        if target and target not in others:
-            yield not_found(f"{at}.targetContainerName", target)
 
 
 def _init_containers(spec: Object, path: str) -> Errors:
@@ -182,9 +177,13 @@ def _init_containers(spec: Object, path: str) -> Errors:
 
 
 def _ephemeral_containers(spec: Object, path: str) -> Errors:
+    """Of those that were added to look around; they may say at which container."""
     cannot = "cannot be set for an Ephemeral Container"
+    others = {"", *(one.get("name", "") for one in containers(spec, "containers", "initContainers"))}
     for container, at in containers_at(spec, path, "ephemeralContainers"):
         yield from image_edges(container, at)
+        if container.get("targetContainerName", "") not in others:
+            yield not_found(f"{at}.targetContainerName", container["targetContainerName"])
         for key in _NOT_FOR_EPHEMERAL:
             # an empty hook is one, an empty list of resources is none
             if container.get(key) or (key in (*_NOT_FOR_INIT, "restartPolicy") and key in container):

@@ -37,13 +37,6 @@ _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 _ALWAYS_OLD = {"reportingComponent": "", "reportingInstance": ""}
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-FIELD_NAMES = {
-    "reason": "reason",
-    "type": "type",
-    "reportingController": "reportingComponent",
-    **{f"regarding.{part}": f"involvedObject.{part}" for part in _REFERENCE},
-}
-"""What a field selector may ask for in events.k8s.io/v1, by its names there."""
 
 
 def to_new(event: Object) -> Object:

@@ -34,7 +34,6 @@ control-plane: ## Build etcd, kube-apiserver, kubectl ... once, into a cache out
 
 schema: .venv/.installed control-plane ## Remake the package data that says what objects look like, from a real API server
 	@$(BIN)/python -m controlplane.schema
-	@$(BIN)/python -m controlplane.internal
 
 lint: .venv/.installed ## Check format, style, types and layers
 	@$(BIN)/ruff format --check --quiet || { echo "Not formatted; run: make format" >&2; exit 1; }

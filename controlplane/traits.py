@@ -22,10 +22,16 @@ Line = dict[str, Any]
 """A type as the schema file has it."""
 
 _SAMPLES = Path(__file__).parent / "samples.yaml"
-# what these have inside is put in by code, for pods themselves too
+# what these may have inside is looked after by code, for pods themselves too
 _CODED = frozenset({"core.v1.PodTemplateSpec", "meta.v1.ObjectMeta"})
-# the priority of a group follows from its class, as admission has it
-_ADMITTED = frozenset({("scheduling.v1alpha3.CompositePodGroupSpec", "priority")})
+_MADE_BY_CODE = frozenset(
+    {
+        # the priority of a group follows from its class, as admission has it
+        ("scheduling.v1alpha3.CompositePodGroupSpec", "priority"),
+        # how an image is pulled follows from its tag
+        ("core.v1.Container", "imagePullPolicy"),
+    }
+)
 _TIMES = ("time", "micro-time")
 _FROZEN = re.compile(r"immutable|cannot (be )?change|may not be (changed|updated)|are forbidden|forbidden after")
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -312,13 +318,13 @@ class _Defaults:
 
     def watch(self, type_name: str, given: Line, answer: Line, inside: str = "") -> None:
         """`inside` is the field in which the struct is."""
-        if type_name in _CODED:
+        if type_name == "meta.v1.ObjectMeta":
             return
         fields = self._lines[type_name]["f"]
         known: Line = {name: value for name, value in answer.items() if isinstance(value, str)}
         known |= {f"{name}?": name in given for name in fields} | {"^": inside}
         for name, facts in fields.items():
-            if name in ("apiVersion", "kind"):
+            if name in ("apiVersion", "kind") and "metadata" in fields:
                 continue
             kind, before, after = facts["t"], given.get(name, _ABSENT), answer.get(name, _ABSENT)
             made = kind.startswith(":") and "p" not in facts
@@ -338,7 +344,7 @@ class _Defaults:
     def rules(self) -> dict[str, list[Line]]:
         found: dict[str, list[Line]] = {}
         for (type_name, name), seen in sorted(self._seen.items()):
-            if (type_name, name) in _ADMITTED:
+            if (type_name, name) in _MADE_BY_CODE:
                 continue
             for when, value in _told_apart(seen):
                 rule = next((one for one in found.setdefault(type_name, []) if one.get("when", {}) == when), None)

@@ -4,6 +4,8 @@ A line of a table that begins at the margin is a change of a good object: `path=
 JSON and none means that the field is taken out.  The indented lines below it are the answer: causes of the refusal, in
 order, or else `path=value` for each field of the resulting object that differs from the one that was sent.  `...` is
 what stands below the first line of the table, but for the paths that come again, and for those after a `~`.
+
+Of a refusal, field and reason are compared, whatever the order; the words only where people read them (`promised`).
 """
 
 from __future__ import annotations
@@ -21,15 +23,16 @@ UID = "11111111-2222-3333-4444-555555555555"
 
 _WHY = "Required value|Invalid value|Duplicate value|Not found|Unsupported value|Forbidden|Too \\w+|Internal error"
 _REFUSAL = re.compile(rf'[^="]*: ({_WHY})')
+_CAUSE = re.compile(rf"(?P<cause>(?P<field>.*?): (?:{_WHY}))(?:: (?P<value>.)|$)")
+_IMMUTABLE = "field is immutable"
+_NAMES = ("metadata.name", "metadata.generateName", "metadata.namespace", "metadata.labels", "metadata.annotations")
 _STEP = re.compile(r'"([^"]*)"|([^."=]+)')
 _PHRASES = {
     "<subdomain>": names.subdomain_problems("_")[0],
     "<label>": names.label_problems("_")[0],
-    "<1035>": names.dns1035_label_problems("_")[0],
     "<key>": names.qualified_problems("_")[0],
     "<value>": names.label_value_problems("_")[0],
     "<label-key>": names.qualified_problems("a/b/c")[0],
-    "<config-key>": names.config_key_problems("?")[0],
     "<reason>": names.condition_reason_problems("?")[0],
     "<uid>": UID,
 }
@@ -60,6 +63,20 @@ def edited(document: Any, changes: str) -> Any:
 
 def is_refusal(answer: list[str]) -> bool:
     return any(_REFUSAL.match(line) for line in answer)
+
+
+def promised(lines: Iterable[str]) -> list[str]:
+    """What docs/local.md promises of a refusal: fields and reasons, and the words for what is fixed or named."""
+    return sorted({_promised(line) for line in lines})
+
+
+def _promised(line: str) -> str:
+    found = _CAUSE.match(line)
+    assert found, line
+    if line.endswith(_IMMUTABLE):
+        # structs are shown as users write them
+        return line if found["value"] not in ("{", "[") else f"{found['cause']}: {_IMMUTABLE}"
+    return line if found["field"] in _NAMES or "schedulingGroup" in found["field"] else found["cause"]
 
 
 def said(errors: Iterable[FieldError]) -> list[str]:

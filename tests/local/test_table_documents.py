@@ -9,6 +9,7 @@ import pytest
 from muster.api.times import stamp
 from muster.local.kinds import tables
 from muster.local.kinds.kind import Kind
+from muster.local.kinds.rows import ROWS
 
 NOW = 1_800_000_000.0
 META = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "389", "creationTimestamp": stamp(NOW)}
@@ -19,12 +20,15 @@ POD = {
     "spec": {"containers": [{"name": "c", "image": "i"}]},
     "status": {"phase": "Pending"},
 }
+PODS, DEFINITIONS = (
+    next(kind.table for kind in ROWS if kind.resource == name) for name in ("pods", "customresourcedefinitions")
+)
 CELLS = ["a", "0/1", "Pending", "0", "0s", "<none>", "<none>", "<none>", "<none>"]
 PARTIAL = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": META}
 
 
 def pods(*objects, include="Metadata", **more):
-    return tables.as_table(tables.POD, objects, now=NOW, include=include, list_meta={"resourceVersion": "389"}, **more)
+    return tables.as_table(PODS, objects, now=NOW, include=include, list_meta={"resourceVersion": "389"}, **more)
 
 
 def bookmark(**meta):
@@ -79,23 +83,19 @@ def test_the_end_of_initial_events_is_told_even_if_no_objects_are_included():
     assert row["object"] == PARTIAL | {"metadata": mark["metadata"]}
 
 
-@pytest.mark.parametrize("name", tables.__all__)
-def test_every_table_has_a_row_for_a_bookmark(name):
-    table = getattr(tables, name)
-    if hasattr(table, "columns"):
-        empty = {"metadata": {"resourceVersion": "1"}}
-        cells = table.cells(empty, NOW)
-        assert len(cells) == len(table.columns)
-        assert json.dumps(cells)
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.resource)
+def test_every_table_has_a_row_for_a_bookmark(kind):
+    cells = kind.table.cells({"metadata": {"resourceVersion": "1"}}, NOW)
+    assert len(cells) == len(kind.table.columns)
+    assert json.dumps(cells)
 
 
 def test_no_rows_are_an_empty_list_for_most_kinds():
     assert pods()["rows"] == []
 
 
-@pytest.mark.parametrize("table", [tables.CUSTOM_RESOURCE_DEFINITION, tables.DEFAULT, None])
-def test_no_rows_are_null_for_some_kinds(table):
-    assert tables.as_table(table, (), now=NOW, include="Metadata", list_meta={})["rows"] is None
+def test_no_rows_are_null_for_some_kinds():
+    assert tables.as_table(DEFINITIONS, (), now=NOW, include="Metadata", list_meta={})["rows"] is None
 
 
 def test_the_older_version_of_the_document():
@@ -126,8 +126,6 @@ def test_what_may_not_be_included():
     )
 
 
-def test_kinds_without_a_table_show_name_and_creation_and_custom_ones_their_age():
-    fields = {"group": "g", "version": "v1", "name": "X", "plural": "xs"}
-    assert tables.default_table(Kind(**fields, type_name="io.k8s.X")) is tables.DEFAULT
-    shown = tables.default_table(Kind(**fields, type_name=""))
+def test_a_kind_without_a_table_shows_names_and_ages():
+    shown = tables.default_table(Kind(group="g", version="v1", name="X", plural="xs", type_name=""))
     assert [column.name for column in shown.columns] == ["Name", "Age"]

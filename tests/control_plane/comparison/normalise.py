@@ -28,7 +28,6 @@ _SUFFIX = re.compile(r"\b(made-|Bad_)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _AGE = re.compile(r"(?:\d+[smh])+|<invalid>")
 _AGES = ("Age", "Last Seen", "First Seen")
 _PORTS = range(30000, 32768)
-_CUSTOM = "shapes.example.com"
 _NEAR = datetime.timedelta(days=1)
 _INITIAL_END = "k8s.io/initial-events-end"
 
@@ -230,22 +229,46 @@ def _version_discovery(version: Document, served: Document) -> Document:
 
 # --- refusals ---
 
+_GANGS = ("PodGroup", "Workload", "CompositePodGroup")
+_IMMUTABLE = ": field is immutable"
+_NAMES = ("metadata.name", "metadata.generateName", "metadata.namespace", "metadata.labels", "metadata.annotations")
+
 
 def _status(status: Document) -> Document:
-    """The real server checks the fields of custom kinds in an order of chance, and names owners in one."""
+    """Of a refusal, what docs/local.md promises: which fields for which reasons, and the words that people read.
+
+    The real server checks the fields of custom kinds in an order of chance, and names owners in one.
+    """
     details = status.get("details") or {}
     causes = details.get("causes") or []
     if status.get("reason") == "Conflict" and causes:
         return {**status, "details": {**details, "causes": sorted(causes, key=_cause)}}
-    if details.get("group") != _CUSTOM or len(causes) < 2:
+    if status.get("reason") != "Invalid" or not causes or details.get("kind") in _GANGS:
         return status
-    ordered = sorted(causes, key=_cause)
-    message = status["message"].partition("[")[0]
-    return {**status, "message": f"{message}[...]", "details": {**details, "causes": ordered}}
+    said = [{**cause, "message": _words(cause)} for cause in causes]
+    once = {json.dumps(cause, sort_keys=True): cause for cause in said}
+    ordered = sorted(once.values(), key=_cause)
+    listed = "; ".join(f"{cause.get('field', '')}: {cause['message']}" for cause in ordered)
+    message = f"{status['message'].partition(' is invalid: ')[0]} is invalid: {listed}"
+    return {**status, "message": message, "details": {**details, "causes": ordered}}
 
 
-def _cause(cause: Document) -> tuple[str, str]:
-    return cause.get("field", ""), cause["message"]
+def _words(cause: Document) -> str:
+    """Those that are promised: of what is missing, fixed, of the wrong type, or badly named."""
+    field, message = cause.get("field", ""), cause["message"]
+    if message.endswith(_IMMUTABLE) and message.startswith(("Invalid value: {", "Invalid value: [")):
+        # structs are shown as users write them
+        return f"Invalid value{_IMMUTABLE}"
+    if message.startswith("Required value"):
+        return "Required value"
+    if cause["reason"] == "FieldValueTypeInvalid":
+        return str(message)
+    is_read = message.endswith(_IMMUTABLE) or field in _NAMES or "schedulingGroup" in field
+    return message if is_read else "..."
+
+
+def _cause(cause: Document) -> tuple[str, str, str]:
+    return cause.get("field", ""), cause.get("reason", ""), cause["message"]
 
 
 _DOCUMENTS: dict[str, Callable[[Document], Document]] = {

@@ -22,7 +22,7 @@ LONGEST_MESSAGE = 32 * 1024
 _ORPHAN = "orphan"
 _FOREGROUND = "foregroundDeletion"
 _STANDARD_FINALIZERS = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
-_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid")
 _NEVER_CHANGE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _TEXTS = frozenset({"name", "namespace", "uid"})
 
@@ -171,37 +171,23 @@ def _namespace_errors(namespace: str, namespaced: bool) -> list[FieldError]:
 
 
 def _owner_errors(owners: Sequence[Object], field: str) -> list[FieldError]:
-    errors = []
-    controller = ""
-    for index, owner in enumerate(owners):
-        errors += _one_owner_errors(owner, f"{field}[{index}]")
-        if not owner.get("controller"):
-            continue
-        name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
-        if controller:
-            words = 'Only one reference can have Controller set to true. Found "true" in references for'
-            errors.append(invalid(field, [_shown_owner(one) for one in owners], f"{words} {controller} and {name}"))
-        controller = controller or name
+    errors = [error for index, owner in enumerate(owners) for error in _one_owner_errors(owner, f"{field}[{index}]")]
+    controllers = [f"{owner.get('kind', '')}/{owner.get('name', '')}" for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        words = "Only one reference can have Controller set to true. Found several:"
+        errors.append(invalid(field, list(owners), f"{words} {', '.join(controllers)}"))
     return errors
 
 
 def _one_owner_errors(owner: Object, field: str) -> list[FieldError]:
-    errors = []
     api_version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
     _, _, version = api_version.rpartition("/")
+    errors = [required(f"{field}.{part}", "must not be empty") for part in _OWNER_FIELDS if not owner.get(part)]
     if api_version and (not version or api_version.count("/") > 1):
         errors.append(invalid(f"{field}.apiVersion", api_version, "must be <group>/<version> or <version>"))
-    for part in ("apiVersion", "kind", "name", "uid"):
-        if not owner.get(part):
-            errors.append(required(f"{field}.{part}", "must not be empty"))
     if (api_version, kind) == ("v1", "Event"):
-        errors.append(invalid(field, _shown_owner(owner), "/v1, Kind=Event is disallowed from being an owner"))
+        errors.append(invalid(field, owner, "/v1, Kind=Event is disallowed from being an owner"))
     return errors
-
-
-def _shown_owner(owner: Object) -> Object:
-    shown = {part: owner[part] for part in _OWNER_FIELDS if part in owner}
-    return dict.fromkeys(_OWNER_FIELDS[:4], "") | shown
 
 
 def _finalizer_errors(finalizers: Sequence[str], field: str) -> list[FieldError]:
@@ -238,25 +224,15 @@ def _managed_fields_errors(entries: Iterable[Object], field: str) -> list[FieldE
 def manager_errors(manager: str, field: str) -> list[FieldError]:
     """Of a field manager's name, here and in a request's fieldManager."""
     errors = [too_long(field, LONGEST_MANAGER)] if len(manager.encode()) > LONGEST_MANAGER else []
-    if manager.isprintable():
-        return errors
-    position = 0
-    for mark in manager:
-        if not mark.isprintable():
-            errors.append(invalid(field, manager, f"invalid character U+{ord(mark):04X} (at position {position})"))
-        position += len(mark.encode())
-    return errors
+    return errors if manager.isprintable() else [*errors, invalid(field, manager, "must be printable")]
 
 
 def _change_errors(new: Object, old: Object) -> list[FieldError]:
     errors = []
     added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
     if old.get("deletionTimestamp") and added:
-        shown = ", ".join(f'"{name}"' for name in added)
-        words = (
-            f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{shown}}}"
-        )
-        errors.append(forbidden("metadata.finalizers", words))
+        words = "no new finalizers can be added if the object is being deleted, found new finalizers"
+        errors.append(forbidden("metadata.finalizers", f"{words} {', '.join(added)}"))
     if not new.get("resourceVersion"):
         errors.append(invalid("metadata.resourceVersion", "", "must be specified for an update"))
     if new.get("generation", 0) < old.get("generation", 0):
@@ -268,22 +244,27 @@ def _change_errors(new: Object, old: Object) -> list[FieldError]:
 
 
 def _requirement_errors(requirement: Object, field: str) -> list[FieldError]:
-    errors = []
+    key, values = requirement.get("key", ""), requirement.get("values") or ()
+    errors = operator_errors(requirement, field)
+    errors += [invalid(f"{field}.key", key, problem) for problem in _key_problems(key)]
+    for index, value in enumerate(values):
+        errors += [invalid(f"{field}.values[{index}]", value, what) for what in _value_problems(value)]
+    return errors
+
+
+def operator_errors(requirement: Object, field: str, *, others: Sequence[str] = ()) -> list[FieldError]:
+    """Whether a requirement has values as its operator wants them; `others` are operators that compare with one."""
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     if operator in ("In", "NotIn"):
-        if not values:
-            errors.append(required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{field}.values", words))
-    else:
-        errors.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
-    key = requirement.get("key", "")
-    errors += [invalid(f"{field}.key", key, problem) for problem in names.qualified_problems(key)]
-    for index, value in enumerate(values):
-        errors += [invalid(f"{field}.values[{index}]", value, what) for what in names.label_value_problems(value)]
-    return errors
+        words = "must be specified when `operator` is 'In' or 'NotIn'"
+        return [] if values else [required(f"{field}.values", words)]
+    if operator in ("Exists", "DoesNotExist"):
+        words = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [forbidden(f"{field}.values", words)] if values else []
+    if operator in others:
+        words = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+        return [] if len(values) == 1 else [required(f"{field}.values", words)]
+    return [invalid(f"{field}.operator", operator, "not a valid selector operator")]
 
 
 def _one_condition_errors(condition: Object, field: str) -> list[FieldError]:

@@ -15,6 +15,7 @@ _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
 _QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _CONDITION_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 LONGEST_LABEL = 63
@@ -70,6 +71,7 @@ _CONFIG_KEY_WORDS = regex_words(
     "KEY_NAME",
     "key-name",
 )
+
 _CONDITION_REASON_WORDS = regex_words(
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
     "characters or '_,:', and must end with an alphanumeric character or '_'",
@@ -156,16 +158,10 @@ def config_key_problems(key: str) -> list[str]:
 
 def port_name_problems(name: str) -> list[str]:
     """Of a port's name, as IANA names services."""
-    problems = _too_long(name, LONGEST_PORT_NAME, "characters")
-    if not re.fullmatch("[-a-z0-9]+", name):
-        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not re.search("[a-z]", name):
-        problems.append("must contain at least one letter (a-z)")
-    if "--" in name:
-        problems.append("must not contain consecutive hyphens")
-    if name.startswith("-") or name.endswith("-"):
-        problems.append("must not begin or end with a hyphen")
-    return problems
+    is_fine = _PORT_NAME.fullmatch(name) and "--" not in name and len(name) <= LONGEST_PORT_NAME
+    return (
+        [] if is_fine else [f"must be at most {LONGEST_PORT_NAME} of a-z, 0-9 and single hyphens, one of them a letter"]
+    )
 
 
 def condition_reason_problems(reason: str) -> list[str]:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from muster.local.checks import names
 from muster.local.checks.fields import FieldError, forbidden, invalid, required, too_long
 from muster.local.checks.metadata import distinct, unchanged
-from muster.local.codec import syntax
-from muster.local.codec.forms import Malformed
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
 
@@ -95,21 +93,17 @@ def _type_errors(secret: Object, data: Mapping[str, str]) -> list[FieldError]:
 def _docker_errors(data: Mapping[str, str], key: str) -> list[FieldError]:
     if key not in data:
         return [required(f"data[{key}]")]
-    problem = _object_problem(base64.b64decode(data[key] or ""))
-    return [invalid(f"data[{key}]", "<secret contents redacted>", problem)] if problem else []
+    if _is_object(base64.b64decode(data[key] or "")):
+        return []
+    return [invalid(f"data[{key}]", "<secret contents redacted>", "must be a JSON object")]
 
 
-def _object_problem(text: bytes) -> str:
-    """What Go says of a text that is no JSON object; "" if it is one."""
+def _is_object(text: bytes) -> bool:
     try:
-        syntax.check(text)
-    except Malformed as malformed:
-        return str(malformed)
-    value = json.loads(text)
-    if value is None or isinstance(value, dict):
-        return ""
-    what = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
-    return f"json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return value is None or isinstance(value, dict)
 
 
 def _key_errors(key: str, field: str) -> list[FieldError]:

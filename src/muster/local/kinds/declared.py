@@ -1,10 +1,11 @@
-"""Rules that Kubernetes declares beside the fields of its newer kinds, and the one machine that checks them.
+"""Rules that Kubernetes declares beside the fields of its newer kinds, those of gang scheduling above all.
 
     RULES = Rules({"name": Rule(required=True, problems=names.short_name_problems), ...})
     errors = declared.errors(RULES, "spec", new, old)
 
-What did not change in an update is not looked at again: an object that was stored under older rules can still be
-changed elsewhere.  Errors come in Go's order of fields, which is the order of the rules.
+Other than those of `rules`, these know the stored object: what did not change in an update is not looked at again, so
+that an object that was stored under older rules can still be changed elsewhere.  Errors come in Go's order of fields,
+which is the order of the rules.
 """
 
 from __future__ import annotations

@@ -6,12 +6,19 @@ for the sake of old clients.
 
 from __future__ import annotations
 
+from typing import Any
+
 from muster.local.checks import metadata, names
 from muster.local.checks.fields import FieldError, invalid, required
 from muster.local.checks.metadata import distinct, unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
+
+_NEVER_CHANGE = (
+    *("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type", "eventTime"),
+    *("action", "related", "reportingComponent", "reportingInstance"),
+)
+_STRICT_NAMES = {"reportingComponent": "reportingController"}
 
 LONGEST = 128
 LONGEST_MESSAGE = 1024
@@ -30,13 +37,6 @@ _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 _ALWAYS_OLD = {"reportingComponent": "", "reportingInstance": ""}
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-FIELD_NAMES = {
-    "reason": "reason",
-    "type": "type",
-    "reportingController": "reportingComponent",
-    **{f"regarding.{part}": f"involvedObject.{part}" for part in _REFERENCE},
-}
-"""What a field selector may ask for in events.k8s.io/v1, by its names there."""
 
 
 def to_new(event: Object) -> Object:
@@ -81,17 +81,11 @@ def validate_strict_update(new: Object, old: Object) -> list[FieldError]:
     errors = _lenient_errors(new, reporter="reportingController") + metadata.unknown_finalizers(new["metadata"])
     if new.get("series") != old.get("series"):
         errors += _series_errors(new.get("series"))
-    errors += _struct_unchanged(new, old, "involvedObject", "ObjectReference")
-    errors += _text_unchanged(new, old, "reason") + _text_unchanged(new, old, "message")
-    errors += _struct_unchanged(new, old, "source", "EventSource")
-    for part in ("firstTimestamp", "lastTimestamp"):
-        errors += unchanged(new.get(part), old.get(part), part)
-    errors += unchanged(new.get("count", 0), old.get("count", 0), "count") + _text_unchanged(new, old, "type")
-    errors += unchanged(new.get("eventTime"), old.get("eventTime"), "eventTime")
-    errors += _text_unchanged(new, old, "action")
-    errors += _struct_unchanged(new, old, "related", "ObjectReference")
-    errors += unchanged(new["reportingComponent"], old["reportingComponent"], "reportingController")
-    return distinct(errors + _text_unchanged(new, old, "reportingInstance"))
+    for name in _NEVER_CHANGE:
+        # Go cannot tell an empty text, number or struct from none
+        empty = type(new.get(name) or old.get(name) or "")()
+        errors += unchanged(new.get(name) or empty, old.get(name) or empty, _STRICT_NAMES.get(name, name))
+    return distinct(errors)
 
 
 def selectable(event: Object) -> dict[str, str]:
@@ -143,31 +137,17 @@ def _series_errors(series: Object | None) -> list[FieldError]:
     return errors
 
 
-def _text_unchanged(new: Object, old: Object, field: str) -> list[FieldError]:
-    return unchanged(new.get(field, ""), old.get(field, ""), field)
-
-
-def _struct_unchanged(new: Object, old: Object, field: str, struct: str) -> list[FieldError]:
-    return unchanged(internal.shown(struct, new.get(field)), internal.shown(struct, old.get(field)), field)
-
-
+_COMMON: dict[str, Any] = {
+    "name_problems": names.path_segment_problems,
+    "selectable": selectable,
+    "any_finalizer": True,
+    "metadata_last": True,
+    "creates_on_update": True,
+}
 STRATEGY = Strategy(
     validate=validate,
     validate_update=validate_update,
-    name_problems=names.path_segment_problems,
-    selectable=selectable,
-    any_finalizer=True,
-    metadata_last=True,
-    creates_on_update=True,
     ttl_seconds=3600.0,  # as Kubernetes: --event-ttl
+    **_COMMON,
 )
-STRICT_STRATEGY = Strategy(
-    validate=validate_strictly,
-    validate_update=validate_strict_update,
-    name_problems=names.path_segment_problems,
-    selectable=selectable,
-    any_finalizer=True,
-    metadata_last=True,
-    creates_on_update=True,
-    home_group="",
-)
+STRICT_STRATEGY = Strategy(validate=validate_strictly, validate_update=validate_strict_update, home_group="", **_COMMON)

@@ -6,34 +6,21 @@ Their objects can be made, changed, watched and deleted like all others; nobody 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
-from functools import cache
 from typing import Any
 
 from muster.local.checks import names
-from muster.local.checks.fields import FieldError, forbidden, invalid, not_supported, required
+from muster.local.checks.fields import FieldError, forbidden, invalid
 from muster.local.checks.metadata import distinct, keep_for_status
 from muster.local.codec.values import Object
 from muster.local.kinds.jobs.spec import matches
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pods import spec as pod_spec
+from muster.local.kinds.pods.spec import DEFAULTS
 from muster.local.kinds.pods.validation import template_errors
+from muster.local.kinds.rules import Book, Rules
 from muster.local.schema import load, structs
 from muster.local.schema.load import Frozen, Resource
-from muster.local.schema.shapes import Base, Field, Shape
 
 _TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
-_CONTROLLERS = frozenset(
-    f"io.k8s.api.{name}"
-    for name in (
-        "apps.v1.DaemonSetSpec",
-        "apps.v1.DeploymentSpec",
-        "apps.v1.ReplicaSetSpec",
-        "apps.v1.StatefulSetSpec",
-    )
-)
-"""Those that have a template of pods, and a selector that must find them."""
-_METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 def strategy(resource: Resource) -> Strategy:
@@ -41,12 +28,12 @@ def strategy(resource: Resource) -> Strategy:
     shape, has_status = load.shapes()[resource.type_name], "status" in resource.subresources
 
     def default(given: Object) -> None:
-        _default(given, shape)
+        DEFAULTS.fill(given, resource.type_name)
 
     def prepare_create(given: Object) -> None:
         if has_status:
             given["status"] = structs.zero(shape.fields["status"].shape)
-            _default(given["status"], shape.fields["status"].shape)
+            DEFAULTS.fill(given["status"], shape.fields["status"].shape.name)
 
     def prepare_update(new: Object, old: Object) -> None:
         if has_status:
@@ -58,7 +45,7 @@ def strategy(resource: Resource) -> Strategy:
             keep_for_status(new["metadata"], old["metadata"])
 
     def validate(given: Object) -> list[FieldError]:
-        return distinct(_errors(given, shape, ""))
+        return distinct(_SEEN.errors(given, resource.type_name, ""))
 
     def validate_update(new: Object, old: Object) -> list[FieldError]:
         frozen = [error for rule in resource.frozen if (error := _frozen_error(rule, new, old)) is not None]
@@ -88,100 +75,27 @@ def _keep(new: Object, old: Object, names: tuple[str, ...]) -> None:
             new.pop(name, None)
 
 
-# --- defaults ---
-
-
-def _default(value: Object, shape: Shape, path: str = "") -> None:
-    """Sets what was left out, of a struct and of all structs in it."""
-    if shape.name == _TEMPLATE:
-        pod_spec.default_spec(value.setdefault("spec", {}))
-        return
-    for rule in load.defaults().get(shape.name, ()):
-        if all(_holds(value, name, wanted, path) for name, wanted in rule.when.items()):
-            for name, preset in rule.set.items():
-                if _is_absent(value.get(name), shape.fields[name]):
-                    value[name] = deepcopy(preset)
-    for inner, inside, where in _structs(value, shape, ""):
-        if _has_defaults(inside.name):
-            _default(inner, inside, where)
-
-
-def _is_absent(value: Any, field: Field) -> bool:
-    """Go cannot tell an empty text or a zero from none, unless it has a pointer to it."""
-    return value is None or (value in ("", 0) and not field.pointer)
-
-
-def _holds(value: Object, name: str, wanted: Any, path: str) -> bool:
-    """Whether a field has a value; `name?` asks whether it was given, `^` in which field of another struct this is."""
-    if name == "^":
-        return bool(path == wanted)
-    return (name[:-1] in value) is wanted if name.endswith("?") else bool(value.get(name) == wanted)
-
-
-@cache
-def _has_defaults(type_name: str) -> bool:
-    """Whether a struct, or one that it holds, has defaults."""
-    return type_name == _TEMPLATE or type_name in load.defaults() or any(map(_has_defaults, _held(type_name)))
-
-
-@cache
-def _held(type_name: str) -> tuple[str, ...]:
-    """Names of the structs that a struct holds; one that holds itself is named by others only."""
-    shape = load.shapes()[type_name]
-    found = {name for field in shape.fields.values() if (name := _struct_name(field.shape))}
-    return tuple(sorted(found - {type_name, _METADATA}))
-
-
-def _struct_name(shape: Shape) -> str:
-    while shape.items is not None and shape.base in (Base.LIST, Base.MAP):
-        shape = shape.items
-    return shape.name if shape.base is Base.STRUCT else ""
-
-
 # --- what is wrong ---
 
 
-def _errors(value: Object, shape: Shape, path: str) -> list[FieldError]:
-    """Fields that lack, and values that nobody knows."""
-    if shape.name == _TEMPLATE:
-        return template_errors(value, path)
-    head = f"{path}." if path else ""
-    found = [required(head + name) for name in load.required().get(shape.name, ()) if not value.get(name)]
-    values = load.values().get(shape.name, {})
-    for name, field in shape.fields.items():
-        known, given = field.shape.enum or values.get(name, ()), value.get(name)
-        if known and isinstance(given, list):
-            odd = [(f"{head}{name}[{index}]", item) for index, item in enumerate(given) if item not in known]
-        else:
-            odd = [(head + name, given)] if known and given and given not in known else []
-        found += [not_supported(where, item, sorted(known)) for where, item in odd]
-    if "template" in value and shape.name in _CONTROLLERS:
-        found += _selector_errors(value, head)
-    for inner, inside, where in _structs(value, shape, head):
-        found += _errors(inner, inside, where)
-    return found
-
-
-def _selector_errors(spec: Object, head: str) -> list[FieldError]:
+def _selects_its_pods(spec: Object, path: str) -> Iterator[FieldError]:
     """Pods that are made of the template must be those that the selector finds."""
-    labels = (spec["template"].get("metadata") or {}).get("labels")
-    if matches(spec.get("selector"), labels or {}) is not False:
-        return []
-    shown = dict(sorted(labels.items())) if labels else None
-    return [invalid(f"{head}template.metadata.labels", shown, "`selector` does not match template `labels`")]
+    labels = (spec.get("template", {}).get("metadata") or {}).get("labels")
+    if "template" in spec and matches(spec.get("selector"), labels or {}) is False:
+        words = "`selector` does not match template `labels`"
+        yield invalid(f"{path}.template.metadata.labels", labels, words)
 
 
-def _structs(value: Object, shape: Shape, head: str) -> Iterator[tuple[Object, Shape, str]]:
-    """The structs that a struct holds, but its metadata: each with its shape and where it is."""
-    for name, inner in value.items():
-        field = shape.fields.get(name)
-        if field is None or name == "metadata" or inner is None:
-            continue
-        if field.shape.base is Base.STRUCT:
-            yield inner, field.shape, head + name
-        elif (items := field.shape.items) is not None and field.shape.base is Base.LIST and items.base is Base.STRUCT:
-            yield from ((item, items, f"{head}{name}[{index}]") for index, item in enumerate(inner))
-
+_SEEN = Book(
+    {
+        _TEMPLATE: Rules(closed=True, code=(template_errors,)),
+        **{
+            f"apps.v1.{kind}Spec": Rules(code=(_selects_its_pods,))
+            for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+        },
+    },
+    as_seen=True,
+)
 
 _REASONS: dict[str, Callable[[str, Any, str], FieldError]] = {
     "FieldValueForbidden": lambda field, _value, words: forbidden(field, words),

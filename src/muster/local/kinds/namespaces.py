@@ -57,11 +57,6 @@ def validate_status(new: Object, _old: Object) -> list[FieldError]:
     return [] if phase == wanted else [invalid("status.Phase", phase, words)]
 
 
-def prepare_finalize(new: Object, old: Object) -> None:
-    """Of the /finalize subresource, through which alone the finalizers in the spec change."""
-    new["status"] = old.get("status", {})
-
-
 def validate_finalize(new: Object, _old: Object) -> list[FieldError]:
     return _finalizer_errors(new, "spec.finalizers[{}]")
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
 
-from muster.local.checks import names
-from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid
+from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pods.formats import Errors, are_dual_stack, each, network, positive
-from muster.local.kinds.pods.resources import quantity
-from muster.local.kinds.pods.scheduling import taints
+from muster.local.kinds.pods.formats import (
+    each,
+    label_value,
+    matching,
+    network,
+    objects_in,
+    positive,
+    qualified,
+    too_many_families,
+)
+from muster.local.kinds.pods.resources import amount_problems
 from muster.local.kinds.pods.spec import round_list
+from muster.local.kinds.rules import Errors
 
 _TAINTS = "scheduler.alpha.kubernetes.io/taints"
-_FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")
-_FEATURE_WORDS = (
-    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
-    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
-)
-_CIDRS_STAY = 'node updates may not change podCIDR except from "" to valid'
+_FEATURE = matching(r"[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*")
+_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
 
 
 def default(node: Object) -> None:
@@ -60,11 +61,11 @@ def validate(node: Object) -> list[FieldError]:
     spec, status = node["spec"], node.get("status", {})
     errors = list(_annotations(node["metadata"].get("annotations", {})))
     # Kubernetes looks for them in the spec and names them in the metadata
-    errors += taints(spec.get("taints", []), "metadata.taints")
+    errors += _taints(spec.get("taints", []), "metadata.taints")
     errors += _status(status)
     swap = status.get("nodeInfo", {}).get("swap", {}).get("capacity")
     if swap is not None:
-        errors += positive("metadata.nodeSwapStatus.capacity", swap)
+        errors += each("metadata.nodeSwapStatus.capacity", swap, positive(swap))
     errors += _features(status.get("declaredFeatures", ()))
     errors += _networks(spec.get("podCIDRs", []))
     return errors
@@ -83,7 +84,7 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     errors += _addresses(status.get("addresses", ()))
     errors += _networks_stay(spec.get("podCIDRs", []), before.get("podCIDRs", []))
     errors += _provider_stays(spec.get("providerID", ""), before.get("providerID", ""))
-    errors += taints(spec.get("taints", []), "metadata.taints")
+    errors += _taints(spec.get("taints", []), "metadata.taints")
     if spec.get("externalID", "") != before.get("externalID", ""):
         errors.append(forbidden("spec.externalID", "may not be updated"))
     return errors
@@ -116,20 +117,29 @@ def _sync_networks(spec: Object) -> None:
 
 def _annotations(annotations: dict[str, str]) -> Errors:
     """Taints stood in an annotation once."""
-    text = annotations.get(_TAINTS)
-    if text:
-        try:
-            listed = json.loads(text)
-        except ValueError as error:
-            yield invalid("metadata.annotations", _TAINTS, str(error))
-            return
-        yield from taints(listed, f"metadata.annotations.{_TAINTS}")
+    found = objects_in(annotations.get(_TAINTS) or "[]", "key", "value", "effect")
+    if found is None:
+        yield invalid("metadata.annotations", _TAINTS, "must be a list of taints")
+    yield from _taints(found or [], f"metadata.annotations.{_TAINTS}")
+
+
+def _taints(given: list[Object], path: str) -> Errors:
+    seen: set[tuple[str, str]] = set()
+    for index, one in enumerate(given):
+        at, key, value, effect = f"{path}[{index}]", one.get("key", ""), one.get("value", ""), one.get("effect", "")
+        yield from each(f"{at}.key", key, qualified(key))
+        yield from each(f"{at}.value", value, label_value(value))
+        if effect not in _EFFECTS:
+            yield not_supported(f"{at}.effect", effect, _EFFECTS) if effect else required(f"{at}.effect")
+        if (key, effect) in seen:
+            yield duplicate(at, one)
+        seen.add((key, effect))
 
 
 def _status(status: Object) -> Errors:
     for kind in ("capacity", "allocatable"):
         for name, amount in status.get(kind, {}).items():
-            yield from quantity(f"status.{kind}.{name}", name, amount)
+            yield from each(f"status.{kind}.{name}", amount, amount_problems(name, amount))
 
 
 def _features(listed: Iterable[str]) -> Errors:
@@ -141,18 +151,14 @@ def _features(listed: Iterable[str]) -> Errors:
             yield duplicate(at, one)
         elif one < before:
             yield invalid(at, one, "list must be sorted alphabetically")
-        if len(one) > names.LONGEST_SUBDOMAIN:
-            words = f"must be no more than {names.LONGEST_SUBDOMAIN} characters"
-            yield invalid(at, one, f'invalid feature name "{one}": {words}')
-        elif not _FEATURE.fullmatch(one):
-            yield invalid(at, one, f'invalid feature name "{one}": {_FEATURE_WORDS}')
+        yield from each(at, one, _FEATURE(one))
         before = one
 
 
 def _networks(listed: list[str]) -> Errors:
     for index, one in enumerate(listed):
         yield from each(f"spec.podCIDRs[{index}]", one, network(one))
-    if len(listed) > 1 and (len(listed) > 2 or not are_dual_stack(listed)):
+    if too_many_families(listed):
         yield invalid("spec.podCIDRs", listed, "may specify no more than one CIDR for each IP family")
 
 
@@ -161,19 +167,13 @@ def _addresses(listed: Iterable[Object]) -> Errors:
     for index, one in enumerate(listed):
         key = (one.get("type", ""), one.get("address", ""))
         if key in seen:
-            yield duplicate(f"status.addresses[{index}]", internal.shown("NodeAddress", one))
+            yield duplicate(f"status.addresses[{index}]", one)
         seen.add(key)
 
 
 def _networks_stay(new: list[str], old: list[str]) -> Errors:
-    if not old:
-        return
-    if len(new) != len(old):
-        yield forbidden("spec.podCIDRs", _CIDRS_STAY)
-        return
-    for one, before in zip(new, old, strict=True):
-        if one != before:
-            yield forbidden("spec.podCIDRs", _CIDRS_STAY)
+    if old and new != old:
+        yield forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
 
 
 def _provider_stays(new: str, old: str) -> Errors:

@@ -22,7 +22,7 @@ from muster.local.kinds import (
 from muster.local.kinds.definitions import definitions
 from muster.local.kinds.field_labels import FIELD_LABELS
 from muster.local.kinds.jobs import jobs
-from muster.local.kinds.kind import Kind, Scaling, Strategy, Table
+from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.kinds.pods import pods
 from muster.local.kinds.services import services
 from muster.local.schema import load
@@ -30,23 +30,23 @@ from muster.local.schema.load import Resource
 
 SCHEDULING = "scheduling.k8s.io"
 
-_CODE: dict[tuple[str, str], tuple[Strategy, Table]] = {
-    ("", "configmaps"): (config.CONFIG_MAP, tables.CONFIG_MAP),
-    ("", "events"): (events.STRATEGY, tables.EVENT),
-    ("", "namespaces"): (namespaces.STRATEGY, tables.NAMESPACE),
-    ("", "nodes"): (nodes.STRATEGY, tables.NODE),
-    ("", "pods"): (pods.STRATEGY, tables.POD),
-    ("", "secrets"): (config.SECRET, tables.SECRET),
-    ("", "serviceaccounts"): (accounts.STRATEGY, tables.SERVICE_ACCOUNT),
-    ("", "services"): (services.STRATEGY, tables.SERVICE),
-    ("apiextensions.k8s.io", "customresourcedefinitions"): (definitions.STRATEGY, tables.CUSTOM_RESOURCE_DEFINITION),
-    ("batch", "jobs"): (jobs.STRATEGY, tables.JOB),
-    ("coordination.k8s.io", "leases"): (leases.STRATEGY, tables.LEASE),
-    ("events.k8s.io", "events"): (events.STRICT_STRATEGY, tables.EVENTS_EVENT),
-    ("policy", "poddisruptionbudgets"): (budgets.STRATEGY, tables.POD_DISRUPTION_BUDGET),
-    (SCHEDULING, "podgroups"): (groups.STRATEGY, tables.POD_GROUP),
-    (SCHEDULING, "priorityclasses"): (priority.STRATEGY, tables.PRIORITY_CLASS),
-    (SCHEDULING, "workloads"): (workloads.STRATEGY, tables.WORKLOAD),
+_CODE: dict[tuple[str, str], Strategy] = {
+    ("", "configmaps"): config.CONFIG_MAP,
+    ("", "events"): events.STRATEGY,
+    ("", "namespaces"): namespaces.STRATEGY,
+    ("", "nodes"): nodes.STRATEGY,
+    ("", "pods"): pods.STRATEGY,
+    ("", "secrets"): config.SECRET,
+    ("", "serviceaccounts"): accounts.STRATEGY,
+    ("", "services"): services.STRATEGY,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): definitions.STRATEGY,
+    ("batch", "jobs"): jobs.STRATEGY,
+    ("coordination.k8s.io", "leases"): leases.STRATEGY,
+    ("events.k8s.io", "events"): events.STRICT_STRATEGY,
+    ("policy", "poddisruptionbudgets"): budgets.STRATEGY,
+    (SCHEDULING, "podgroups"): groups.STRATEGY,
+    (SCHEDULING, "priorityclasses"): priority.STRATEGY,
+    (SCHEDULING, "workloads"): workloads.STRATEGY,
 }
 """By group and plural, for all versions."""
 
@@ -57,9 +57,8 @@ _SCALING = Scaling(spec=("spec", "replicas"), status=("status", "replicas"), sel
 
 
 def _kind(resource: Resource) -> Kind:
-    code = _CODE.get((resource.group, resource.plural))
-    strategy, table = code or (generic.strategy(resource), tables.generic_table(resource))
     at = (resource.group, resource.plural)
+    strategy = _CODE.get(at) or generic.strategy(resource)
     strategy = replace(strategy, admit=admission.STEPS.get(at, strategy.admit), field_labels=FIELD_LABELS.get(at))
     return Kind(
         group=resource.group,
@@ -74,7 +73,7 @@ def _kind(resource: Resource) -> Kind:
         has_status="status" in resource.subresources,
         scale=_SCALING if "scale" in resource.subresources else None,
         strategy=strategy,
-        table=table,
+        table=tables.table(resource),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from muster.local.checks import names
 from muster.local.checks.fields import FieldError, duplicate, invalid
 from muster.local.codec.values import Object
-from muster.local.kinds import declared, groups, internal
+from muster.local.kinds import declared, groups
 from muster.local.kinds.declared import Rule, Rules
 from muster.local.kinds.kind import Strategy
 
@@ -89,9 +89,8 @@ def _tree_errors(spec: Object) -> list[FieldError]:
     errors = _name_errors(spec, "spec", {template.get("name", "") for template in spec.get(_FLAT) or ()})
     for index, composite in enumerate(composites):
         if _depth(composite) >= DEEPEST:
-            children = internal.shown_list("CompositePodGroupTemplate", composite.get(_COMPOSITE))
             words = f"maximum template hierarchy depth is {DEEPEST}"
-            errors.append(invalid(f"spec.{_COMPOSITE}[{index}]", children, words))
+            errors.append(invalid(f"spec.{_COMPOSITE}[{index}]", composite.get("name", ""), words))
     errors += _priority_errors(spec)
     return errors + _childless_errors(spec, "spec")
 

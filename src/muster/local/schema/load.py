@@ -118,7 +118,7 @@ def resources() -> tuple[Resource, ...]:
 
 @cache
 def defaults() -> dict[str, tuple[Preset, ...]]:
-    """By struct, for kinds without code of their own."""
+    """By struct, for templates of pods and for kinds without code of their own."""
     found = _document()["defaults"]
     return {_full(name): tuple(Preset(**rule) for rule in rules) for name, rules in found.items()}
 

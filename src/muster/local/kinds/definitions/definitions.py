@@ -1,19 +1,21 @@
 """CustomResourceDefinition (apiextensions.k8s.io/v1): defaults, and what is wrong with one.
 
-definition_schema   what is wrong with a schema
-definition_status   which names it gets, and its conditions
+schema   what is wrong with a schema
+status   which names it gets, and its conditions
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable
 from copy import deepcopy
 
+import msgspec
+
 from muster.local.checks import names
-from muster.local.checks.fields import FieldError, forbidden, invalid, not_supported, required
-from muster.local.checks.metadata import unchanged
+from muster.local.checks.fields import FieldError, Why, forbidden, invalid, required
+from muster.local.checks.metadata import distinct, unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.definitions import schema as definition_schema
 from muster.local.kinds.definitions.status import (
     APPROVED,
@@ -28,18 +30,17 @@ from muster.local.kinds.definitions.status import (
     wrong_approval,
 )
 from muster.local.kinds.kind import Strategy
+from muster.local.kinds.rules import Book, Errors, Rules
 
 __all__ = ["CLEANUP", "STRATEGY", "settled", "terminating"]
 
-_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
-_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_V1 = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResource"
 _SHARED = {
     "schema": "validation",
     "subresources": "subresources",
     "additionalPrinterColumns": "additionalPrinterColumns",
-    "selectableFields": "selectableFields",
 }
-"""What versions have in common is moved out of them before it is checked, under these names."""
+"""What all versions have alike is named as if it stood beside them, under these names."""
 _LONGEST_WARNING = 256
 
 
@@ -132,190 +133,149 @@ def _all_errors(definition: Object) -> list[FieldError]:
     return _spec_errors(definition["spec"]) + _status_errors(definition) + _stored_errors(definition)
 
 
-def _spec_errors(given: Object) -> list[FieldError]:
-    spec = _hoisted(given)
-    versions = spec["versions"]
-    errors = _group_errors(spec.get("group", ""))
-    errors += _choice_errors(spec.get("scope", ""), "spec.scope", ("Cluster", "Namespaced"))
-    if not _has_schema(spec.get("validation")):
-        for index, version in enumerate(versions):
-            if not _has_schema(version.get("schema")):
-                errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
+def _spec_errors(spec: Object) -> list[FieldError]:
+    versions = spec.get("versions") or []
+    errors = _DEFINITION.errors(spec, f"{_V1}DefinitionSpec", "spec")
+    has_status = ["status" in (version.get("subresources") or {}) for version in versions]
     for index, version in enumerate(versions):
-        errors += _version_errors(version, f"spec.versions[{index}]", spec)
-    errors += _versions_errors(versions, given.get("versions"))
-    errors += _label_errors(versions[0].get("name", ""), "spec.version") if versions else []
-    for part in ("plural", "singular", "kind", "listKind"):
-        if not spec["names"].get(part):
-            errors.append(required(f"spec.names.{part}"))
-    errors += _names_errors(spec["names"], "spec.names")
-    errors += definition_schema.errors(spec.get("validation"), "spec.validation", has_status=_any_status(spec))
-    errors += _subresource_errors(spec.get("subresources"), "spec.subresources")
-    errors += _column_errors(spec.get("additionalPrinterColumns"), "spec.additionalPrinterColumns")
-    return errors + _conversion_errors(spec.get("conversion") or {})
-
-
-def _hoisted(given: Object) -> Object:
-    """The spec as it is inside: what all versions have alike stands beside them."""
-    spec = {**given, "versions": [dict(version) for version in given.get("versions") or ()]}
+        alike = all(one.get("schema") == version.get("schema") for one in versions)
+        status = any(has_status) if alike else has_status[index]
+        errors += definition_schema.errors(version.get("schema"), f"spec.versions[{index}].schema", has_status=status)
     for part, outside in _SHARED.items():
-        values = [version.get(part) for version in spec["versions"]]
-        if values and all(value == values[0] for value in values):
-            spec[outside] = values[0]
-            for version in spec["versions"]:
-                version.pop(part, None)
-    return spec
+        if all(version.get(part) == versions[0].get(part) for version in versions):
+            inside = re.compile(rf"spec\.versions\[\d+\]\.{part}\b")
+            errors = [
+                msgspec.structs.replace(error, field=inside.sub(f"spec.{outside}", error.field)) for error in errors
+            ]
+    for index, version in enumerate(versions):
+        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+            errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
+    if versions and _label(versions[0].get("name", "")):
+        errors.append(invalid("spec.version", versions[0].get("name", ""), _label(versions[0].get("name", ""))[0]))
+    return distinct(errors)
 
 
-def _has_schema(validation: Object | None) -> bool:
-    return (validation or {}).get("openAPIV3Schema") is not None
+def _group_problems(group: str) -> list[str]:
+    return names.subdomain_problems(group) or ([] if "." in group else ["should be a domain with at least one dot"])
 
 
-def _any_status(spec: Object) -> bool:
-    holders = [spec, *spec["versions"]]
-    return any("status" in (holder.get("subresources") or {}) for holder in holders)
+def _label(name: str) -> list[str]:
+    return names.dns1035_label_problems(name)
 
 
-def _group_errors(group: str) -> list[FieldError]:
-    if not group:
-        return [required("spec.group")]
-    problems = names.subdomain_problems(group)
-    if problems:
-        return [invalid("spec.group", group, ",".join(problems))]
-    return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
+def _kind_problems(kind: str) -> list[str]:
+    """May have mixed case, but should otherwise be a label."""
+    return names.dns1035_label_problems(kind.lower())
 
 
-def _version_errors(version: Object, field: str, spec: Object) -> list[FieldError]:
-    errors = _label_errors(version.get("name", ""), f"{field}.name")
-    warning = version.get("deprecationWarning")
-    for problem in _warning_problems(version, warning):
-        errors.append(invalid(f"{field}.deprecationWarning", warning, problem))
-    per_version = any("subresources" in one for one in spec["versions"])
-    subresources = version.get("subresources") if per_version else spec.get("subresources")
-    has_status = "status" in (subresources or {})
-    errors += definition_schema.errors(version.get("schema"), f"{field}.schema", has_status=has_status)
-    errors += _subresource_errors(version.get("subresources"), f"{field}.subresources")
-    return errors + _column_errors(version.get("additionalPrinterColumns"), f"{field}.additionalPrinterColumns")
+def _path_problems(*roots: str) -> Callable[[str], list[str]]:
+    """Of a simple path, under one of the roots if there are any."""
+    under = tuple(f".{root}." for root in roots) or (".",)
+    words = [f"should be a json path under {' or '.join(root.rstrip('.') or '.' for root in under)}"]
+    return lambda path: [] if not path or path.startswith(under) else words
 
 
-def _warning_problems(version: Object, warning: str | None) -> list[str]:
-    if warning is None:
-        return []
-    if not version.get("deprecated"):
-        return ["can only be set for deprecated versions"]
-    problems = []
-    if len(warning.encode()) > _LONGEST_WARNING:
-        problems.append(f"must be <= {_LONGEST_WARNING} characters long")
-    if not warning:
-        problems.append("must not be an empty string")
-    for mark in warning:
-        if not mark.isprintable():
-            at = len(warning.partition(mark)[0].encode())
-            words = "must only contain printable UTF-8 characters; non-printable character found at index"
-            problems.append(f"{words} {at}")
-            break
-    return problems
+def _among(*known: str) -> Callable[[str], list[str]]:
+    return lambda given: [] if given in known else [f"must be one of {','.join(known)}"]
 
 
-def _versions_errors(versions: list[Object], given: list[Object] | None) -> list[FieldError]:
-    errors = []
-    shown = internal.shown_list("CustomResourceDefinitionVersion", versions) or given
-    if len({version.get("name") for version in versions}) < len(versions):
-        errors.append(invalid("spec.versions", shown, "must contain unique version names"))
+def _one_storage(spec: Object, path: str) -> Errors:
+    versions = spec.get("versions") or []
+    given = [version.get("name", "") for version in versions]
+    if len(set(given)) < len(given):
+        yield invalid(f"{path}.versions", given, "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        words = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", shown, words))
-    return errors
+        yield invalid(f"{path}.versions", given, "must have exactly one version marked as storage version")
 
 
-def _names_errors(given: Object, field: str) -> list[FieldError]:
-    errors = []
-    for part in ("plural", "singular"):
-        if given.get(part):
-            errors += _label_errors(given[part], f"{field}.{part}")
-    for part in ("kind", "listKind"):
-        problems = names.dns1035_label_problems(given.get(part, "").lower())
-        if given.get(part) and problems:
-            words = f"may have mixed case, but should otherwise match: {','.join(problems)}"
-            errors.append(invalid(f"{field}.{part}", given[part], words))
-    for index, name in enumerate(given.get("shortNames") or ()):
-        errors += _label_errors(name, f"{field}.shortNames[{index}]")
+def _two_kinds(given: Object, path: str) -> Errors:
     if given.get("kind") and given["kind"] == given.get("listKind"):
-        errors.append(invalid(f"{field}.listKind", given["listKind"], "kind and listKind may not be the same"))
-    for index, name in enumerate(given.get("categories") or ()):
-        errors += _label_errors(name, f"{field}.categories[{index}]")
-    return errors
+        yield invalid(f"{path}.listKind", given["listKind"], "kind and listKind may not be the same")
 
 
-def _label_errors(name: str, field: str) -> list[FieldError]:
-    problems = names.dns1035_label_problems(name)
-    return [invalid(field, name, ",".join(problems))] if problems else []
+def _deprecation(version: Object, path: str) -> Errors:
+    at, warning = f"{path}.deprecationWarning", version.get("deprecationWarning")
+    if warning is None:
+        return
+    if not version.get("deprecated"):
+        yield invalid(at, warning, "can only be set for deprecated versions")
+    elif not warning or len(warning.encode()) > _LONGEST_WARNING or not warning.isprintable():
+        yield invalid(at, warning, f"must be 1 to {_LONGEST_WARNING} printable characters")
 
 
-def _subresource_errors(subresources: Object | None, field: str) -> list[FieldError]:
-    scale = (subresources or {}).get("scale")
-    if scale is None:
-        return []
-    errors = []
-    for part, roots in (("specReplicasPath", ("spec",)), ("statusReplicasPath", ("status",))):
-        at = f"{field}.scale.{part}"
-        errors += _path_errors(scale[part], at, roots) if scale.get(part) else [required(at)]
-    if scale.get("labelSelectorPath"):
-        errors += _path_errors(scale["labelSelectorPath"], f"{field}.scale.labelSelectorPath", ("spec", "status"))
-    return errors
-
-
-def _path_errors(path: str, field: str, roots: Sequence[str]) -> list[FieldError]:
-    if not path.startswith("."):
-        return [invalid(field, path, "must be a simple json path starting with .")]
-    if roots and not path.startswith(tuple(f".{root}." for root in roots)):
-        words = f"under .{roots[0]}" if len(roots) == 1 else f"under either .{roots[0]} or .{roots[1]}"
-        return [invalid(field, path, f"should be a json path {words}")]
-    return []
-
-
-def _column_errors(columns: list[Object] | None, field: str) -> list[FieldError]:
-    errors = []
-    for index, column in enumerate(columns or ()):
-        at = f"{field}[{index}]"
-        if not column.get("name"):
-            errors.append(required(f"{at}.name"))
-        kind, form, path = (column.get(part, "") for part in ("type", "format", "jsonPath"))
-        words = f"must be one of {','.join(_COLUMN_TYPES)}"
-        if not kind:
-            errors.append(required(f"{at}.type", words))
-        elif kind not in _COLUMN_TYPES:
-            errors.append(invalid(f"{at}.type", kind, words))
-        if form and form not in _COLUMN_FORMATS:
-            errors.append(invalid(f"{at}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}"))
-        errors += _path_errors(path, f"{at}.JSONPath", ()) if path else [required(f"{at}.JSONPath")]
-    return errors
-
-
-def _conversion_errors(conversion: Object) -> list[FieldError]:
-    field, strategy = "spec.conversion", conversion.get("strategy", "")
-    errors = _choice_errors(strategy, f"{field}.strategy", ("None", "Webhook"))
+def _webhook(conversion: Object, path: str) -> Errors:
     webhook = conversion.get("webhook") or {}
     client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
-    if strategy != "Webhook":
+    at_client, at_versions = f"{path}.webhookClientConfig", f"{path}.conversionReviewVersions"
+    if conversion.get("strategy") != "Webhook":
         words = "should not be set when strategy is not set to Webhook"
-        errors += [forbidden(f"{field}.webhookClientConfig", words)] if client is not None else []
-        return errors + ([forbidden(f"{field}.conversionReviewVersions", words)] if versions else [])
-    if client is None:
-        errors.append(required(f"{field}.webhookClientConfig", "required when strategy is set to Webhook"))
-    elif ("url" in client) == ("service" in client):
-        errors.append(required(f"{field}.webhookClientConfig", "exactly one of url or service is required"))
+        yield from [forbidden(at_client, words)] if client is not None else []
+        yield from [forbidden(at_versions, words)] if versions else []
+        return
+    if client is None or ("url" in client) == ("service" in client):
+        yield required(at_client, "exactly one of url or service is required when strategy is set to Webhook")
     if not versions:
-        errors.append(required(f"{field}.conversionReviewVersions"))
+        yield required(at_versions)
     elif not {"v1", "v1beta1"} & set(versions):
-        words = "must include at least one of v1, v1beta1"
-        errors.append(invalid(f"{field}.conversionReviewVersions", versions, words))
-    return errors
+        yield invalid(at_versions, versions, "must include at least one of v1, v1beta1")
+
+
+def _column_path(column: Object, path: str) -> Errors:
+    """Kubernetes names the field as Go does."""
+    given = column.get("jsonPath", "")
+    if not given:
+        yield required(f"{path}.JSONPath")
+    elif not given.startswith("."):
+        yield invalid(f"{path}.JSONPath", given, "must be a simple json path starting with .")
+
+
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_DEFINITION = Book(
+    {
+        f"{_V1}DefinitionSpec": Rules(
+            lacks=("versions",),
+            checks={"group": _group_problems},
+            values={"scope": ("Cluster", "Namespaced")},
+            code=(_one_storage,),
+        ),
+        f"{_V1}DefinitionNames": Rules(
+            needs=("singular", "listKind"),
+            checks={
+                **dict.fromkeys(("plural", "singular", "shortNames", "categories"), _label),
+                **dict.fromkeys(("kind", "listKind"), _kind_problems),
+            },
+            code=(_two_kinds,),
+        ),
+        f"{_V1}DefinitionVersion": Rules(blank=("name",), checks={"name": _label}, code=(_deprecation,)),
+        f"{_V1}Validation": Rules(closed=True),
+        f"{_V1}SubresourceScale": Rules(
+            checks={
+                "specReplicasPath": _path_problems("spec"),
+                "statusReplicasPath": _path_problems("status"),
+                "labelSelectorPath": _path_problems("spec", "status"),
+            }
+        ),
+        f"{_V1}ColumnDefinition": Rules(
+            lacks=("jsonPath",),
+            checks={
+                "type": _among("boolean", "date", "integer", "number", "string"),
+                "format": _among("", *_COLUMN_FORMATS),
+            },
+            code=(_column_path,),
+        ),
+        f"{_V1}Conversion": Rules(values={"strategy": ("None", "Webhook")}, code=(_webhook,)),
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookConversion": Rules(
+            closed=True, lacks=("conversionReviewVersions",)
+        ),
+    }
+)
 
 
 def _status_errors(definition: Object) -> list[FieldError]:
     accepted = definition.get("status", {}).get("acceptedNames") or {}
-    return _names_errors(accepted, "status.acceptedNames")
+    found = _DEFINITION.errors(accepted, f"{_V1}DefinitionNames", "status.acceptedNames")
+    # a name that was not accepted is not there
+    return [error for error in found if error.why is not Why.REQUIRED]
 
 
 def _stored_errors(definition: Object) -> list[FieldError]:
@@ -330,11 +290,7 @@ def _stored_errors(definition: Object) -> list[FieldError]:
     known = {version["name"] for version in versions}
     for index, name in enumerate(stored):
         if name not in known:
-            words = (
-                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
-                f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "
-                f"{name} from status.storedVersions"
-            )
+            words = f"missing from spec.versions; objects may still be stored in {name}"
             errors.append(invalid(f"{field}[{index}]", name, words))
     return errors
 
@@ -349,12 +305,6 @@ def _approval_errors(new: Object, old: Object | None) -> list[FieldError]:
     if not given:
         return [required(field, missing_approval())]
     return [invalid(field, given, wrong_approval())] if approval(given) == "invalid" else []
-
-
-def _choice_errors(value: str, field: str, supported: Sequence[str]) -> list[FieldError]:
-    if not value:
-        return [required(field)]
-    return [] if value in supported else [not_supported(field, value, supported)]
 
 
 STRATEGY = Strategy(

@@ -7,7 +7,7 @@ defaults have fields that their schemas do not know.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,34 +16,18 @@ from muster.local.codec.values import Object
 from muster.local.schema import custom, patterns, rules
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
-_UNSUPPORTED = {
-    "id": "id",
-    "additionalItems": "additionalItems",
-    "patternProperties": "patternProperties",
-    "definitions": "definitions",
-    "dependencies": "dependencies",
-    "$ref": "$ref",
-}
+_UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
+_VALUE, _EITHER = "in a nested context", "as a type of its own"
+_OWN_LEVELS = {"properties": _FIELD, "items": _ITEM, "additionalProperties": _FIELD}
 _PRESERVE, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _LIST_TYPE, _LIST_KEYS, _MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
 _RULES = "x-kubernetes-validations"
-_NESTED_MUST = {
-    "type": "must be empty to be structural",
-    "additionalProperties": "must be undefined to be structural",
-    "default": "must be undefined to be structural",
-    "title": "must be empty to be structural",
-    "description": "must be empty to be structural",
-    "nullable": "must be false to be structural",
-    _PRESERVE: "must be false to be structural",
-    _EMBEDDED: "must be false to be structural",
-    _INT_OR_STRING: "must be false to be structural",
-    _LIST_KEYS: "must be empty to be structural",
-    _LIST_TYPE: "must be undefined to be structural",
-    _MAP_TYPE: "must be undefined to be structural",
-    _RULES: "must be empty to be structural",
-}
+_NOT_IN_VALUES = (
+    *("type", "additionalProperties", "default", "title", "description", "nullable", _PRESERVE, _EMBEDDED),
+    *(_INT_OR_STRING, _LIST_KEYS, _LIST_TYPE, _MAP_TYPE, _RULES),
+)
 """What a schema inside anyOf, allOf, oneOf and not may not say."""
 _INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _META = ("metadata", "kind", "apiVersion")
@@ -66,8 +50,13 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
         found.append(invalid(f"{at}.type", schema["type"], words))
     if schema.get("nullable"):
         found.append(forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
-    found += sorted(_structural(schema, at, _ROOT), key=str)
-    found += _standard(schema, at, is_root=True, no_defaults="")
+    for place in _places(schema, at, _ROOT):
+        if place.level == _VALUE:
+            found += _value_errors(place)
+        elif place.level != _EITHER:
+            found += _structural_errors(place)
+        found += _standard_errors(place)
+        found += _extension_errors(place.schema, place.at)
     return found or list(_default_errors(schema, at))
 
 
@@ -102,102 +91,92 @@ def _parts(schema: Object) -> Iterator[tuple[str, Object]]:
             yield f"{part}[{index}]", inner
 
 
+# --- the schemas in a schema ---
+
+
+class _Place(NamedTuple):
+    """A schema somewhere in another."""
+
+    schema: Object
+    at: str
+    level: str
+    """What it is of: the whole, an item or a field of a structure; or it only restricts values."""
+    in_meta: bool = False
+    no_defaults: str = ""
+    """Why it may have no default."""
+
+
+def _places(schema: Object, at: str, level: str, *, in_meta: bool = False, no_defaults: str = "") -> Iterator[_Place]:
+    yield _Place(schema, at, level, in_meta, no_defaults)
+    is_structure = level in (_ROOT, _ITEM, _FIELD)
+    for part, inner in _parts(schema):
+        own, within, why = _VALUE, in_meta, no_defaults
+        kind, _, name = part.removesuffix("]").partition("[")
+        if kind == "properties":
+            meta = (level == _ROOT or bool(schema.get(_EMBEDDED))) and name in _META
+            within, why = in_meta or meta, f"in top-level {name}" if level == _ROOT and meta else no_defaults
+        elif kind == "additionalProperties" and in_meta:
+            why = "inside additionalProperties applying to object metadata"
+        if is_structure and kind in _OWN_LEVELS:
+            own = _OWN_LEVELS[kind]
+        elif kind == "anyOf" and (is_structure or at.endswith("allOf[0]")) and schema["anyOf"] == _INTEGER_OR_STRING:
+            own = _EITHER
+        yield from _places(inner, f"{at}.{part}", own, in_meta=within, no_defaults=why)
+
+
 # --- structural schemas ---
 
 
-def _structural(schema: Object, field: str, level: str) -> Iterator[FieldError]:
-    kind, items, properties = schema.get("type", ""), schema.get("items"), _properties(schema)
-    if kind == "array" and items is None:
-        yield required(f"{field}.items", "must be specified")
-    if isinstance(items, dict):
-        yield from _structural(items, f"{field}.items", _ITEM)
-    for name, inner in properties.items():
-        yield from _structural(inner, f"{field}.properties[{name}]", _FIELD)
-    yield from _additional(schema, field, level)
-    if schema.get(_INT_OR_STRING):
-        for extension in (_PRESERVE, _EMBEDDED):
-            if schema.get(extension):
-                yield invalid(f"{field}.{extension}", True, f"must be false if {_INT_OR_STRING} is true")
-    yield from _values(schema, field, skip_any_of=_is_int_or_string(schema.get("anyOf")))
-    yield from _type_errors(schema, field, level)
-    yield from _metadata_errors(properties, field, level, is_resource=level == _ROOT or bool(schema.get(_EMBEDDED)))
-    if schema.get(_EMBEDDED) and not schema.get(_PRESERVE) and not properties:
-        words = f"must not be empty if {_EMBEDDED} is true without {_PRESERVE}"
-        yield required(f"{field}.properties", words)
-
-
-def _additional(schema: Object, field: str, level: str) -> Iterator[FieldError]:
-    additional = schema.get("additionalProperties")
-    if additional is None:
-        return
-    if level == _ROOT:
-        yield forbidden(f"{field}.additionalProperties", "must not be used at the root")
-    if isinstance(additional, dict):
-        yield from _structural(additional, f"{field}.additionalProperties", _FIELD)
-    if schema.get(_EMBEDDED):
-        yield forbidden(f"{field}.additionalProperties", f"must not be used if {_EMBEDDED} is set")
-
-
-def _type_errors(schema: Object, field: str, level: str) -> Iterator[FieldError]:
-    kind = schema.get("type", "")
-    words = f"must be object if {_EMBEDDED} is true"
-    if schema.get(_EMBEDDED) and kind != "object":
-        yield invalid(f"{field}.type", kind, words) if kind else required(f"{field}.type", words)
-    elif not kind and not schema.get(_INT_OR_STRING) and not schema.get(_PRESERVE):
-        yield required(f"{field}.type", f"must not be empty {level}")
-    if level == _ROOT and kind not in ("", "object"):
-        yield invalid(f"{field}.type", kind, "must be object at the root")
-
-
-def _metadata_errors(
-    properties: Mapping[str, Object], field: str, level: str, *, is_resource: bool
-) -> Iterator[FieldError]:
-    for name in ("kind", "apiVersion"):
-        given = properties.get(name, {}).get("type", "")
-        if is_resource and name in properties and given != "string":
-            yield invalid(f"{field}.properties[{name}].type", given, "must be string")
-    if "metadata" not in properties:
-        return
-    at, metadata = f"{field}.properties[metadata]", properties["metadata"]
-    if is_resource and metadata.get("type") != "object":
-        yield invalid(f"{at}.type", metadata.get("type", ""), "must be object")
-    if level == _ROOT:
-        others = {name for name in metadata if name not in ("type", "default", "properties")}
-        if others or not set(_properties(metadata)) <= {"name", "generateName"}:
+def _structural_errors(place: _Place) -> Iterator[FieldError]:
+    schema, at, level = place.schema, place.at, place.level
+    kind, properties, is_embedded = schema.get("type", ""), _properties(schema), bool(schema.get(_EMBEDDED))
+    if kind == "array" and schema.get("items") is None:
+        yield required(f"{at}.items", "must be specified")
+    if schema.get("additionalProperties") is not None and (level == _ROOT or is_embedded):
+        where = "at the root" if level == _ROOT else f"if {_EMBEDDED} is set"
+        yield forbidden(f"{at}.additionalProperties", f"must not be used {where}")
+    for extension in (_PRESERVE, _EMBEDDED):
+        if schema.get(_INT_OR_STRING) and schema.get(extension):
+            yield invalid(f"{at}.{extension}", True, f"must be false if {_INT_OR_STRING} is true")
+    yield from _pattern_errors(schema, at)
+    words = f"must be object {'at the root' if level == _ROOT else f'if {_EMBEDDED} is true'}"
+    if (level == _ROOT or is_embedded) and kind not in ("", "object"):
+        yield invalid(f"{at}.type", kind, words)
+    elif not kind and (is_embedded or not (schema.get(_INT_OR_STRING) or schema.get(_PRESERVE))):
+        yield required(f"{at}.type", f"must not be empty {level}")
+    if level == _ROOT or is_embedded:
+        yield from _resource_errors(properties, at)
+    if level == _ROOT and "metadata" in properties:
+        others = {name for name in properties["metadata"] if name not in ("type", "default", "properties")}
+        if others or not set(_properties(properties["metadata"])) <= {"name", "generateName"}:
             words = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-            yield forbidden(at, words)
+            yield forbidden(f"{at}.properties[metadata]", words)
+    if is_embedded and not schema.get(_PRESERVE) and not properties:
+        yield required(f"{at}.properties", f"must not be empty if {_EMBEDDED} is true without {_PRESERVE}")
 
 
-def _values(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:
-    """Of the schemas inside that only restrict values."""
-    for part in ("anyOf", "allOf", "oneOf"):
-        for index, inner in enumerate(schema.get(part) or ()):
-            if part == "anyOf" and skip_any_of:
-                continue
-            skip = part == "allOf" and index == 0 and _is_int_or_string(inner.get("anyOf"))
-            yield from _nested(inner, f"{field}.{part}[{index}]", skip_any_of=skip)
-    if schema.get("not") is not None:
-        yield from _nested(schema["not"], f"{field}.not")
+def _resource_errors(properties: Mapping[str, Object], at: str) -> Iterator[FieldError]:
+    """Of the fields that all objects have."""
+    for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        if name in properties and properties[name].get("type", "") != wanted:
+            given = properties[name].get("type", "")
+            yield invalid(f"{at}.properties[{name}].type", given, f"must be {wanted}")
+
+
+def _value_errors(place: _Place) -> Iterator[FieldError]:
+    """Of a schema that only restricts values."""
+    yield from _pattern_errors(place.schema, place.at)
+    for part in _NOT_IN_VALUES:
+        if place.schema.get(part) not in (None, "", False, []):
+            yield forbidden(f"{place.at}.{part}", "must be undefined to be structural")
+    if "metadata" in _properties(place.schema):
+        yield forbidden(f"{place.at}.properties[metadata]", f"must not be specified {_VALUE}")
+
+
+def _pattern_errors(schema: Object, at: str) -> Iterator[FieldError]:
     pattern = schema.get("pattern")
     if pattern and (why := patterns.problem(pattern)):
-        yield invalid(f"{field}.pattern", pattern, f"must be a valid regular expression, but isn't: {why}")
-
-
-def _nested(schema: Object, field: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:
-    yield from _values(schema, field, skip_any_of=skip_any_of)
-    if isinstance(schema.get("items"), dict):
-        yield from _nested(schema["items"], f"{field}.items")
-    for name, inner in _properties(schema).items():
-        yield from _nested(inner, f"{field}.properties[{name}]")
-    for part, words in _NESTED_MUST.items():
-        if schema.get(part) not in (None, "", False, []):
-            yield forbidden(f"{field}.{part}", words)
-    if "metadata" in _properties(schema):
-        yield forbidden(f"{field}.properties[metadata]", "must not be specified in a nested context")
-
-
-def _is_int_or_string(any_of: Any) -> bool:
-    return bool(any_of == _INTEGER_OR_STRING)
+        yield invalid(f"{at}.pattern", pattern, f"must be a valid regular expression, but isn't: {why}")
 
 
 # --- defaults ---
@@ -219,133 +198,85 @@ def _default_errors(schema: Object, field: str) -> Iterator[FieldError]:
 # --- what a schema may say at all ---
 
 
-def _standard(
-    schema: Object, field: str, *, is_root: bool, no_defaults: str, in_meta: bool = False
-) -> Iterator[FieldError]:
-    yield from _supported(schema, field, no_defaults=no_defaults, in_meta=in_meta)
-    if schema.get("uniqueItems"):
-        words = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden(f"{field}.uniqueItems", words)
-    additional = schema.get("additionalProperties")
-    if additional is not None and _properties(schema) and additional is not True:
-        words = "additionalProperties and properties are mutual exclusive"
-        yield forbidden(f"{field}.additionalProperties", words)
-    if isinstance(additional, dict):
-        inside = "inside additionalProperties applying to object metadata" if in_meta else no_defaults
-        yield from _standard(
-            additional, f"{field}.additionalProperties", is_root=False, no_defaults=inside, in_meta=in_meta
-        )
-    for name, inner in _properties(schema).items():
-        meta = (is_root or bool(schema.get(_EMBEDDED))) and name in _META
-        why = f"in top-level {name}" if is_root and meta else no_defaults
-        at = f"{field}.properties[{name}]"
-        yield from _standard(inner, at, is_root=False, no_defaults=why, in_meta=in_meta or meta)
-    for at, inner in _others(schema, field):
-        yield from _standard(inner, at, is_root=False, no_defaults=no_defaults, in_meta=in_meta)
-    yield from _extension_errors(schema, field)
-
-
-def _others(schema: Object, field: str) -> Iterator[tuple[str, Object]]:
-    if schema.get("not") is not None:
-        yield f"{field}.not", schema["not"]
-    for part in ("allOf", "oneOf", "anyOf"):
-        for index, inner in enumerate(schema.get(part) or ()):
-            yield f"{field}.{part}[{index}]", inner
-    if isinstance(schema.get("items"), dict):
-        yield f"{field}.items", schema["items"]
-
-
-def _supported(schema: Object, field: str, *, no_defaults: str, in_meta: bool) -> Iterator[FieldError]:
-    kind = schema.get("type", "")
-    if kind and kind not in _TYPES:
-        yield not_supported(f"{field}.type", kind, _TYPES)
-    if schema.get("default") is not None and no_defaults:
-        yield forbidden(f"{field}.default", f"must not be set {no_defaults}")
-    for part, name in _UNSUPPORTED.items():
-        if schema.get(part) not in (None, "", {}):
-            yield forbidden(f"{field}.{part}", f"{name} is not supported")
+def _standard_errors(place: _Place) -> Iterator[FieldError]:
+    schema, at = place.schema, place.at
+    kind, additional = schema.get("type", ""), schema.get("additionalProperties")
     if kind == "null":
-        yield forbidden(f"{field}.type", "type cannot be set to null, use nullable as an alternative")
+        yield forbidden(f"{at}.type", "type cannot be set to null, use nullable as an alternative")
+    if kind and kind not in _TYPES:
+        yield not_supported(f"{at}.type", kind, _TYPES)
+    if schema.get("default") is not None and place.no_defaults:
+        yield forbidden(f"{at}.default", f"must not be set {place.no_defaults}")
+    for part in _UNSUPPORTED:
+        if schema.get(part) not in (None, "", {}):
+            yield forbidden(f"{at}.{part}", f"{part} is not supported")
     if isinstance(schema.get("items"), list):
-        yield forbidden(f"{field}.items", "items must be a schema object and not an array")
-    if in_meta and schema.get(_EMBEDDED):
-        yield forbidden(f"{field}.{_EMBEDDED}", "must not be used inside of resource meta")
+        yield forbidden(f"{at}.items", "items must be a schema object and not an array")
+    if place.in_meta and schema.get(_EMBEDDED):
+        yield forbidden(f"{at}.{_EMBEDDED}", "must not be used inside of resource meta")
+    if schema.get("uniqueItems"):
+        yield forbidden(f"{at}.uniqueItems", "cannot be set to true since the runtime complexity becomes quadratic")
+    if additional is not None and _properties(schema) and additional is not True:
+        yield forbidden(f"{at}.additionalProperties", "additionalProperties and properties are mutual exclusive")
 
 
-def _extension_errors(schema: Object, field: str) -> Iterator[FieldError]:
-    if schema.get(_PRESERVE) is False:
-        yield invalid(f"{field}.{_PRESERVE}", False, "must be true or undefined")
-    yield from _must_be("object", schema, field, _MAP_TYPE)
-    map_type, list_type = schema.get(_MAP_TYPE), schema.get(_LIST_TYPE)
-    if map_type is not None and map_type not in ("atomic", "granular"):
-        yield not_supported(f"{field}.{_MAP_TYPE}", map_type, ("atomic", "granular"))
-    yield from _must_be("array", schema, field, _LIST_TYPE)
+def _extension_errors(schema: Object, at: str) -> Iterator[FieldError]:
+    """Of what Kubernetes adds to schemas: how lists and maps are merged."""
+    list_type, keys = schema.get(_LIST_TYPE), schema.get(_LIST_KEYS) or []
     items = schema.get("items") if isinstance(schema.get("items"), dict) else None
-    if list_type == "set" and schema.get("type") == "array" and items:
-        yield from _set_item_errors(items, f"{field}.items")
-    if list_type is not None and list_type not in ("atomic", "set", "map"):
-        yield not_supported(f"{field}.{_LIST_TYPE}", list_type, ("atomic", "set", "map"))
-    if schema.get(_LIST_KEYS) and list_type != "map":
-        words = f"must be map if {_LIST_KEYS} is non-empty"
-        at = f"{field}.{_LIST_TYPE}"
-        yield required(at, words) if list_type is None else invalid(at, list_type, words)
-    if list_type == "map":
-        yield from _map_errors(schema, items, field)
+    if schema.get(_PRESERVE) is False:
+        yield invalid(f"{at}.{_PRESERVE}", False, "must be true or undefined")
+    for extension, wanted, known in (
+        (_MAP_TYPE, "object", ("atomic", "granular")),
+        (_LIST_TYPE, "array", ("atomic", "set", "map")),
+    ):
+        given, kind = schema.get(extension), schema.get("type", "")
+        if extension in schema and kind != wanted:
+            words = f"must be {wanted} if {extension} is specified"
+            yield invalid(f"{at}.type", kind, words) if kind else required(f"{at}.type", words)
+        if given is not None and given not in known:
+            yield not_supported(f"{at}.{extension}", given, known)
+    if keys and list_type != "map":
+        field, words = f"{at}.{_LIST_TYPE}", f"must be map if {_LIST_KEYS} is non-empty"
+        yield required(field, words) if list_type is None else invalid(field, list_type, words)
     if list_type in ("set", "map") and (items or {}).get("nullable"):
-        yield forbidden(f"{field}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}")
-    if list_type == "map" and items:
-        yield from _key_errors(schema, items, f"{field}.items")
+        yield forbidden(f"{at}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}")
+    if list_type == "set" and schema.get("type") == "array" and items:
+        yield from _set_item_errors(items, f"{at}.items")
+    if list_type == "map" and not keys:
+        yield required(f"{at}.{_LIST_KEYS}", f"must not be empty if {_LIST_TYPE} is map")
+    if list_type == "map" and items is None:
+        yield required(f"{at}.items", f"must have a schema if {_LIST_TYPE} is map")
+    elif list_type == "map" and items is not None:
+        yield from _map_item_errors(items, keys, at)
 
 
-def _must_be(wanted: str, schema: Object, field: str, extension: str) -> Iterator[FieldError]:
-    kind = schema.get("type", "")
-    if extension in schema and kind != wanted:
-        words = f"must be {wanted} if {extension} is specified"
-        yield invalid(f"{field}.type", kind, words) if kind else required(f"{field}.type", words)
+def _set_item_errors(items: Object, at: str) -> Iterator[FieldError]:
+    for kind, extension, usual in (("array", _LIST_TYPE, "atomic"), ("object", _MAP_TYPE, None)):
+        if items.get("type") == kind and items.get(extension, usual) != "atomic":
+            words = f"must be atomic as item of a list with {_LIST_TYPE}=set"
+            yield invalid(f"{at}.{extension}", items.get(extension), words)
 
 
-def _set_item_errors(items: Object, field: str) -> Iterator[FieldError]:
-    words = f"must be atomic as item of a list with {_LIST_TYPE}=set"
-    if items.get("type") == "array" and items.get(_LIST_TYPE, "atomic") != "atomic":
-        yield invalid(f"{field}.{_LIST_TYPE}", items[_LIST_TYPE], words)
-    if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
-        yield invalid(f"{field}.{_MAP_TYPE}", items.get(_LIST_TYPE), words)
-
-
-def _map_errors(schema: Object, items: Object | None, field: str) -> Iterator[FieldError]:
-    """Of a list whose items are told apart by keys."""
-    keys = schema.get(_LIST_KEYS) or []
-    if not keys:
-        yield required(f"{field}.{_LIST_KEYS}", f"must not be empty if {_LIST_TYPE} is map")
-    if items is None:
-        yield required(f"{field}.items", f"must have a schema if {_LIST_TYPE} is map")
-        return
-    if items.get("type", "") != "object":
-        words = f"must be object if parent array's {_LIST_TYPE} is map"
-        yield invalid(f"{field}.items.type", items.get("type", ""), words)
-        return
-    for index, key in enumerate(keys):
-        inner = _properties(items).get(key)
+def _map_item_errors(items: Object, keys: list[str], at: str) -> Iterator[FieldError]:
+    """Of items that are told apart by keys, each of which is a scalar that is always there."""
+    is_object = items.get("type", "") == "object"
+    if not is_object:
+        yield invalid(f"{at}.items.type", items.get("type", ""), f"must be object if {_LIST_TYPE} is map")
+    if is_object and len(set(keys)) < len(keys):
+        yield invalid(f"{at}.{_LIST_KEYS}", keys, "must not contain duplicate entries")
+    for key in keys:
+        field, inner = f"{at}.items.properties[{key}]", _properties(items).get(key)
         if inner is None:
-            yield invalid(f"{field}.{_LIST_KEYS}", keys, "entries must all be names of item properties")
-        elif inner.get("type") in ("array", "object"):
-            words = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
-            yield invalid(f"{field}.items.properties[{key}].type", items["type"], words)
-        if key in keys[:index]:
-            yield invalid(f"{field}.{_LIST_KEYS}", keys, "must not contain duplicate entries")
-
-
-def _key_errors(schema: Object, items: Object, field: str) -> Iterator[FieldError]:
-    for key in schema.get(_LIST_KEYS) or ():
-        inner = _properties(items).get(key)
-        if inner is None:
+            if is_object:
+                yield invalid(f"{at}.{_LIST_KEYS}", keys, "entries must all be names of item properties")
             continue
-        words = f"this property is in {_LIST_KEYS}, so it"
+        if is_object and inner.get("type") in ("array", "object"):
+            yield invalid(f"{field}.type", inner["type"], f"must be a scalar type, as it is in {_LIST_KEYS}")
         if key not in (items.get("required") or ()) and inner.get("default") is None:
-            at = f"{field}.properties[{key}].default"
-            yield required(at, f"{words} must have a default or be a required property")
+            yield required(f"{field}.default", f"must be there or be required, as it is in {_LIST_KEYS}")
         if inner.get("nullable"):
-            yield forbidden(f"{field}.properties[{key}].nullable", f"{words} cannot be nullable")
+            yield forbidden(f"{field}.nullable", f"cannot be nullable, as it is in {_LIST_KEYS}")
 
 
 def _properties(schema: Object) -> Mapping[str, Object]:

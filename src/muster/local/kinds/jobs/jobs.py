@@ -1,4 +1,4 @@
-"""Job (batch/v1).  `job_spec` has what is wrong with a spec or its change, `job_status` what is wrong with a status."""
+"""Job (batch/v1).  `spec` has what is wrong with a spec or its change, `status` what is wrong with a status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from muster.local.checks import names
 from muster.local.checks.fields import FieldError, invalid, required
 from muster.local.checks.metadata import distinct
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
 from muster.local.kinds.jobs import spec as job_spec
 from muster.local.kinds.jobs import status as job_status
 from muster.local.kinds.jobs.spec import INDEXED
@@ -108,7 +107,7 @@ def _selector_errors(job: Object) -> list[FieldError]:
         elif labels[key] != value:
             errors.append(invalid(field, dict(sorted(labels.items())), f"must be '{value}'"))
     if job_spec.matches(selector, expected) is False:
-        shown = internal.shown_selector(selector)
+        shown = selector
         errors.append(invalid("spec.selector", shown, "`selector` not auto-generated"))
     return errors
 

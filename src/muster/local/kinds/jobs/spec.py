@@ -1,45 +1,42 @@
-"""What is wrong with the spec of a Job, or with a change of it."""
+"""What is wrong with the spec of a Job, or with a change of it.  Pods that it makes are checked as pods are."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
+from itertools import pairwise
 
 import msgspec
 
 from muster.base.selectors import LabelSelector
 from muster.local.checks import names
-from muster.local.checks.fields import FieldError, invalid, not_supported, required, too_long
-from muster.local.checks.metadata import not_negative, selector_errors, unchanged
+from muster.local.checks.fields import FieldError, duplicate, invalid, not_supported, required, too_long, wrong
+from muster.local.checks.metadata import selector_errors, unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import declared, groups, internal
-from muster.local.kinds.declared import Rule, Rules
-from muster.local.kinds.jobs import policies as job_policies
+from muster.local.kinds import declared, groups
+from muster.local.kinds.declared import Rule
+from muster.local.kinds.pods.formats import not_negative, qualified
+from muster.local.kinds.pods.updates import take, take_node_affinity
 from muster.local.kinds.pods.validation import template_errors
+from muster.local.kinds.rules import Book, Errors, Rules
 
-INDEXED, NON_INDEXED = "Indexed", "NonIndexed"
+INDEXED = "Indexed"
 
-_MOST_PARALLEL = 100_000
-_MOST_FAILED = 100_000
-_MANY_COMPLETIONS = 100_000
+_MOST = 100_000
 _MOST_WITH_MANY = 10_000
+"""Of a job with more completions than the most, that counts failures for each."""
 _LONGEST_MANAGER = 63
-_NUMBERS = (
-    "parallelism",
-    "completions",
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "ttlSecondsAfterFinished",
-    "backoffLimitPerIndex",
-    "maxFailedIndexes",
-)
+_LONGEST_INDEXES = 64 * 1024
+_INDEXES = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*|")
+_NEVER_CHANGE = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 
-_GANG = Rules({"minCount": Rule(pointer=True, least=1)})
-_POLICY = Rules(
+_GANG = declared.Rules({"minCount": Rule(pointer=True, least=1)})
+_POLICY = declared.Rules(
     {"basic": Rule(pointer=True, inside=groups.NOTHING), "gang": Rule(pointer=True, inside=_GANG)},
     union=("basic", "gang"),
 )
-_SCHEDULING = Rules(
+_SCHEDULING = declared.Rules(
     {
         "schedulingPolicy": Rule(pointer=True, no_set=True, inside=_POLICY),
         "schedulingConstraints": Rule(pointer=True, immutable=True, inside=groups.CONSTRAINTS),
@@ -47,40 +44,17 @@ _SCHEDULING = Rules(
         "resourceClaims": groups.CLAIMS,
     }
 )
-_DECLARED = Rules({"scheduling": Rule(pointer=True, no_set=True, inside=_SCHEDULING)})
+_DECLARED = declared.Rules({"scheduling": Rule(pointer=True, no_set=True, inside=_SCHEDULING)})
 
 
 def errors(spec: Object) -> list[FieldError]:
     """All that is wrong with a spec, but for what is declared of it."""
-    found = [error for name in _NUMBERS for error in not_negative(spec.get(name), f"spec.{name}")]
-    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        found.append(required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
-    found += _manager_errors(spec.get("managedBy")) + _mode_errors(spec)
-    found += job_policies.errors(spec)
-    found += _scheduling_errors(spec)
-    found += template_errors(spec["template"], "spec.template") + _restart_errors(spec)
-    return found + _selector_errors(spec)
+    return _JOB.errors(spec, "batch.v1.JobSpec", "spec")
 
 
 def declared_errors(new: Object, old: Object | None) -> list[FieldError]:
     """What is declared of spec.scheduling; these errors come last."""
     return declared.errors(_DECLARED, "spec", new, old)
-
-
-def change_errors(spec: Object, old_job: Object) -> list[FieldError]:
-    """What may not change; how much of the template may depends on whether the job ever ran."""
-    old = old_job["spec"]
-    found = _completions_errors(spec, old)
-    if spec.get("selector") != old.get("selector"):
-        shown = internal.shown_selector(spec["selector"]) if "selector" in spec else None
-        found.append(invalid("spec.selector", shown, "field is immutable"))
-    found += _template_errors(spec, old_job)
-    found += unchanged(spec.get("completionMode"), old.get("completionMode"), "spec.completionMode")
-    found += _struct_unchanged(spec, old, "podFailurePolicy", "PodFailurePolicy")
-    for name in ("backoffLimitPerIndex", "managedBy"):
-        found += unchanged(spec.get(name), old.get(name), f"spec.{name}")
-    found += _struct_unchanged(spec, old, "successPolicy", "SuccessPolicy")
-    return found + _variant_errors(spec, old)
 
 
 def matches(selector: Object | None, labels: Mapping[str, str]) -> bool | None:
@@ -92,117 +66,180 @@ def matches(selector: Object | None, labels: Mapping[str, str]) -> bool | None:
     return msgspec.convert(selector, LabelSelector).matches(labels)
 
 
+def indexes(text: str, completions: int) -> list[tuple[int, int]] | None:
+    """The first and the last of each run in a list such as 1,3-5; None if it is out of order or out of bounds."""
+    if not _INDEXES.fullmatch(text):
+        return None
+    runs = [tuple(map(int, part.split("-"))) for part in text.split(",")] if text else []
+    ends = [end for run in runs for end in run]
+    is_sound = all(one < other for one, other in pairwise([*ends, completions]))
+    return [(run[0], run[-1]) for run in runs] if is_sound else None
+
+
 # --- parts of a spec ---
 
 
-def _manager_errors(manager: str | None) -> list[FieldError]:
-    if manager is None:
-        return []
-    found = _path_errors(manager, "spec.managedBy")
-    if len(manager.encode()) > _LONGEST_MANAGER:
-        found.append(too_long("spec.managedBy", _LONGEST_MANAGER))
-    return found
-
-
-def _path_errors(path: str, field: str) -> list[FieldError]:
+def _manager(spec: Object, path: str) -> Errors:
     """Of a path with a domain before it."""
-    if not path:
-        return [required(field)]
-    host, _, rest = path.partition("/")
-    if not host or not rest:
-        return [invalid(field, path, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    found = [invalid(field, host, problem) for problem in names.subdomain_problems(host)]
-    return found + [invalid(field, rest, problem) for problem in names.http_path_problems(rest)]
+    manager = spec.get("managedBy")
+    if manager is None:
+        return
+    host, _, rest = manager.partition("/")
+    if not manager:
+        yield required(f"{path}.managedBy")
+    elif not host or not rest or names.subdomain_problems(host) or names.http_path_problems(rest):
+        yield invalid(f"{path}.managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    if len(manager.encode()) > _LONGEST_MANAGER:
+        yield too_long(f"{path}.managedBy", _LONGEST_MANAGER)
 
 
-def _mode_errors(spec: Object) -> list[FieldError]:
-    mode = spec.get("completionMode", NON_INDEXED)
-    found = []
-    if mode not in (NON_INDEXED, INDEXED):
-        found.append(not_supported("spec.completionMode", mode, (NON_INDEXED, INDEXED)))
-    if mode == INDEXED:
-        found += _indexed_errors(spec)
-    if mode == NON_INDEXED:
-        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+def _per_index(spec: Object, path: str) -> Errors:
+    """What is counted for each index, and what only an indexed job has."""
+    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
+        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    if spec.get("completionMode", "NonIndexed") == "NonIndexed":
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if name in spec:
-                found.append(invalid(f"spec.{name}", spec[name], "requires indexed completion mode"))
-    return found
+                yield invalid(f"{path}.{name}", spec[name], "requires indexed completion mode")
+    elif spec["completionMode"] == INDEXED:
+        yield from _limits(spec, path)
 
 
-def _indexed_errors(spec: Object) -> list[FieldError]:
-    found = []
-    completions, parallelism, failed = (spec.get(one) for one in ("completions", "parallelism", "maxFailedIndexes"))
+def _limits(spec: Object, path: str) -> Errors:
+    completions, failed = spec.get("completions"), spec.get("maxFailedIndexes")
+    is_many = (completions or 0) > _MOST and "backoffLimitPerIndex" in spec
+    most = _MOST_WITH_MANY if is_many else _MOST
     if completions is None:
-        found.append(required("spec.completions", f"when completion mode is {INDEXED}"))
-    if parallelism is not None and parallelism > _MOST_PARALLEL:
-        words = f"must be less than or equal to {_MOST_PARALLEL} when completion mode is {INDEXED}"
-        found.append(invalid("spec.parallelism", parallelism, words))
-    if completions is not None and failed is not None and failed > completions:
-        found.append(invalid("spec.maxFailedIndexes", failed, "must be less than or equal to completions"))
-    if failed is not None and failed > _MOST_FAILED:
-        found.append(invalid("spec.maxFailedIndexes", failed, f"must be less than or equal to {_MOST_FAILED}"))
-    if (completions or 0) > _MANY_COMPLETIONS and "backoffLimitPerIndex" in spec:
-        found += _many_errors(parallelism, failed)
-    return found
+        yield required(f"{path}.completions", f"when completion mode is {INDEXED}")
+    if is_many and failed is None:
+        yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {_MOST}")
+    for name in ("parallelism", "maxFailedIndexes"):
+        if spec.get(name, 0) > most:
+            yield invalid(f"{path}.{name}", spec[name], f"must be less than or equal to {most}")
+    if completions is not None and (failed or 0) > completions:
+        yield invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
 
 
-def _many_errors(parallelism: int | None, failed: int | None) -> list[FieldError]:
-    """Of a job with very many completions that counts failures for each."""
-    found = []
-    words = (
-        f"must be less than or equal to {_MOST_WITH_MANY} when completions are above {_MANY_COMPLETIONS} and used with "
-        "backoff limit per index"
-    )
-    if failed is None:
-        above = f"must be specified when completions is above {_MANY_COMPLETIONS}"
-        found.append(required("spec.maxFailedIndexes", above))
-    if parallelism is not None and parallelism > _MOST_WITH_MANY:
-        found.append(invalid("spec.parallelism", parallelism, words))
-    if failed is not None and failed > _MOST_WITH_MANY:
-        found.append(invalid("spec.maxFailedIndexes", failed, words))
-    return found
+def _replacement(spec: Object, path: str) -> Errors:
+    if "podFailurePolicy" in spec and spec.get("podReplacementPolicy") == "TerminatingOrFailed":
+        yield not_supported(f"{path}.podReplacementPolicy", "TerminatingOrFailed", ("Failed",))
 
 
-def _scheduling_errors(spec: Object) -> list[FieldError]:
-    scheduling = spec.get("scheduling")
-    if scheduling is None:
-        return []
-    found = []
-    policy = scheduling.get("schedulingPolicy")
+def _gang(spec: Object, path: str) -> Errors:
+    scheduling = spec.get("scheduling") or {}
+    policy, parallelism = scheduling.get("schedulingPolicy"), spec.get("parallelism", 1)
     least = ((policy or {}).get("gang") or {}).get("minCount")
-    parallelism = spec.get("parallelism", 1)
     if least is not None and least > parallelism:
         words = f"must not be greater than parallelism ({parallelism})"
-        found.append(invalid("spec.scheduling.schedulingPolicy.gang.minCount", least, words))
+        yield invalid(f"{path}.scheduling.schedulingPolicy.gang.minCount", least, words)
     if (not policy or "basic" in policy) and set(scheduling.get("disruptionMode") or ()) == {"all"}:
         words = "the disruptionMode `all` is not supported with the Basic scheduling policy"
-        found.append(invalid("spec.scheduling.disruptionMode", "", words))
-    return found
+        yield invalid(f"{path}.scheduling.disruptionMode", "", words)
 
 
-def _restart_errors(spec: Object) -> list[FieldError]:
-    field, policy = "spec.template.spec.restartPolicy", spec["template"]["spec"].get("restartPolicy", "")
+def _restarts(spec: Object, path: str) -> Errors:
+    field, policy = f"{path}.template.spec.restartPolicy", spec["template"]["spec"].get("restartPolicy", "")
     if policy in ("", "Always"):
-        return [required(field, 'valid values: "OnFailure", "Never"')]
-    if policy not in ("OnFailure", "Never"):
-        return [not_supported(field, policy, ("OnFailure", "Never"))]
-    if "podFailurePolicy" in spec and policy != "Never":
-        return [invalid(field, policy, 'only "Never" is supported when podFailurePolicy is specified')]
-    return []
+        yield required(field, 'valid values: "OnFailure", "Never"')
+    elif policy == "OnFailure" and "podFailurePolicy" in spec:
+        yield invalid(field, policy, 'only "Never" is supported when podFailurePolicy is specified')
 
 
-def _selector_errors(spec: Object) -> list[FieldError]:
-    selector = spec.get("selector")
-    found = [required("spec.selector")] if selector is None else selector_errors(selector, "spec.selector")
+def _selects_its_pods(spec: Object, path: str) -> Errors:
     labels = spec["template"].get("metadata", {}).get("labels")
-    if matches(selector, labels or {}) is False:
-        shown = dict(sorted(labels.items())) if labels else None
-        words = "`selector` does not match template `labels`"
-        found.append(invalid("spec.template.metadata.labels", shown, words))
-    return found
+    if matches(spec.get("selector"), labels or {}) is False:
+        yield invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
+
+# --- policies ---
+
+
+def _rules(spec: Object, path: str) -> Errors:
+    """What rules have to do with the rest of the job."""
+    pod, at = spec["template"]["spec"], f"{path}.podFailurePolicy"
+    known = {one.get("name") for kind in ("containers", "initContainers") for one in pod.get(kind) or ()}
+    for index, rule in enumerate(spec.get("podFailurePolicy", {}).get("rules") or ()):
+        name = (rule.get("onExitCodes") or {}).get("containerName")
+        if rule.get("action") == "FailIndex" and "backoffLimitPerIndex" not in spec:
+            words = "requires the backoffLimitPerIndex to be set"
+            yield invalid(f"{at}.rules[{index}].action", "FailIndex", words)
+        if name is not None and name not in known:
+            words = "must be one of the container or initContainer names in the pod template"
+            yield invalid(f"{at}.rules[{index}].onExitCodes.containerName", name, words)
+    if spec.get("completionMode") == INDEXED:
+        for index, rule in enumerate(spec.get("successPolicy", {}).get("rules") or ()):
+            yield from _success(rule, f"{path}.successPolicy.rules[{index}]", spec.get("completions") or 0)
+
+
+def _failure(rule: Object, path: str) -> Errors:
+    if ("onExitCodes" in rule) == bool(rule.get("onPodConditions")):
+        yield wrong(path, "specifying exactly one of OnExitCodes and OnPodConditions is required")
+
+
+def _exit_codes(codes: Object, path: str) -> Errors:
+    values = codes.get("values") or []
+    if not values:
+        yield invalid(f"{path}.values", values, "at least one value is required")
+    for index, value in enumerate(values):
+        if codes.get("operator") == "In" and value == 0:
+            yield invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
+        if value in values[:index]:
+            yield duplicate(f"{path}.values[{index}]", value)
+    if values != sorted(values):
+        yield invalid(f"{path}.values", values, "must be ordered")
+
+
+def _success(rule: Object, path: str, completions: int) -> Errors:
+    count, text = rule.get("succeededCount"), rule.get("succeededIndexes")
+    if count is None and text is None:
+        yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
+    runs = indexes(text or "", completions)
+    if runs is None:
+        yield invalid(f"{path}.succeededIndexes", text, f"must be increasing indexes below {completions}")
+    if len((text or "").encode()) > _LONGEST_INDEXES:
+        yield too_long(f"{path}.succeededIndexes", _LONGEST_INDEXES)
+    most = completions if text is None else sum(last - first + 1 for first, last in runs or ())
+    if count is not None and count > min(most, completions):
+        yield invalid(f"{path}.succeededCount", count, f"must be less than or equal to {min(most, completions)}")
+
+
+_COUNTS = (
+    *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
+    *("backoffLimitPerIndex", "maxFailedIndexes"),
+)
+_JOB = Book(
+    {
+        "batch.v1.JobSpec": Rules(
+            needs=("selector",),
+            checks=dict.fromkeys(_COUNTS, not_negative),
+            code=(_manager, _per_index, _replacement, _gang, _restarts, _selects_its_pods, _rules),
+        ),
+        "batch.v1.PodFailurePolicy": Rules(lacks=("rules",), most={"rules": 20}),
+        "batch.v1.PodFailurePolicyRule": Rules(most={"onPodConditions": 20}, code=(_failure,)),
+        "batch.v1.PodFailurePolicyOnExitCodesRequirement": Rules(
+            lacks=("values",), most={"values": 255}, code=(_exit_codes,)
+        ),
+        "batch.v1.PodFailurePolicyOnPodConditionsPattern": Rules(
+            blank=("type",), checks={"type": qualified}, values={"status": ("False", "True", "Unknown")}
+        ),
+        "batch.v1.SuccessPolicy": Rules(most={"rules": 20}),
+        "batch.v1.SuccessPolicyRule": Rules(checks={"succeededCount": not_negative}),
+        "batch.v1.JobSchedulingConfiguration": Rules(closed=True),
+        "core.v1.PodTemplateSpec": Rules(closed=True, code=(template_errors,)),
+        "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector": Rules(closed=True, code=(selector_errors,)),
+    }
+)
 
 # --- changes ---
+
+
+def change_errors(spec: Object, old_job: Object) -> list[FieldError]:
+    """What may not change; how much of the template may depends on whether the job ever ran."""
+    old = old_job["spec"]
+    found = _completions_errors(spec, old)
+    for name in _NEVER_CHANGE:
+        found += unchanged(spec.get(name), old.get(name), f"spec.{name}")
+    return found + _template_errors(spec, old_job) + _variant_errors(spec, old)
 
 
 def _completions_errors(spec: Object, old: Object) -> list[FieldError]:
@@ -213,12 +250,6 @@ def _completions_errors(spec: Object, old: Object) -> list[FieldError]:
     if completions is None or completions in (old.get("completions"), spec.get("parallelism")):
         return []
     return [invalid(field, completions, "can only be modified in tandem with spec.parallelism")]
-
-
-def _struct_unchanged(spec: Object, old: Object, name: str, struct: str) -> list[FieldError]:
-    if spec.get(name) == old.get(name):
-        return []
-    return [invalid(f"spec.{name}", internal.shown(struct, spec.get(name)), "field is immutable")]
 
 
 def _variant_errors(spec: Object, old: Object) -> list[FieldError]:
@@ -234,11 +265,8 @@ def _variant_errors(spec: Object, old: Object) -> list[FieldError]:
 def _template_errors(spec: Object, old_job: Object) -> list[FieldError]:
     template, old = spec["template"], old_job["spec"]["template"]
     if not _is_idle(old_job):
-        same = template == old
-        return [] if same else [invalid("spec.template", internal.shown_template(template), "field is immutable")]
-    if _without_directives(template, old)["spec"] == template["spec"]:
-        return []
-    return [invalid("spec.template.spec", internal.shown("PodSpec", template["spec"]), "field is immutable")]
+        return unchanged(template, old, "spec.template")
+    return unchanged(template["spec"], _with_directives(template["spec"], old["spec"]), "spec.template.spec")
 
 
 def _is_idle(job: Object) -> bool:
@@ -250,34 +278,15 @@ def _is_idle(job: Object) -> bool:
     return bool(job["spec"].get("suspend")) and stopped and not status.get("active")
 
 
-def _without_directives(template: Object, old: Object) -> Object:
-    """The old template with all of the new one that an idle job may change: where pods go, and what they ask for."""
+def _with_directives(new: Object, old: Object) -> Object:
+    """The old spec with all of the new one that an idle job may change: where pods go, and what they ask for."""
     result = deepcopy(old)
-    new, spec = template["spec"], result["spec"]
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
-        spec.pop(name, None)
-        if name in new:
-            spec[name] = new[name]
-    _take_node_affinity(new, spec)
+        take(result, new, name)
+    take_node_affinity(result, new)
     for kind in ("containers", "initContainers"):
-        _take_resources(new.get(kind) or [], spec.get(kind) or [])
+        pairs = zip(new.get(kind) or (), result.get(kind) or (), strict=False)
+        for one, other in pairs if len(new.get(kind) or ()) == len(result.get(kind) or ()) else ():
+            if one.get("name") == other.get("name"):
+                other["resources"] = one.get("resources", {})
     return result
-
-
-def _take_node_affinity(new: Object, spec: Object) -> None:
-    affinity = spec.get("affinity", {})
-    affinity.pop("nodeAffinity", None)
-    if "nodeAffinity" in new.get("affinity", {}):
-        affinity["nodeAffinity"] = new["affinity"]["nodeAffinity"]
-    if affinity or "affinity" in new:
-        spec["affinity"] = affinity
-    else:
-        spec.pop("affinity", None)
-
-
-def _take_resources(new: list[Object], old: list[Object]) -> None:
-    if len(new) != len(old):
-        return
-    for one, other in zip(new, old, strict=True):
-        if one.get("name") == other.get("name"):
-            other["resources"] = one.get("resources", {})

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import chain, pairwise, product
+from typing import Any
 
 from muster.local.checks.fields import FieldError, duplicate, invalid, required, wrong
 from muster.local.checks.metadata import not_negative
 from muster.local.codec.values import Object
-from muster.local.kinds.jobs.policies import BadIndexes, count_indexes, interval
-from muster.local.kinds.jobs.spec import INDEXED
+from muster.local.kinds.jobs.spec import INDEXED, indexes
 
 COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
 FAILURE_TARGET, CRITERIA_MET = "FailureTarget", "SuccessCriteriaMet"
+
+_COUNTERS = ("active", "succeeded", "failed", "ready", "terminating")
 
 
 def errors(new: Object, old: Object) -> list[FieldError]:
     """Of a job's new status, given the job as it is stored; both have the same spec."""
     change = _Change(new, old)
-    found = _number_errors(change) + _uncounted_errors(change)
-    found += _condition_errors(change) + _time_errors(change)
-    found += _target_errors(change) + _finished_errors(change)
-    found += _index_errors(change) + _pod_errors(change)
-    found += _criteria_errors(change) + _regress_errors(change)
-    return found
+    found = [error for name in _COUNTERS for error in not_negative(change.new.get(name), f"status.{name}")]
+    for field, words in chain(_conditions(change), _times(change), _counts(change)):
+        found.append(_error(field, words, change.new.get(field)))
+    return found + list(_uncounted(change)) + list(_indexes(change))
 
 
 class _Change:
@@ -36,8 +37,8 @@ class _Change:
     def differs(self, *names: str) -> bool:
         return any(self.new.get(name) != self.old.get(name) for name in names)
 
-    def has(self, kind: str) -> bool:
-        return _is(self.new, kind, "True")
+    def has(self, *kinds: str) -> bool:
+        return all(_is(self.new, kind, "True") for kind in kinds)
 
     def had(self, kind: str) -> bool:
         return _is(self.old, kind, "True")
@@ -46,17 +47,25 @@ class _Change:
         """Whether one of these conditions is not what it was."""
         return any(self.has(kind) != self.had(kind) for kind in kinds)
 
-    @property
-    def is_finished(self) -> bool:
-        return self.has(COMPLETE) or self.has(FAILED)
+    def finished_with(self, name: str) -> bool:
+        """Whether the job is finished, and has become so or has changed a field."""
+        is_finished = self.has(COMPLETE) or self.has(FAILED)
+        was_finished = self.had(COMPLETE) or self.had(FAILED)
+        return is_finished and (not was_finished or self.differs(name))
 
     @property
-    def finished_now(self) -> bool:
-        return self.is_finished != (self.had(COMPLETE) or self.had(FAILED))
+    def never_ran(self) -> bool:
+        return bool(self.spec.get("suspend")) and self.spec.get("completions") == 0
 
     @property
-    def is_resuming(self) -> bool:
-        return self.had(SUSPENDED) and _is(self.new, SUSPENDED, "False")
+    def may_shrink(self) -> bool:
+        spec = self.spec
+        return spec.get("completionMode") == INDEXED and spec.get("completions") == spec.get("parallelism")
+
+    @property
+    def is_running_on(self) -> bool:
+        resumes = self.had(SUSPENDED) and _is(self.new, SUSPENDED, "False")
+        return bool(self.old.get("startTime")) and not self.spec.get("suspend") and not resumes
 
 
 def _is(status: Object, kind: str, value: str) -> bool:
@@ -64,181 +73,95 @@ def _is(status: Object, kind: str, value: str) -> bool:
     return any(one.get("type") == kind and one.get("status") == value for one in conditions)
 
 
-def _number_errors(change: _Change) -> list[FieldError]:
-    numbers = ("active", "succeeded", "failed", "ready", "terminating")
-    return [error for name in numbers for error in not_negative(change.new.get(name), f"status.{name}")]
+Broken = Iterator[tuple[str, str]]
+"""Fields that may not be as they are, and why."""
 
 
-def _uncounted_errors(change: _Change) -> list[FieldError]:
-    found, seen = [], set()
-    uncounted = change.new.get("uncountedTerminatedPods") or {}
+def _conditions(job: _Change) -> Broken:
+    for one, other in product((COMPLETE, CRITERIA_MET), (FAILED, FAILURE_TARGET)):
+        if job.has(one, other) and (one == CRITERIA_MET or job.turned(one, other)):
+            yield "conditions", f"cannot set {one}=True and {other}=True conditions"
+    for kind in (FAILED, COMPLETE, FAILURE_TARGET, CRITERIA_MET):
+        if job.had(kind) and not job.has(kind):
+            yield "conditions", f"cannot disable the {kind}=True condition"
+    failed_now = job.turned(FAILED) or job.differs("failedIndexes")
+    if failed_now and job.has(FAILED) and not job.has(FAILURE_TARGET):
+        yield "conditions", "cannot set Failed=True condition without the FailureTarget=True condition"
+    completed_now = job.turned(COMPLETE, CRITERIA_MET) or "successPolicy" in job.spec
+    if completed_now and job.has(COMPLETE) and not job.has(CRITERIA_MET):
+        yield "conditions", "cannot set Complete=True condition without the SuccessCriteriaMet=True condition"
+    if job.had(COMPLETE) and not job.had(CRITERIA_MET) and job.has(CRITERIA_MET):
+        yield "conditions", "cannot set SuccessCriteriaMet=True for a Job that is Complete already"
+
+
+def _times(job: _Change) -> Broken:
+    start, completion = job.new.get("startTime"), job.new.get("completionTime")
+    if (job.turned(COMPLETE) or job.differs("completionTime")) and job.has(COMPLETE) != bool(completion):
+        yield "completionTime", "must be set for Complete jobs, and only for them"
+    # both are UTC in one form: their order is that of their texts
+    if job.differs("startTime", "completionTime") and start and completion and completion < start:
+        yield "completionTime", "must be equal to or after `startTime`"
+    if completion and job.old.get("completionTime") and job.differs("completionTime"):
+        yield "completionTime", "field is immutable"
+    if job.is_running_on and job.differs("startTime"):
+        yield "startTime", "field is immutable for unsuspended job once set"
+    if job.finished_with("startTime") and not start and not job.never_ran:
+        yield "startTime", "must be set for finished jobs"
+
+
+def _counts(job: _Change) -> Broken:
+    new = job.new
+    for name in ("active", "terminating"):
+        if job.finished_with(name) and new.get(name, 0) > 0:
+            yield name, "must be 0 for a finished job"
+    if job.finished_with("uncountedTerminatedPods") and any((new.get("uncountedTerminatedPods") or {}).values()):
+        yield "uncountedTerminatedPods", "must be empty for finished job"
+    if job.differs("ready", "active") and "ready" in new and new["ready"] > new.get("active", 0):
+        yield "ready", "cannot set more ready pods than active"
+    for name in ("failed",) if job.may_shrink else ("failed", "succeeded"):
+        if new.get(name, 0) < job.old.get(name, 0):
+            yield name, f"cannot decrease the {name} counter"
+
+
+def _error(field: str, words: str, value: Any) -> FieldError:
+    if field == "conditions":
+        return wrong("status.conditions", words)
+    if value is None and words.startswith("must be set"):
+        return required(f"status.{field}", words)
+    return invalid(f"status.{field}", value, words)
+
+
+def _uncounted(change: _Change) -> Iterator[FieldError]:
+    uncounted, seen = change.new.get("uncountedTerminatedPods") or {}, set()
     for kind in ("succeeded", "failed"):
         for index, uid in enumerate(uncounted.get(kind) or ()):
             field = f"status.uncountedTerminatedPods.{kind}[{index}]"
             if not uid:
-                found.append(invalid(field, uid, "must not be empty"))
+                yield invalid(field, uid, "must not be empty")
             elif uid in seen:
-                found.append(duplicate(field, uid))
+                yield duplicate(field, uid)
             seen.add(uid)
-    return found
 
 
-def _condition_errors(change: _Change) -> list[FieldError]:
-    found = []
-    complete = change.has(COMPLETE)
-    if change.turned(COMPLETE, FAILED) and complete and change.has(FAILED):
-        found.append(_wrong_conditions("cannot set Complete=True and Failed=true conditions"))
-    if change.turned(COMPLETE, FAILURE_TARGET) and complete and change.has(FAILURE_TARGET):
-        found.append(_wrong_conditions("cannot set Complete=True and FailureTarget=true conditions"))
-    return found
-
-
-def _time_errors(change: _Change) -> list[FieldError]:
-    found = []
-    field = "status.completionTime"
-    start, completion = change.new.get("startTime"), change.new.get("completionTime")
-    complete = change.has(COMPLETE)
-    if change.turned(COMPLETE) or change.differs("completionTime"):
-        if completion and not complete:
-            words = "cannot set completionTime when there is no Complete=True condition"
-            found.append(invalid(field, completion, words))
-        if complete and not completion:
-            found.append(required(field, "completionTime is required for Complete jobs"))
-    # both are UTC in one form: their order is that of their texts
-    if change.differs("startTime", "completionTime") and start and completion and completion < start:
-        found.append(invalid(field, completion, "must be equal to or after `startTime`"))
-    return found
-
-
-def _target_errors(change: _Change) -> list[FieldError]:
-    found = []
-    failed_changed = change.turned(FAILED) or change.differs("failedIndexes")
-    if failed_changed and change.has(FAILED) and not change.has(FAILURE_TARGET):
-        found.append(_wrong_conditions("cannot set Failed=True condition without the FailureTarget=true condition"))
-    if change.turned(COMPLETE, CRITERIA_MET) and change.has(COMPLETE) and not change.has(CRITERIA_MET):
-        words = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
-        found.append(_wrong_conditions(words))
-    return found
-
-
-def _finished_errors(change: _Change) -> list[FieldError]:
-    if not change.is_finished:
-        return []
-    found = []
-    active = change.new.get("active", 0)
-    if (change.finished_now or change.differs("active")) and active > 0:
-        found.append(invalid("status.active", active, "active>0 is invalid for finished job"))
-    never_ran = change.spec.get("suspend") and change.spec.get("completions") == 0
-    if (change.finished_now or change.differs("startTime")) and not never_ran and not change.new.get("startTime"):
-        found.append(required("status.startTime", "startTime is required for finished job"))
-    uncounted = change.new.get("uncountedTerminatedPods") or {}
-    if (change.finished_now or change.differs("uncountedTerminatedPods")) and any(uncounted.values()):
-        shown = {"Succeeded": uncounted.get("succeeded"), "Failed": uncounted.get("failed")}
-        found.append(invalid("status.uncountedTerminatedPods", shown, "must be empty for finished job"))
-    return found
-
-
-def _index_errors(change: _Change) -> list[FieldError]:
-    found = []
-    completions = change.spec.get("completions")
-    completed, failed = change.new.get("completedIndexes", ""), change.new.get("failedIndexes")
-    per_index = "backoffLimitPerIndex" in change.spec
-    if change.differs("completedIndexes") and completions is not None:
-        found += _format_errors("completedIndexes", completed, completions)
-    if change.differs("failedIndexes") and completions is not None and per_index and failed is not None:
-        found += _format_errors("failedIndexes", failed, completions)
-    if change.differs("completedIndexes") and completed and change.spec.get("completionMode") != INDEXED:
-        words = "cannot set non-empty completedIndexes when non-indexed completion mode"
-        found.append(invalid("status.completedIndexes", completed, words))
-    if change.differs("failedIndexes") and failed is not None and not per_index:
-        words = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-        found.append(invalid("status.failedIndexes", failed, words))
-    if change.differs("failedIndexes", "completedIndexes") and completions is not None and failed:
-        both = _overlap(completed, failed, completions)
-        if both is not None:
-            words = f"failedIndexes and completedIndexes overlap at index: {both}"
-            found.append(invalid("status.failedIndexes", failed, words))
-    return found
-
-
-def _format_errors(name: str, text: str, completions: int) -> list[FieldError]:
-    try:
-        count_indexes(text, completions)
-    except BadIndexes as error:
-        return [invalid(f"status.{name}", text, f"error parsing {name}: {error}")]
-    return []
-
-
-def _overlap(completed: str, failed: str, completions: int) -> int | None:
-    """The first index that is in both lists, as far as these can be read."""
-    runs = [(*run, side) for side, text in enumerate((completed, failed)) for run in _readable(text, completions)]
-    for (_, last, side), (first, _, other) in pairwise(sorted(runs)):
-        if side != other and first <= last:
-            return first
-    return None
-
-
-def _readable(text: str, completions: int) -> list[tuple[int, int]]:
-    found = []
-    for part in text.split(",") if text else ():
-        try:
-            found.append(interval(part, completions))
-        except BadIndexes:
+def _indexes(change: _Change) -> Iterator[FieldError]:
+    """Of those that are done, and those that failed."""
+    completions, lists = change.spec.get("completions"), {}
+    for name, may_be in (
+        ("completedIndexes", change.spec.get("completionMode") == INDEXED),
+        ("failedIndexes", "backoffLimitPerIndex" in change.spec),
+    ):
+        text = change.new.get(name)
+        lists[name] = indexes(text or "", completions or 0)
+        if not change.differs(name) or text is None:
             continue
-    return found
-
-
-def _pod_errors(change: _Change) -> list[FieldError]:
-    found = []
-    terminating, ready = change.new.get("terminating"), change.new.get("ready")
-    stirred = change.finished_now or change.differs("terminating")
-    if stirred and change.is_finished and (terminating or 0) > 0:
-        found.append(invalid("status.terminating", terminating, "terminating>0 is invalid for finished job"))
-    if change.differs("ready", "active") and ready is not None and ready > change.new.get("active", 0):
-        found.append(invalid("status.ready", ready, "cannot set more ready pods than active"))
-    return found
-
-
-def _criteria_errors(change: _Change) -> list[FieldError]:
-    found = []
-    met = change.has(CRITERIA_MET)
-    if met and change.has(FAILED):
-        found.append(_wrong_conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions"))
-    if met and change.has(FAILURE_TARGET):
-        found.append(_wrong_conditions("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions"))
-    if "successPolicy" in change.spec and not met and change.has(COMPLETE):
-        words = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
-        found.append(_wrong_conditions(words))
-    return found
-
-
-def _regress_errors(change: _Change) -> list[FieldError]:
-    """Of what may not be taken back."""
-    found = []
-    for kind in (FAILED, COMPLETE, FAILURE_TARGET):
-        if change.had(kind) and not change.has(kind):
-            found.append(_wrong_conditions(f"cannot disable the terminal {kind}=True condition"))
-    shrinks = change.spec.get("completionMode") == INDEXED and change.spec.get("completions") == change.spec.get(
-        "parallelism"
-    )
-    for name in ("failed",) if shrinks else ("failed", "succeeded"):
-        if change.new.get(name, 0) < change.old.get(name, 0):
-            words = f"cannot decrease the {name} counter"
-            found.append(invalid(f"status.{name}", change.new.get(name, 0), words))
-    completion, start = change.new.get("completionTime"), change.new.get("startTime")
-    if completion and change.old.get("completionTime") and change.differs("completionTime"):
-        found.append(invalid("status.completionTime", completion, "field is immutable"))
-    stays = change.old.get("startTime") and not change.spec.get("suspend") and not change.is_resuming
-    if stays and change.differs("startTime"):
-        words = "field is immutable for unsuspended job once set"
-        found.append(invalid("status.startTime", start, words))
-    if change.had(CRITERIA_MET) and not change.has(CRITERIA_MET):
-        found.append(_wrong_conditions("cannot disable the SuccessCriteriaMet=True condition"))
-    if change.had(COMPLETE) and not change.had(CRITERIA_MET) and change.has(CRITERIA_MET):
-        words = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
-        found.append(_wrong_conditions(words))
-    return found
-
-
-def _wrong_conditions(words: str) -> FieldError:
-    return wrong("status.conditions", words)
+        if not may_be and (text or name == "failedIndexes"):
+            yield invalid(f"status.{name}", text, "cannot be set for a job of this kind")
+        elif completions is not None and lists[name] is None:
+            yield invalid(f"status.{name}", text, f"must be increasing indexes below {completions}")
+    if completions is not None and change.differs("failedIndexes", "completedIndexes"):
+        runs = sorted((*run, side) for side, found in enumerate(lists.values()) for run in found or ())
+        for (_, last, side), (first, _, other) in pairwise(runs):
+            if side != other and first <= last:
+                words = f"failedIndexes and completedIndexes overlap at index: {first}"
+                yield invalid("status.failedIndexes", change.new.get("failedIndexes"), words)
+                return

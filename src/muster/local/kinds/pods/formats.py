@@ -1,69 +1,50 @@
-"""What the strings and numbers in a pod may look like, and what Kubernetes says of others.
+"""What the strings and numbers in a pod may look like: each check gives the problems of one value, in words.
 
-Each check gives the problems of one value, in words, and keeps its answers: in a cluster the same few values come again
-and again.
+Answers about texts are kept: in a cluster the same few come again and again.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from muster.base.caching import remembered
 from muster.local.checks import names
-from muster.local.checks.fields import FieldError, invalid, not_supported, required
+from muster.local.checks.fields import FieldError, invalid
 
-Errors = Iterator[FieldError]
-Problems = Callable[[str], tuple[str, ...]]
+Problems = Callable[[Any], tuple[str, ...]]
 
 LARGEST_INT32 = 2**31 - 1
-NOT_POSITIVE = "must be greater than zero"
 
 # a thousand pods of a job differ in their names only; a large cluster has some thousand label values
 _CACHED = 1 << 14
 
 
-def each(path: str, value: Any, problems: Iterable[str]) -> Errors:
+def each(path: str, value: Any, problems: Iterable[str]) -> list[FieldError]:
     """An error for each problem of the value."""
-    for problem in problems:
-        yield invalid(path, value, problem)
+    return [invalid(path, value, problem) for problem in problems]
 
 
-def named(path: str, value: str, problems: Problems) -> Errors:
-    """The value must be there and have no problems."""
-    if not value:
-        yield required(path)
-    else:
-        yield from each(path, value, problems(value))
+def within(low: int, high: int) -> Problems:
+    words = (f"must be between {low} and {high}, inclusive",)
+    return lambda value: () if low <= value <= high else words
 
 
-def one_of(path: str, value: str, allowed: tuple[str, ...]) -> Errors:
-    """The value must be there and be one of those; they are named in this order."""
-    if not value:
-        yield required(path)
-    elif value not in allowed:
-        yield not_supported(path, value, allowed)
+def at_least(low: int) -> Problems:
+    words = ("must be greater than zero" if low == 1 else f"must be greater than or equal to {low}",)
+    return lambda value: () if value >= low else words
 
 
-def between(low: int, high: int) -> str:
-    return f"must be between {low} and {high}, inclusive"
-
-
-def within(path: str, value: int, *, low: int, high: int) -> Errors:
-    if not low <= value <= high:
-        yield invalid(path, value, between(low, high))
-
-
-def positive(path: str, value: int) -> Errors:
-    if value <= 0:
-        yield invalid(path, value, NOT_POSITIVE)
-
-
-def identity(path: str, value: int) -> Errors:
-    """Of a user or a group."""
-    return within(path, value, low=0, high=LARGEST_INT32)
+positive, not_negative = at_least(1), at_least(0)
+identity = within(0, LARGEST_INT32)
+"""Of a user or a group."""
+port_number = within(1, 65535)
+given_port = within(0, 65535)
+"""Of a port that is none if it is 0."""
+file_mode = within(0, 0o777)
 
 
 def _kept(problems: Callable[[str], list[str]]) -> Problems:
@@ -83,92 +64,51 @@ port_name = _kept(names.port_name_problems)
 config_key = _kept(names.config_key_problems)
 
 
-def port_number(path: str, value: int) -> Errors:
-    return within(path, value, low=1, high=65535)
-
-
-def port(path: str, value: int | str) -> Errors:
+def port(value: int | str) -> tuple[str, ...]:
     """A number, or the name of a container's port."""
-    if isinstance(value, int):
-        yield from port_number(path, value)
-    else:
-        yield from each(path, value, port_name(value))
+    return port_number(value) if isinstance(value, int) else port_name(value)
 
 
-@_kept
-def variable(value: str) -> list[str]:
-    """Of the name of an environment variable."""
-    if all(" " <= one <= "~" and one != "=" for one in value):
-        return []
-    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+def matching(pattern: str, *, longest: int = names.LONGEST_SUBDOMAIN) -> Problems:
+    compiled = re.compile(pattern)
+    words = [f"must have at most {longest} characters and match regex ^{pattern}$"]
+    return _kept(lambda value: [] if len(value) <= longest and compiled.fullmatch(value) else words)
 
 
-_HEADER = re.compile(r"[-A-Za-z0-9]+")
-
-
-@_kept
-def header(value: str) -> list[str]:
-    """Of the name of an HTTP header."""
-    if _HEADER.fullmatch(value):
-        return []
-    words = "a valid HTTP header must consist of alphanumeric characters or '-'"
-    return [names.regex_words(words, _HEADER.pattern, "X-Header-Name")]
-
-
+variable = matching("[ -<>-~]*", longest=1 << 20)
+"""The name of an environment variable: printable, without an equals sign."""
+header = matching("[-A-Za-z0-9]+", longest=1 << 20)
 _SEARCH_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_SEARCH = re.compile(rf"{_SEARCH_LABEL}(\.{_SEARCH_LABEL})*")
-
-
-@_kept
-def search_domain(value: str) -> list[str]:
-    problems = []
-    if len(value) > names.LONGEST_SUBDOMAIN:
-        problems.append(f"must be no more than {names.LONGEST_SUBDOMAIN} characters")
-    if not _SEARCH.fullmatch(value):
-        words = (
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and "
-            "must start and end with an alphanumeric character"
-        )
-        problems.append(names.regex_words(words, _SEARCH.pattern, "example.com"))
-    return problems
-
-
-_LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
+search_domain = matching(rf"\.|{_SEARCH_LABEL}(\.{_SEARCH_LABEL})*\.?", longest=names.LONGEST_SUBDOMAIN + 1)
+_SYSCTL_PART = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+sysctl = matching(rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}")
 
 
 @_kept
 def address(value: str) -> list[str]:
     """Of an IP address."""
     found = _address(value)
-    if found is None and _address(_LEADING_ZEROS.sub("", value)) is not None:
-        return ["must not have leading 0s"]
-    if found is None:
+    if found is None or _is_mapped(found):
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    if _is_mapped(found):
-        return ["must not be an IPv4-mapped IPv6 address"]
     return []
 
 
 @_kept
 def network(value: str) -> list[str]:
-    """Of a CIDR."""
+    """Of a CIDR: nothing is set beyond the length of its prefix."""
     host, _, length = value.partition("/")
-    plain_host, plain_length = _LEADING_ZEROS.sub("", host), _LEADING_ZEROS.sub("", length)
-    found = _address(plain_host)
-    if found is None or not plain_length.isdecimal() or int(plain_length) > found.max_prefixlen:
+    found = _address(host)
+    is_plain = length.isdecimal() and length == str(int(length))
+    if found is None or _is_mapped(found) or not is_plain or int(length) > found.max_prefixlen:
         return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
-    if _address(host) is None or plain_length != length:
-        return ["must not have leading 0s in IP or prefix length"]
-    if _is_mapped(found):
-        return ["must not have an IPv4-mapped IPv6 address"]
     if ip_network(value, strict=False).network_address != found:
         return ["must not have bits set beyond the prefix length"]
     return []
 
 
-def are_dual_stack(addresses: Iterable[str]) -> bool:
-    """Whether there is one of each family, at least; CIDRs are taken too."""
-    return len({":" in one for one in addresses}) == 2
+def too_many_families(addresses: list[str]) -> bool:
+    """Whether there is more than one of a family; CIDRs are taken too."""
+    return len(addresses) > len({":" in one for one in addresses})
 
 
 def _address(value: str) -> IPv4Address | IPv6Address | None:
@@ -182,20 +122,37 @@ def _is_mapped(found: IPv4Address | IPv6Address) -> bool:
     return isinstance(found, IPv6Address) and found.ipv4_mapped is not None
 
 
-def descending(path: str, value: str) -> Errors:
+def objects_in(text: str, *texts: str) -> list[Any] | None:
+    """The list of objects that an annotation holds, these fields of which are texts; None if it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    is_sound = isinstance(found, list) and all(
+        isinstance(one, dict) and all(isinstance(one.get(name, ""), str) for name in texts) for one in found
+    )
+    return found if is_sound else None
+
+
+def without_steps_up(value: str) -> tuple[str, ...]:
+    return ("must not contain '..'",) if ".." in value.split("/") else ()
+
+
+def descending(value: str) -> tuple[str, ...]:
     """A path below some directory: relative, without steps up."""
-    if value.startswith("/"):
-        yield invalid(path, value, "must be a relative path")
-    yield from without_steps_up(path, value)
+    return (("must be a relative path",) if value.startswith("/") else ()) + without_steps_up(value)
 
 
-def without_steps_up(path: str, value: str) -> Errors:
-    if ".." in value.split("/"):
-        yield invalid(path, value, "must not contain '..'")
-
-
-def file_path(path: str, value: str) -> Errors:
+def file_path(value: str) -> tuple[str, ...]:
     """Of a file in a volume that the kubelet writes; names with two dots in front are its own."""
-    yield from descending(path, value)
-    if value.startswith("..") and not value.startswith("../"):
-        yield invalid(path, value, "must not start with '..'")
+    own = value.startswith("..") and not value.startswith("../")
+    return descending(value) + (("must not start with '..'",) if own else ())
+
+
+def absolute(value: str) -> tuple[str, ...]:
+    return () if value.startswith("/") else ("must be an absolute path",)
+
+
+def unpadded(value: str) -> tuple[str, ...]:
+    is_fine = value and value == value.strip() and len(value) < 4096
+    return () if is_fine else ("must be there, not padded with whitespace and of at most 4095 characters",)

@@ -6,9 +6,9 @@ created → bound to a node (once) → asked to end, with some seconds to do so 
 from __future__ import annotations
 
 from muster.api.times import stamp
-from muster.local.checks.fields import FieldError, not_supported
+from muster.local.checks.fields import FieldError, not_supported, required
 from muster.local.codec.values import Object
-from muster.local.kinds.pods.formats import named, subdomain
+from muster.local.kinds.pods.formats import each, subdomain
 
 # Kubernetes had init containers in annotations once, and drops what is left of them
 OLD_ANNOTATIONS = tuple(
@@ -26,8 +26,10 @@ def binding_errors(binding: Object) -> list[FieldError]:
     errors = []
     if kind not in ("", "Node"):
         errors.append(not_supported("target.kind", kind, ("Node", "<empty>")))
-    if not name or kind in ("", "Node"):
-        errors += named("target.name", name, subdomain)
+    if not name:
+        errors.append(required("target.name"))
+    elif kind in ("", "Node"):
+        errors += each("target.name", name, subdomain(name))
     return errors
 
 

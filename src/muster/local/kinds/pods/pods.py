@@ -1,7 +1,10 @@
 """Pods: what is particular to them among the kinds.
 
-What their parts may be is in pod_validation and its parts, defaults in pod_spec, what may change in pod_updates and
-pod_status, bindings and deletion in pod_lifecycle.
+rules        what is asked of each struct in a spec: tables
+validation   what the parts of a pod have to do with each other; usage of volumes, resources
+spec         defaults
+updates      what may change; status: what kubelets and schedulers may write
+lifecycle    bindings and deletion
 """
 
 from __future__ import annotations

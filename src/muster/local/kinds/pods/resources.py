@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from muster.base.caching import remembered
 from muster.base.errors import QuantityError
 from muster.base.quantity import nanos
-from muster.local.checks.fields import FieldError, Why, duplicate, forbidden, invalid, not_supported, required
+from muster.local.checks.fields import duplicate, forbidden, invalid, not_found, not_supported, required
 from muster.local.checks.metadata import NOT_NEGATIVE
 from muster.local.codec.values import Object
-from muster.local.kinds.pods.formats import Errors, each, label, qualified
+from muster.local.kinds.pods.formats import each, qualified
+from muster.local.kinds.rules import Errors
 
 _HUGE = "hugepages-"
 _COMPUTE = ("cpu", "memory")
@@ -87,22 +88,21 @@ def container_name_problems(name: str) -> tuple[str, ...]:
     return problems
 
 
-def quantity(path: str, name: str, amount: str) -> Errors:
+def amount_problems(name: str, amount: str) -> Iterator[str]:
     """Not negative, and whole where the resource is counted."""
     value = nanos(amount)
     if value < 0:
-        yield invalid(path, amount, NOT_NEGATIVE)
+        yield NOT_NEGATIVE
     if value % _NANO and is_whole(name):
-        yield invalid(path, amount, "must be an integer")
+        yield "must be an integer"
 
 
-def of_container(resources: Object, path: str, claims: frozenset[str]) -> Errors:
+def of_container(resources: Object, path: str) -> Errors:
     """What a container asks for, and what it may use."""
-    yield from _requirements(resources, path, _container_name)
-    yield from _claims(resources.get("claims", []), f"{path}.claims", claims)
+    return _requirements(resources, path, container_name_problems)
 
 
-def of_pod(spec: Object, path: str, claims: frozenset[str]) -> Errors:
+def of_pod(spec: Object, path: str) -> Errors:
     """What is asked for the pod as a whole."""
     resources = spec["resources"]
     if spec.get("os", {}).get("name") == "windows":
@@ -110,58 +110,41 @@ def of_pod(spec: Object, path: str, claims: frozenset[str]) -> Errors:
         return
     if "claims" in resources:
         yield forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
-    yield from _requirements(resources, path, _pod_name)
-    yield from _claims(resources.get("claims", []), f"{path}.claims", claims)
+    yield from _requirements(resources, path, name_problems)
+    for kind in ("limits", "requests"):
+        for name in resources.get(kind, ()):
+            if not name_problems(name) and not _is_pod_level(name):
+                yield not_supported(f"{path}.{kind}[{name}]", name, _POD_LEVEL)
     yield from _covers_containers(spec, path)
-
-
-def _container_name(path: str, name: str) -> Errors:
-    return each(path, name, container_name_problems(name))
-
-
-def _pod_name(path: str, name: str) -> Errors:
-    problems = name_problems(name)
-    yield from each(path, name, problems)
-    if not problems and not _is_pod_level(name):
-        yield not_supported(path, name, _POD_LEVEL)
 
 
 def _is_pod_level(name: str) -> bool:
     return name in _COMPUTE or is_huge(name)
 
 
-def _requirements(resources: Object, path: str, check_name: Callable[[str, str], Errors]) -> Errors:
+def _requirements(resources: Object, path: str, problems: Callable[[str], tuple[str, ...]]) -> Errors:
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    for name, amount in limits.items():
-        yield from _entry(f"{path}.limits[{name}]", name, amount, check_name)
-        yield from _divisible(f"{path}.limits[{name}]", name, amount)
+    for kind, amounts in (("limits", limits), ("requests", requests)):
+        for name, amount in amounts.items():
+            at = f"{path}.{kind}[{name}]"
+            yield from each(at, name, problems(name))
+            yield from each(at, amount, amount_problems(name, amount))
+            if is_huge(name) and not _is_multiple(amount, name.removeprefix(_HUGE)):
+                yield invalid(at, amount, f"{amount} is not positive integer multiple of {name}")
     for name, amount in requests.items():
-        yield from _entry(f"{path}.requests[{name}]", name, amount, check_name)
         yield from _under_limit(path, name, amount, limits.get(name))
-        yield from _divisible(f"{path}.requests[{name}]", name, amount)
     asked = limits.keys() | requests.keys()
     if asked and asked.isdisjoint(_COMPUTE) and any(map(is_huge, asked)):
         yield forbidden(path, "HugePages require cpu or memory")
-
-
-def _entry(path: str, name: str, amount: str, check_name: Callable[[str, str], Errors]) -> Errors:
-    yield from check_name(path, name)
-    yield from quantity(path, name, amount)
 
 
 def _under_limit(path: str, name: str, request: str, limit: str | None) -> Errors:
     if limit is None:
         if not may_be_overcommitted(name):
             yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
-    elif nanos(request) != nanos(limit) and not may_be_overcommitted(name):
-        yield invalid(f"{path}.requests", request, f"must be equal to {name} limit of {limit}")
-    elif nanos(request) > nanos(limit):
-        yield invalid(f"{path}.requests", request, f"must be less than or equal to {name} limit of {limit}")
-
-
-def _divisible(path: str, name: str, amount: str) -> Errors:
-    if is_huge(name) and not _is_multiple(amount, name.removeprefix(_HUGE)):
-        yield invalid(path, amount, f"{amount} is not positive integer multiple of {name}")
+    elif nanos(request) > nanos(limit) or (nanos(request) != nanos(limit) and not may_be_overcommitted(name)):
+        most = "less than or equal to" if may_be_overcommitted(name) else "equal to"
+        yield invalid(f"{path}.requests", request, f"must be {most} {name} limit of {limit}")
 
 
 def _is_multiple(amount: str, page: str) -> bool:
@@ -172,34 +155,17 @@ def _is_multiple(amount: str, page: str) -> bool:
     return size > 0 and not size % _NANO and -(-nanos(amount) // _NANO) % (size // _NANO) == 0
 
 
-def _claims(claims: list[Object], path: str, known: frozenset[str]) -> Errors:
-    """Names of the pod's claims; one that is taken whole may not be taken in parts too."""
-    taken: set[str] = set()
-    for index, claim in enumerate(claims):
-        at, name, part = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
-        if not name:
-            yield required(at)
-            continue
-        if name in taken:
-            yield duplicate(at, name)
-        else:
-            key = f"{name}/{part}" if part else name
-            if part:
-                yield from each(f"{at}.request", part, label(part))
-            if key in taken:
-                yield duplicate(at, key)
-            elif not part and any(one.startswith(f"{name}/") for one in taken):
-                yield duplicate(at, name)
-            taken.add(key)
-        if name not in known:
-            yield _unknown_claim(at, name, known)
-
-
-def _unknown_claim(path: str, name: str, known: Iterable[str]) -> FieldError:
-    listed = ", ".join(sorted(known))
-    choice = f": {listed}" if listed else " which is empty"
-    words = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{choice}'
-    return FieldError(Why.NOT_FOUND, path, words)
+def claim_errors(container: Object, path: str, known: Iterable[Object]) -> Errors:
+    """Of the pod's claims that a container takes; one that is taken whole may not be taken in parts too."""
+    names = [one.get("name") for one in known]
+    taken: set[tuple[str, str]] = set()
+    for index, claim in enumerate(container.get("resources", {}).get("claims", ())):
+        at, name, part = f"{path}.resources.claims[{index}]", claim.get("name", ""), claim.get("request", "")
+        if name and (any(one == name and "" in (part, whole) for one, whole in taken) or (name, part) in taken):
+            yield duplicate(at, f"{name}/{part}" if part else name)
+        taken.add((name, part))
+        if name and name not in names:
+            yield not_found(at, name)
 
 
 def _covers_containers(spec: Object, path: str) -> Errors:

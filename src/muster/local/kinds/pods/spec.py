@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from muster.base.caching import remembered
 from muster.local.codec.values import Object
+from muster.local.kinds.defaults import Defaults
 from muster.local.kinds.pods.resources import rounded
 
-_SPEC: Object = {
-    "dnsPolicy": "ClusterFirst",
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "schedulerName": "default-scheduler",
-}
-_CONTAINER: Object = {
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
-_PROBE: Object = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_HTTP_GET: Object = {"path": "/", "scheme": "HTTP"}
-_MODE: Object = {"defaultMode": 0o644}
-_VOLUME_SOURCES: dict[str, Object] = {
-    "hostPath": {"type": ""},
-    "secret": _MODE,
-    "configMap": _MODE,
-    "downwardAPI": _MODE,
-    "projected": _MODE,
-    "iscsi": {"iscsiInterface": "default"},
-    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
-    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
-    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
-}
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
@@ -57,19 +33,16 @@ def containers(spec: Object, *kinds: str) -> Iterator[Object]:
         yield from spec.get(kind) or ()
 
 
+def containers_at(spec: Object, path: str, *kinds: str) -> Iterator[tuple[Object, str]]:
+    """The same, each with where it stands in a spec at a path."""
+    for kind in kinds:
+        for index, container in enumerate(spec.get(kind) or ()):
+            yield container, f"{path}.{kind}[{index}]"
+
+
 def default_spec(spec: Object) -> None:
     """Of any spec, a template's too."""
-    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
-    if account:
-        spec["serviceAccountName"] = spec["serviceAccount"] = account
-    _fill(spec, _SPEC)
-    spec.setdefault("securityContext", {})
-    for volume in spec.get("volumes", ()):
-        _volume(volume)
-    for container in containers(spec, *CONTAINER_LISTS):
-        _container(container)
-    round_list(spec.get("overhead"))
-    _resources(spec.get("resources"))
+    DEFAULTS.fill(spec, "core.v1.PodSpec")
 
 
 def default_status(status: Object) -> None:
@@ -118,75 +91,10 @@ def _tag(image: str) -> str:
     return (found["tag"] or "") if _DIGEST.fullmatch(found["digest"]) else ""
 
 
-def _fill(target: Object, defaults: Object) -> None:
-    for key, value in defaults.items():
-        target.setdefault(key, value)
-
-
-def _container(container: Object) -> None:
-    if "imagePullPolicy" not in container:
-        container["imagePullPolicy"] = pull_policy(container.get("image", ""))
-    _fill(container, _CONTAINER)
-    for key, default in _IN_CONTAINER:
-        if key in container:
-            default(container[key])
-
-
-def _ports(ports: list[Object]) -> None:
-    for port in ports:
-        port.setdefault("protocol", "TCP")
-
-
-def _variables(variables: list[Object]) -> None:
-    for variable in variables:
-        source = variable.get("valueFrom")
-        if source:
-            _field_reference(source)
-            if "fileKeyRef" in source:
-                source["fileKeyRef"].setdefault("optional", False)
-
-
-def _field_reference(holder: Object) -> None:
-    if "fieldRef" in holder:
-        holder["fieldRef"].setdefault("apiVersion", "v1")
-
-
-def _resources(resources: Object | None) -> None:
-    if resources:
-        round_list(resources.get("limits"))
-        round_list(resources.get("requests"))
-
-
-def _probe(probe: Object) -> None:
-    _fill(probe, _PROBE)
-    _handler(probe)
-    if "grpc" in probe and probe["grpc"].get("service") is None:
-        probe["grpc"]["service"] = ""
-
-
-def _handler(handler: Object) -> None:
-    if "httpGet" in handler:
-        _fill(handler["httpGet"], _HTTP_GET)
-
-
-def _lifecycle(lifecycle: Object) -> None:
-    for key in ("postStart", "preStop"):
-        _handler(lifecycle.get(key, {}))
-
-
-_IN_CONTAINER: tuple[tuple[str, Callable[[Any], None]], ...] = (
-    ("ports", _ports),
-    ("env", _variables),
-    ("resources", _resources),
-    *((probe, _probe) for probe in PROBES),
-    ("lifecycle", _lifecycle),
-)
-
-
 def _requests_from_limits(container: Object) -> None:
     resources = container.get("resources")
     if resources and resources.get("limits"):
-        _fill(resources.setdefault("requests", {}), resources["limits"])
+        resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
 
 
 def _host_ports(container: Object) -> None:
@@ -195,25 +103,48 @@ def _host_ports(container: Object) -> None:
             port.setdefault("hostPort", port["containerPort"])
 
 
+# --- what depends on more than a struct's own fields ---
+
+
+def _account(spec: Object) -> None:
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    round_list(spec.get("overhead"))
+
+
+def _container(container: Object) -> None:
+    if "imagePullPolicy" not in container:
+        container["imagePullPolicy"] = pull_policy(container.get("image", ""))
+
+
+def _ephemeral_container(container: Object) -> None:
+    DEFAULTS.fill(container, "core.v1.Container")
+
+
 def _volume(volume: Object) -> None:
     if len(volume) <= ("name" in volume):
         volume["emptyDir"] = {}
-    for source in volume.keys() & _VOLUME_SOURCES.keys():
-        _fill(volume[source], _VOLUME_SOURCES[source])
-    if "image" in volume:
-        volume["image"].setdefault("pullPolicy", pull_policy(volume["image"].get("reference", "")))
-    for item in volume.get("downwardAPI", {}).get("items", ()):
-        _field_reference(item)
-    for source in volume.get("projected", {}).get("sources") or ():
-        _projection(source)
-    claim = volume.get("ephemeral", {}).get("volumeClaimTemplate")
-    if claim:
-        claim["spec"].setdefault("volumeMode", "Filesystem")
-        _resources(claim["spec"].get("resources"))
 
 
-def _projection(source: Object) -> None:
-    for item in source.get("downwardAPI", {}).get("items", ()):
-        _field_reference(item)
-    if "serviceAccountToken" in source:
-        source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
+def _image_volume(source: Object) -> None:
+    source.setdefault("pullPolicy", pull_policy(source.get("reference", "")))
+
+
+def _resources(resources: Object) -> None:
+    round_list(resources.get("limits"))
+    round_list(resources.get("requests"))
+
+
+DEFAULTS = Defaults(
+    {
+        "core.v1.PodTemplateSpec": lambda template: template.setdefault("spec", {}),
+        "core.v1.PodSpec": _account,
+        "core.v1.Container": _container,
+        "core.v1.EphemeralContainer": _ephemeral_container,
+        "core.v1.Volume": _volume,
+        "core.v1.ImageVolumeSource": _image_volume,
+        "core.v1.ResourceRequirements": _resources,
+        "core.v1.VolumeResourceRequirements": _resources,
+    }
+)

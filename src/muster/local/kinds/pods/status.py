@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid
+from muster.local.checks.fields import FieldError, forbidden, invalid
+from muster.local.checks.metadata import not_negative, unchanged
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
-from muster.local.kinds.pods.formats import Errors, address, are_dual_stack, each, identity, qualified, subdomain
+from muster.local.kinds.pods.formats import address, each, identity, qualified, subdomain, too_many_families, within
 from muster.local.kinds.pods.spec import containers
 from muster.local.kinds.pods.updates import annotation_changes
+from muster.local.kinds.rules import Errors, repeated
 
 _OWN_CONDITIONS = frozenset({"PodScheduled", "Ready", "Initialized"})
-_LARGEST_UID = 2**32 - 1
+_UID = within(0, 2**32 - 1)
 _STATUS_LISTS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 # a client that does not know these leaves them out; it does not mean to clear them
 _KEPT = ("resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration")
@@ -46,15 +47,15 @@ def status_errors(new: Object, old: Object) -> list[FieldError]:
     errors = list(annotation_changes(new, old))
     errors += _conditions(status.get("conditions", ()))
     errors += _nomination(status.get("nominatedNodeName", ""), before.get("nominatedNodeName", ""), spec)
-    if status.get("observedGeneration", 0) < 0:
-        words = "must be a non-negative integer"
-        errors.append(invalid("status.observedGeneration", status["observedGeneration"], words))
-    if status.get("qosClass", "") != before.get("qosClass", ""):
-        errors.append(invalid("status.qosClass", status.get("qosClass", ""), "field is immutable"))
+    errors += not_negative(status.get("observedGeneration"), "status.observedGeneration")
+    errors += unchanged(status.get("qosClass", ""), before.get("qosClass", ""), "status.qosClass")
     errors += _transitions(status, before, spec)
     errors += _claims(status.get("resourceClaimStatuses", ()), spec.get("resourceClaims", ()))
-    errors += _pod_addresses(status, before)
-    errors += _host_addresses(status, before)
+    # the single address of a pod and the list agree by now: both are filled in from each other
+    errors += _addresses(status, before, "podIPs")
+    errors += _addresses(status, before, "hostIPs")
+    if status.get("hostIPs") and status.get("hostIP", "") != status["hostIPs"][0].get("ip", ""):
+        errors.append(invalid("status.hostIPs[0].ip", status["hostIPs"][0].get("ip", ""), "must be equal to `hostIP`"))
     for kind in _STATUS_LISTS:
         errors += _users(status.get(kind, ()), f"status.{kind}", spec.get("os", {}).get("name", "linux"))
     return errors
@@ -63,8 +64,7 @@ def status_errors(new: Object, old: Object) -> list[FieldError]:
 def _conditions(listed: Iterable[Object]) -> Errors:
     for index, one in enumerate(listed):
         at = f"status.conditions[{index}]"
-        if one.get("observedGeneration", 0) < 0:
-            yield invalid(f"{at}.observedGeneration", one["observedGeneration"], "must be a non-negative integer")
+        yield from not_negative(one.get("observedGeneration"), f"{at}.observedGeneration")
         if one.get("type", "") not in _OWN_CONDITIONS:
             yield from each(f"{at}.Type", one.get("type", ""), qualified(one.get("type", "")))
 
@@ -113,41 +113,25 @@ def _applies(rule: Object, code: int) -> bool:
 
 def _claims(listed: Iterable[Object], claims: Iterable[Object]) -> Errors:
     known = {one.get("name", "") for one in claims}
-    seen: set[str] = set()
+    yield from repeated(listed, "name", "status.resourceClaimStatuses")
     for index, one in enumerate(listed):
         at, name = f"status.resourceClaimStatuses[{index}]", one.get("name", "")
         if name not in known:
             yield invalid(f"{at}.name", name, "must match the name of an entry in `spec.resourceClaims`")
-        if name in seen:
-            yield duplicate(f"{at}.name", name)
-        seen.add(name)
         claim = one.get("resourceClaimName")
         if claim is not None:
             yield from each(f"{at}.resourceClaimName", claim, subdomain(claim))
 
 
-def _pod_addresses(status: Object, before: Object) -> Errors:
-    # the single address and the list agree by now: both are filled in from each other
-    yield from _addresses(status, before, "podIPs", "PodIP")
-
-
-def _host_addresses(status: Object, before: Object) -> Errors:
-    listed = status.get("hostIPs", ())
-    if listed and status.get("hostIP", "") != listed[0].get("ip", ""):
-        yield invalid("status.hostIPs[0].ip", listed[0].get("ip", ""), "must be equal to `hostIP`")
-    yield from _addresses(status, before, "hostIPs", "HostIP")
-
-
-def _addresses(status: Object, before: Object, key: str, kind: str) -> Errors:
+def _addresses(status: Object, before: Object, key: str) -> Errors:
     listed = status.get(key, [])
     known = {one.get("ip", "") for one in before.get(key, ())}
     found = [one.get("ip", "") for one in listed]
     for index, one in enumerate(found):
         if one not in known:
             yield from each(f"status.{key}[{index}]", one, address(one))
-    if len(found) > 1 and (len(found) > 2 or not are_dual_stack(found)):
-        words = "may specify no more than one IP for each IP family"
-        yield invalid(f"status.{key}", internal.shown_list(kind, listed), words)
+    if too_many_families(found):
+        yield invalid(f"status.{key}", listed, "may specify no more than one IP for each IP family")
 
 
 def _users(listed: Iterable[Object], path: str, system: str) -> Errors:
@@ -159,8 +143,7 @@ def _users(listed: Iterable[Object], path: str, system: str) -> Errors:
         if system == "windows":
             yield forbidden(at, "cannot be set for a windows pod")
             continue
-        if not 0 <= user.get("uid", 0) <= _LARGEST_UID:
-            yield invalid(f"{at}.uid", user["uid"], f"must be between 0 and {_LARGEST_UID}, inclusive")
-        yield from identity(f"{at}.gid", user.get("gid", 0))
+        yield from each(f"{at}.uid", user.get("uid", 0), _UID(user.get("uid", 0)))
+        yield from each(f"{at}.gid", user.get("gid", 0), identity(user.get("gid", 0)))
         for place, group in enumerate(user.get("supplementalGroups", ())):
-            yield from identity(f"{at}.supplementalGroups[{place}]", group)
+            yield from each(f"{at}.supplementalGroups[{place}]", group, identity(group))

@@ -3,24 +3,17 @@ also closer node selectors."""
 
 from __future__ import annotations
 
-import difflib
-import json
-
 from muster.local.checks.fields import FieldError, forbidden, invalid, required
 from muster.local.codec.values import Object
-from muster.local.kinds import internal
-from muster.local.kinds.pods.containers import image_edges
-from muster.local.kinds.pods.formats import LARGEST_INT32, Errors, between
-from muster.local.kinds.pods.scheduling import tolerations
-from muster.local.kinds.pods.validation import APP_ARMOR, MIRROR, annotation_errors, pod_errors
+from muster.local.kinds.pods.formats import LARGEST_INT32
+from muster.local.kinds.pods.validation import APP_ARMOR, MIRROR, annotation_errors, image_edges, pod_errors
+from muster.local.kinds.rules import Errors
 
 _CHANGEABLE = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
     "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
     "previously negative)"
 )
-# as Go's encoder writes them
-_SAFE_IN_HTML = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -77,7 +70,7 @@ def _deadline(new: int | None, old: int | None) -> tuple[list[FieldError], bool]
         words = "must not update from a positive integer to nil value"
         return ([] if old is None else [invalid(path, None, words)]), False
     if not 0 <= new <= LARGEST_INT32:
-        return [invalid(path, new, between(0, LARGEST_INT32))], True
+        return [invalid(path, new, f"must be between 0 and {LARGEST_INT32}, inclusive")], True
     if old is not None and old < new:
         return [invalid(path, new, "must be less than or equal to previous value")], True
     return [], False
@@ -89,8 +82,6 @@ def _tolerations(new: list[Object], old: list[Object]) -> Errors:
     if any(_timeless(one) not in kept for one in old):
         words = "existing toleration can not be modified except its tolerationSeconds"
         yield forbidden("spec.tolerations", words)
-    else:
-        yield from tolerations(new, "spec.tolerations")
 
 
 def _timeless(toleration: Object) -> Object:
@@ -113,20 +104,9 @@ def _others(new: Object, old: Object) -> Errors:
     if old.get("schedulingGates"):
         yield from _selectors(compared, old)
     if compared != old:
-        words = f"pod updates may not change fields other than {_CHANGEABLE}\n{_diff(old, compared)}"
+        changed = sorted(key for key in {**compared, **old} if compared.get(key) != old.get(key))
+        words = f"pod updates may not change fields other than {_CHANGEABLE}; changed: {', '.join(changed)}"
         yield forbidden("spec", words)
-
-
-def _diff(old: Object, new: Object) -> str:
-    """How two specs differ, in the form in which Kubernetes keeps them inside."""
-    before, after = (_lines(internal.shown("PodSpec", spec)) for spec in (old, new))
-    # the first two lines name the files
-    return "".join(list(difflib.unified_diff(before, after))[2:])
-
-
-def _lines(value: Object | None) -> list[str]:
-    text = json.dumps(value, indent=1, ensure_ascii=False).translate(_SAFE_IN_HTML)
-    return [f"{line}\n" for line in text.split("\n")]
 
 
 def _as_before(new: Object, old: Object) -> Object:
@@ -137,13 +117,14 @@ def _as_before(new: Object, old: Object) -> Object:
             pairs = zip(new[kind], old[kind], strict=True)
             compared[kind] = [{**after, "image": before.get("image", "")} for after, before in pairs]
     for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        _take(compared, old, key)
+        take(compared, old, key)
     if old.get("terminationGracePeriodSeconds", 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
-        _take(compared, old, "terminationGracePeriodSeconds")
+        take(compared, old, "terminationGracePeriodSeconds")
     return compared
 
 
-def _take(target: Object, source: Object, key: str) -> None:
+def take(target: Object, source: Object, key: str) -> None:
+    """Makes a field what it is in another struct, or leaves it out as there."""
     target.pop(key, None)
     if key in source:
         target[key] = source[key]
@@ -155,21 +136,22 @@ def _selectors(compared: Object, old: Object) -> Errors:
     if not before.items() <= after.items():
         words = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         yield invalid("spec.nodeSelector", dict(sorted(after.items())) or None, words)
-    _take(compared, old, "nodeSelector")
+    take(compared, old, "nodeSelector")
     nodes_before = old.get("affinity", {}).get("nodeAffinity")
     nodes_after = compared.get("affinity", {}).get("nodeAffinity")
     if nodes_before != nodes_after:
         yield from _node_affinity(nodes_after or {}, nodes_before or {})
-        _take_node_affinity(compared, old)
+        take_node_affinity(compared, old)
 
 
-def _take_node_affinity(compared: Object, old: Object) -> None:
-    affinity = dict(compared.get("affinity", {}))
-    _take(affinity, old.get("affinity", {}), "nodeAffinity")
-    if affinity or "affinity" in old:
-        compared["affinity"] = affinity
+def take_node_affinity(target: Object, source: Object) -> None:
+    """Makes where the pods of a spec may go, by their affinity, what it is in another."""
+    affinity = dict(target.get("affinity", {}))
+    take(affinity, source.get("affinity", {}), "nodeAffinity")
+    if affinity or "affinity" in source:
+        target["affinity"] = affinity
     else:
-        compared.pop("affinity", None)
+        target.pop("affinity", None)
 
 
 def _node_affinity(new: Object, old: Object) -> Errors:
@@ -181,12 +163,12 @@ def _node_affinity(new: Object, old: Object) -> Errors:
     after = new.get(_REQUIRED, {}).get("nodeSelectorTerms") or []
     if before and len(before) != len(after):
         words = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        yield invalid(path, internal.shown_list("NodeSelectorTerm", after), words)
+        yield invalid(path, after, words)
         return
     for index, (term, was) in enumerate(zip(after, before, strict=False)):
         if not _only_adds(term, was):
             words = "only additions are allowed (no mutations or deletions)"
-            yield invalid(f"{path}[{index}]", internal.shown("NodeSelectorTerm", term), words)
+            yield invalid(f"{path}[{index}]", term, words)
 
 
 def _only_adds(new: Object, old: Object) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from muster.local.codec.gotext import quoted
 from muster.local.codec.values import Object
+from muster.local.kinds.pods.spec import containers_at
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -18,33 +19,30 @@ def warnings(pod: Object, old: Object | None) -> list[str]:
         return []
     spec = pod["spec"]
     return [
-        *_of_spread(spec),
+        *_without_selector(spec),
         *_repeated(spec, "hostAliases", "ip"),
         *_repeated(spec, "imagePullSecrets", "name"),
         *_without_name(spec),
         *_hidden_variables(spec),
         *_repeated_ports(spec),
         *_repeated_port_names(spec),
-        *_of_affinity(spec),
+        *_terms_without_selector(spec),
     ]
 
 
-def _of_spread(spec: Object) -> Iterator[str]:
+def _without_selector(spec: Object) -> Iterator[str]:
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         if "labelSelector" not in constraint:
             yield f"spec.topologySpreadConstraints[{index}].labelSelector: {_MATCHES_NOTHING}"
 
 
-def _of_affinity(spec: Object) -> Iterator[str]:
+def _terms_without_selector(spec: Object) -> Iterator[str]:
     for name in ("podAffinity", "podAntiAffinity"):
         terms = (spec.get("affinity") or {}).get(name) or {}
-        for index, term in enumerate(terms.get(_REQUIRED) or ()):
-            if "labelSelector" not in term:
-                yield f"spec.affinity.{name}.{_REQUIRED}[{index}].labelSelector: {_MATCHES_NOTHING}"
-        for index, term in enumerate(terms.get(_PREFERRED) or ()):
-            if "labelSelector" not in (term.get("podAffinityTerm") or {}):
-                path = f"spec.affinity.{name}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector"
-                yield f"{path}: {_MATCHES_NOTHING}"
+        for kind, inside in ((_REQUIRED, ""), (_PREFERRED, ".podAffinityTerm")):
+            for index, term in enumerate(terms.get(kind) or ()):
+                if "labelSelector" not in (term.get("podAffinityTerm") or {} if inside else term):
+                    yield f"spec.affinity.{name}.{kind}[{index}]{inside}.labelSelector: {_MATCHES_NOTHING}"
 
 
 def _repeated(spec: Object, name: str, key: str) -> Iterator[str]:
@@ -65,14 +63,8 @@ def _without_name(spec: Object) -> Iterator[str]:
 # --- containers ---
 
 
-def _containers(spec: Object) -> Iterator[tuple[str, Object]]:
-    for name in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(name) or ()):
-            yield f"spec.{name}[{index}]", container
-
-
 def _hidden_variables(spec: Object) -> Iterator[str]:
-    for path, container in _containers(spec):
+    for container, path in containers_at(spec, "spec", "initContainers", "containers"):
         seen = set()
         for index, variable in enumerate(container.get("env") or ()):
             name, value = variable["name"], variable.get("value", "")
@@ -86,7 +78,7 @@ def _hidden_variables(spec: Object) -> Iterator[str]:
 
 
 def _ports(spec: Object) -> Iterator[tuple[str, Object]]:
-    for path, container in _containers(spec):
+    for container, path in containers_at(spec, "spec", "initContainers", "containers"):
         for index, port in enumerate(container.get("ports") or ()):
             yield f"{path}.ports[{index}]", port
 

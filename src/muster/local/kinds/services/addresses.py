@@ -112,30 +112,22 @@ def _family_errors(new: Object, old: Object | None) -> list[FieldError]:
 
 
 def _single_errors(spec: Object) -> list[FieldError]:
-    if spec["ipFamilyPolicy"] != "SingleStack":
+    several = any(len(spec.get(name) or ()) == 2 for name in ("clusterIPs", "ipFamilies"))
+    if spec["ipFamilyPolicy"] != "SingleStack" or not several:
         return []
-    errors = []
-    for name, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
-        if len(spec.get(name) or ()) == 2:
-            words = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
-            errors.append(invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], words))
-    return errors
+    words = "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families or addresses are specified"
+    return [invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], words)]
 
 
 def _infer_families(spec: Object) -> list[FieldError]:
     """Each address without a family gets its own."""
     errors = []
-    addresses = spec.get("clusterIPs") or []
-    for index, address in enumerate(addresses):
-        if address == NONE:
-            break
-        if index < len(spec.get("ipFamilies") or ()):
-            continue
-        if ip_address(address).version != 4:
-            words = "IPv6 is not configured on this cluster"
-            errors.append(invalid(f"spec.clusterIPs[{index}]", addresses, words))
+    addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
+    for index, address in enumerate(addresses[len(families) :] if NONE not in addresses[:1] else (), len(families)):
+        if ip_address(address).version == 4:
+            spec["ipFamilies"] = [*(spec.get("ipFamilies") or ()), "IPv4"]
         else:
-            spec.setdefault("ipFamilies", []).append("IPv4")
+            errors.append(invalid(f"spec.clusterIPs[{index}]", addresses, "IPv6 is not configured on this cluster"))
     return errors
 
 

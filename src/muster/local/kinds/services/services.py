@@ -1,4 +1,4 @@
-"""Service (core/v1).  `service_addresses` hands out addresses and ports, `service_spec` says what is wrong."""
+"""Service (core/v1).  `addresses` hands out addresses and ports, `spec` says what is wrong."""
 
 from __future__ import annotations
 

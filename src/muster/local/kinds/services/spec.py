@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ipaddress import ip_address
 
-from muster.local.checks import names
 from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required
 from muster.local.checks.metadata import label_errors
 from muster.local.codec.values import Object
-from muster.local.kinds.pods import formats as pod_formats
+from muster.local.kinds.pods import formats
+from muster.local.kinds.pods.formats import each
+from muster.local.kinds.rules import Book, Errors, Rules
 
 NONE = "None"
 CLUSTER_IP, NODE_PORT, LOAD_BALANCER, EXTERNAL_NAME = "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"
 INTERNAL_TYPES = (NODE_PORT, LOAD_BALANCER, CLUSTER_IP)
-
-_TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
 POLICIES = ("Cluster", "Local")
-_FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
-_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_FAMILIES = ("IPv4", "IPv6")
 _LONGEST_AFFINITY = 86_400
-_ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
@@ -44,17 +40,11 @@ def errors(service: Object, old: Object | None) -> list[FieldError]:
     spec = service["spec"]
     before: Object = old["spec"] if old is not None else {}
     return [
-        *_type_errors(spec),
-        *_port_errors(spec),
+        *_SERVICE.errors(spec, "core.v1.ServiceSpec", "spec"),
         *label_errors(spec.get("selector"), "spec.selector"),
-        *_affinity_errors(spec),
         *address_errors(spec, before.get("clusterIPs") or []),
         *_external_address_errors(spec, before.get("externalIPs") or []),
-        *_choice_errors(spec.get("type", ""), "spec.type", _TYPES),
-        *_repeated_port_errors(spec),
         *_source_range_errors(service),
-        *_load_balancer_errors(spec),
-        *_traffic_errors(spec),
     ]
 
 
@@ -73,26 +63,46 @@ def change_errors(spec: Object, old: Object) -> list[FieldError]:
 
 
 def address_errors(spec: Object, existing: Sequence[str]) -> list[FieldError]:
-    """Of clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy."""
+    """Of clusterIP, clusterIPs and ipFamilies; a cluster of both families would give two addresses."""
     if spec.get("type") == EXTERNAL_NAME:
         return []
-    field, addresses = "spec.clusterIPs", spec.get("clusterIPs") or []
-    found = []
-    if spec.get("clusterIP") and not addresses:
+    field, first, addresses = "spec.clusterIPs", spec.get("clusterIP"), spec.get("clusterIPs") or []
+    families = spec.get("ipFamilies") or []
+    found = [duplicate(f"spec.ipFamilies[{at}]", one) for at, one in enumerate(families) if one in families[:at]]
+    odd = [(f"spec.ipFamilies[{at}]", one) for at, one in enumerate(families) if one not in _FAMILIES]
+    found += [not_supported(where, one, _FAMILIES) for where, one in odd]
+    if first and not addresses:
         found.append(required(field))
-    elif spec.get("clusterIP") and addresses[0] != spec["clusterIP"]:
+    elif addresses and addresses[0] != first:
         found.append(invalid(field, addresses, "first value must match `clusterIP`"))
-    elif addresses and not spec.get("clusterIP"):
-        found.append(invalid(field, addresses, "must be empty when `clusterIP` is not specified"))
-    found += _family_errors(spec)
-    bad = _bad_address_errors(addresses, existing)
-    if len(addresses) > 2:
-        bad_count = [invalid(field, addresses, "may only hold up to 2 values")]
-    else:
-        bad_count = []
-    if bad:
-        return found + bad + bad_count
-    return found + bad_count + _stack_errors(spec, addresses)
+    bad = [] if is_headless(spec) else _bad_addresses(addresses, existing)
+    if bad or len(addresses) > 2:
+        return found + (bad or [invalid(field, addresses, "may only hold up to 2 values")])
+    return found if is_headless(spec) else found + _stack_errors(addresses, families)
+
+
+def _bad_addresses(addresses: list[str], existing: Sequence[str]) -> list[FieldError]:
+    if NONE in addresses[:1]:
+        return [invalid("spec.clusterIPs", addresses, "'None' must be the first and only value")]
+    return [
+        error
+        for index, one in enumerate(addresses)
+        if one not in existing
+        for error in each(f"spec.clusterIPs[{index}]", one, formats.address(one))
+    ]
+
+
+def _stack_errors(addresses: list[str], families: list[str]) -> list[FieldError]:
+    """Of sound addresses: one of each family, as the families say."""
+    found = []
+    if formats.too_many_families(addresses):
+        words = "may specify no more than one IP for each IP family"
+        found.append(invalid("spec.clusterIPs", addresses, words))
+    for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
+        if family in _FAMILIES and family != f"IPv{ip_address(address).version}":
+            words = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            found.append(invalid(f"spec.clusterIPs[{index}]", address, words))
+    return found
 
 
 def ingress_errors(service: Object, old: Object) -> list[FieldError]:
@@ -106,209 +116,125 @@ def ingress_errors(service: Object, old: Object) -> list[FieldError]:
     existing = {one.get("ip") for one in before}
     found = []
     for index, ingress in enumerate(ingresses):
-        at, address, mode = f"{field}[{index}]", ingress.get("ip", ""), ingress.get("ipMode")
+        at, address, name = f"{field}[{index}]", ingress.get("ip", ""), ingress.get("hostname", "")
         if address and address not in existing:
-            found += _problems(pod_formats.address(address), address, f"{at}.ip")
-        if mode is not None and not address:
+            found += each(f"{at}.ip", address, formats.address(address))
+        if "ipMode" in ingress and not address:
             found.append(forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set"))
-        elif mode is not None and mode not in ("Proxy", "VIP"):
-            found.append(not_supported(f"{at}.ipMode", mode, ("Proxy", "VIP")))
-        found += _hostname_errors(ingress.get("hostname", ""), f"{at}.hostname")
+        elif ingress.get("ipMode", "VIP") not in ("Proxy", "VIP"):
+            found.append(not_supported(f"{at}.ipMode", ingress["ipMode"], ("Proxy", "VIP")))
+        if name and (formats.subdomain(name) or not formats.address(name)):
+            found.append(invalid(f"{at}.hostname", name, "must be a DNS name, not an IP address"))
     return found
 
 
 # --- parts of a spec ---
 
 
-def _type_errors(spec: Object) -> list[FieldError]:
-    found = []
+def _of_its_type(spec: Object, path: str) -> Errors:
+    """What a service of its type must have, and what it may not."""
     kind = spec.get("type")
-    if not spec.get("ports") and not is_headless(spec) and kind != EXTERNAL_NAME:
-        found.append(required("spec.ports"))
-    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
-        found.append(invalid("spec.clusterIPs[0]", NONE, f"may not be set to 'None' for {kind} services"))
     if kind == EXTERNAL_NAME:
-        for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(name):
-                found.append(forbidden(f"spec.{name}", "may not be set for ExternalName services"))
         name = spec.get("externalName", "").removesuffix(".")
-        found += _problems(names.subdomain_problems(name), name, "spec.externalName") if name else []
-        found += [] if name else [required("spec.externalName")]
-    return found
+        for key in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            if spec.get(key):
+                yield forbidden(f"{path}.{key}", "may not be set for ExternalName services")
+        if not name:
+            yield required(f"{path}.externalName")
+        else:
+            yield from each(f"{path}.externalName", name, formats.subdomain(name))
+    elif not spec.get("ports") and not is_headless(spec):
+        yield required(f"{path}.ports")
+    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
+        yield invalid(f"{path}.clusterIPs[0]", NONE, f"may not be set to 'None' for {kind} services")
+    if kind != LOAD_BALANCER:
+        for key in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            if key in spec:
+                yield forbidden(f"{path}.{key}", "may only be used when `type` is 'LoadBalancer'")
 
 
-def _port_errors(spec: Object) -> list[FieldError]:
-    found, seen = [], set()
+def _ports(spec: Object, path: str) -> Errors:
+    """Each has a name if there are several, and is there once."""
     ports = spec.get("ports") or []
+    seen: set[tuple[str, str, int]] = set()
     for index, port in enumerate(ports):
-        at, name = f"spec.ports[{index}]", port.get("name", "")
-        if name:
-            found += _problems(names.label_problems(name), name, f"{at}.name")
-        elif len(ports) > 1:
-            found.append(required(f"{at}.name"))
-        if name and name in seen:
-            found.append(duplicate(f"{at}.name", name))
-        seen.add(name)
-        found += pod_formats.port_number(f"{at}.port", port.get("port", 0))
-        found += _choice_errors(port.get("protocol", ""), f"{at}.protocol", _PROTOCOLS)
-        found += pod_formats.port(f"{at}.targetPort", port.get("targetPort", 0))
-        if "appProtocol" in port:
-            protocol = port["appProtocol"]
-            found += _problems(names.qualified_problems(protocol), protocol, f"{at}.appProtocol")
-    return found
+        at, protocol = f"{path}.ports[{index}]", port.get("protocol", "")
+        if not port.get("name") and len(ports) > 1:
+            yield required(f"{at}.name")
+        if spec.get("type") == CLUSTER_IP and port.get("nodePort"):
+            yield forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'")
+        for key, where in (("nodePort", f"{at}.nodePort"), ("port", at)):
+            place = (key, protocol, port.get(key, 0))
+            if place in seen and (key == "port" or place[2]):
+                yield duplicate(where, place[2])
+            seen.add(place)
 
 
-def _affinity_errors(spec: Object) -> list[FieldError]:
-    found = _choice_errors(spec.get("sessionAffinity", ""), "spec.sessionAffinity", ("ClientIP", NONE))
-    if spec.get("sessionAffinity") == "ClientIP":
-        seconds = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds")
-        field = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
-        if seconds is not None and not 0 < seconds <= _LONGEST_AFFINITY:
-            words = f"must be greater than 0 and less than {_LONGEST_AFFINITY}"
-            found.append(invalid(field, seconds, words))
-    return found
+def _traffic(spec: Object, path: str) -> Errors:
+    policy, health = spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort", 0)
+    if policy and not is_external(spec):
+        yield invalid(f"{path}.externalTrafficPolicy", policy, "may only be set for externally-accessible services")
+    if needs_health_check(spec) and not health:
+        yield required(f"{path}.healthCheckNodePort")
+    elif health and not needs_health_check(spec):
+        words = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid(f"{path}.healthCheckNodePort", health, words)
 
 
-def _family_errors(spec: Object) -> list[FieldError]:
-    found = []
-    families = spec.get("ipFamilies") or []
-    for index, family in enumerate(families):
-        if family not in ("IPv4", "IPv6"):
-            found.append(not_supported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6")))
-        if family in families[:index]:
-            found.append(duplicate(f"spec.ipFamilies[{index}]", family))
-    policy = spec.get("ipFamilyPolicy")
-    if policy is not None and policy not in _FAMILY_POLICIES:
-        found.append(not_supported("spec.ipFamilyPolicy", policy, _FAMILY_POLICIES))
-    return found
-
-
-def _bad_address_errors(addresses: list[str], existing: Sequence[str]) -> list[FieldError]:
-    found = []
-    for index, address in enumerate(addresses):
-        if index == 0 and address == NONE:
-            if len(addresses) > 1:
-                words = "'None' must be the first and only value"
-                found.append(invalid("spec.clusterIPs", addresses, words))
-            continue
-        if address not in existing:
-            found += _problems(pod_formats.address(address), address, f"spec.clusterIPs[{index}]")
-    return found
-
-
-def _stack_errors(spec: Object, addresses: list[str]) -> list[FieldError]:
-    """Of sound addresses: one of each family, as the families say."""
-    found = []
-    if is_headless(spec) or not addresses:
-        return []
-    versions = [ip_address(address).version for address in addresses]
-    if len(versions) > 1 and sorted(versions) != [4, 6]:
-        words = "may specify no more than one IP for each IP family"
-        found.append(invalid("spec.clusterIPs", addresses, words))
-    for index, (version, family) in enumerate(zip(versions, spec.get("ipFamilies") or [], strict=False)):
-        if family in ("IPv4", "IPv6") and family != f"IPv{version}":
-            words = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            found.append(invalid(f"spec.clusterIPs[{index}]", addresses[index], words))
-    return found
+_SERVICE = Book(
+    {
+        "core.v1.ServiceSpec": Rules(
+            checks={"loadBalancerClass": formats.qualified, "healthCheckNodePort": formats.given_port},
+            values={"trafficDistribution": ("PreferClose", "PreferSameZone", "PreferSameNode")},
+            unique={"ports": "name"},
+            code=(_of_its_type, _ports, _traffic),
+        ),
+        "core.v1.ServicePort": Rules(
+            checks={
+                "name": formats.label,
+                "port": formats.port_number,
+                "targetPort": formats.port,
+                "appProtocol": formats.qualified,
+            }
+        ),
+        "core.v1.ClientIPConfig": Rules(checks={"timeoutSeconds": formats.within(1, _LONGEST_AFFINITY)}),
+    }
+)
 
 
 def _external_address_errors(spec: Object, existing: Sequence[str]) -> list[FieldError]:
     found = []
     for index, address in enumerate(spec.get("externalIPs") or ()):
-        field = f"spec.externalIPs[{index}]"
-        problems = [] if address in existing else list(pod_formats.address(address))
-        found += _problems(problems or _special_problems(address), address, field)
+        problems = () if address in existing else formats.address(address)
+        found += each(f"spec.externalIPs[{index}]", address, problems or _special_problems(address))
     return found
 
 
 def _special_problems(address: str) -> list[str]:
     """Of an address that means something to every machine."""
     given = ip_address(address)
-    found = []
-    if given.is_unspecified:
-        found.append(f"may not be unspecified ({address})")
-    if given.is_loopback:
-        found.append("may not be in the loopback range (127.0.0.0/8, ::1/128)")
-    if given.is_link_local:
-        found.append("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-    if given.is_multicast and address.startswith(("224.0.0.", "ff02:")):
-        found.append("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
-    return found
-
-
-def _repeated_port_errors(spec: Object) -> list[FieldError]:
-    found: list[FieldError] = []
-    ports = spec.get("ports") or []
-    for index, port in enumerate(ports):
-        if spec.get("type") == CLUSTER_IP and port.get("nodePort"):
-            words = "may not be used when `type` is 'ClusterIP'"
-            found.append(forbidden(f"spec.ports[{index}].nodePort", words))
-    for index, port in enumerate(ports):
-        same = [one for one in ports[:index] if one.get("protocol") == port.get("protocol")]
-        if port.get("nodePort") and any(one.get("nodePort") == port["nodePort"] for one in same):
-            found.append(duplicate(f"spec.ports[{index}].nodePort", port["nodePort"]))
-    for index, port in enumerate(ports):
-        key = {"protocol": port.get("protocol"), "port": port.get("port")}
-        if any({name: one.get(name) for name in key} == key for one in ports[:index]):
-            found.append(duplicate(f"spec.ports[{index}]", _shown_port(key)))
-    return found
-
-
-def _shown_port(key: Object) -> Object:
-    shown = {"Name": "", "Protocol": key["protocol"], "AppProtocol": None, "Port": key["port"]}
-    return {**shown, "TargetPort": 0, "NodePort": 0}
+    is_local = given.is_unspecified or given.is_loopback or given.is_link_local
+    if is_local or (given.is_multicast and address.startswith(("224.0.0.", "ff02:"))):
+        return ["may not be unspecified, nor in the loopback, link-local or link-local multicast range"]
+    return []
 
 
 def _source_range_errors(service: Object) -> list[FieldError]:
+    """Of the sources that a load balancer takes; they stood in an annotation once."""
     spec = service["spec"]
-    field, ranges = "spec.LoadBalancerSourceRanges", spec.get("loadBalancerSourceRanges") or []
+    ranges: list[str] = spec.get("loadBalancerSourceRanges") or []
     annotation: str | None = (service["metadata"].get("annotations") or {}).get(_RANGES)
+    places = [(f"spec.LoadBalancerSourceRanges[{index}]", one) for index, one in enumerate(ranges)]
+    field = "spec.LoadBalancerSourceRanges" if ranges else f"metadata.annotations[{_RANGES}]"
     if not ranges and annotation is None:
         return []
-    at = [f"{field}[{index}]" for index in range(len(ranges))]
     if not ranges and annotation is not None:
-        field = f"metadata.annotations[{_RANGES}]"
-        ranges = annotation.split(",") if annotation.strip() else []
-        at = [field] * len(ranges)
-    found = [] if spec.get("type") == LOAD_BALANCER else [forbidden(field, _ONLY_LOAD_BALANCER)]
-    for where, given in zip(at, ranges, strict=True):
-        found += _problems(pod_formats.network(given.strip()), given.strip(), where)
-    return found
-
-
-def _load_balancer_errors(spec: Object) -> list[FieldError]:
+        places = [(field, one) for one in annotation.split(",")] if annotation.strip() else []
     found = []
-    is_balancer = spec.get("type") == LOAD_BALANCER
-    if "allocateLoadBalancerNodePorts" in spec and not is_balancer:
-        found.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_LOAD_BALANCER))
-    if "loadBalancerClass" in spec:
-        given = spec["loadBalancerClass"]
-        field = "spec.loadBalancerClass"
-        found += _problems(names.qualified_problems(given), given, field) if is_balancer else []
-        found += [] if is_balancer else [forbidden(field, _ONLY_LOAD_BALANCER)]
-    return found
-
-
-def _traffic_errors(spec: Object) -> list[FieldError]:
-    found = []
-    policy, health = spec.get("externalTrafficPolicy", ""), spec.get("healthCheckNodePort", 0)
-    if is_external(spec):
-        found += _choice_errors(policy, "spec.externalTrafficPolicy", POLICIES)
-    elif policy:
-        words = "may only be set for externally-accessible services"
-        found.append(invalid("spec.externalTrafficPolicy", policy, words))
-    if needs_health_check(spec):
-        found += pod_formats.port_number("spec.healthCheckNodePort", health) if health else ()
-        found += [] if health else [required("spec.healthCheckNodePort")]
-    elif health:
-        words = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        found.append(invalid("spec.healthCheckNodePort", health, words))
-    internal = spec.get("internalTrafficPolicy")
-    if internal is not None and internal not in POLICIES:
-        found.append(not_supported("spec.internalTrafficPolicy", internal, POLICIES))
-    distribution = spec.get("trafficDistribution")
-    if distribution is not None and distribution not in _DISTRIBUTIONS:
-        found.append(not_supported("spec.trafficDistribution", distribution, _DISTRIBUTIONS))
+    if spec.get("type") != LOAD_BALANCER:
+        found.append(forbidden(field, "may only be used when `type` is 'LoadBalancer'"))
+    for at, one in places:
+        found += each(at, one.strip(), formats.network(one.strip()))
     return found
 
 
@@ -323,42 +249,20 @@ def _address_change_errors(new: list[str], old: list[str]) -> list[FieldError]:
     ]
 
 
-def _hostname_errors(name: str, field: str) -> list[FieldError]:
-    if not name:
-        return []
-    found = _problems(names.subdomain_problems(name), name, field)
-    if not pod_formats.address(name):
-        found.append(invalid(field, name, "must be a DNS name, not an IP address"))
-    return found
-
-
-def _choice_errors(value: str, field: str, supported: Sequence[str]) -> list[FieldError]:
-    if not value:
-        return [required(field)]
-    return [] if value in supported else [not_supported(field, value, supported)]
-
-
-def _problems(problems: Sequence[str], value: str, field: str) -> list[FieldError]:
-    return [invalid(field, value, problem) for problem in problems]
-
-
 def warnings(service: Object, _old: Object | None) -> list[str]:
     """Of fields that are ignored, or will be."""
-    spec, found = service["spec"], []
-    external, addresses = spec["type"] == EXTERNAL_NAME, bool(spec.get("externalIPs"))
-    if is_headless(spec):
-        if spec.get("loadBalancerIP"):
-            found.append("spec.loadBalancerIP is ignored for headless services")
-        if addresses:
-            found.append("spec.externalIPs is ignored for headless services")
-        if spec.get("sessionAffinity") != "None":
-            found.append("spec.SessionAffinity is ignored for headless services")
-    elif addresses and not external:
-        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-    if addresses and external:
-        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if spec.get("externalName") and not external:
-        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    if spec.get("trafficDistribution") == "PreferClose":
-        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
-    return found
+    spec = service["spec"]
+    headless, external, addresses = is_headless(spec), spec["type"] == EXTERNAL_NAME, bool(spec.get("externalIPs"))
+    affinity, close = spec.get("sessionAffinity") != NONE, spec.get("trafficDistribution") == "PreferClose"
+    found = {
+        "spec.loadBalancerIP is ignored for headless services": headless and spec.get("loadBalancerIP"),
+        "spec.externalIPs is ignored for headless services": headless and addresses,
+        "spec.SessionAffinity is ignored for headless services": headless and affinity,
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters": (
+            addresses and not headless and not external
+        ),
+        'spec.externalIPs is ignored when spec.type is "ExternalName"': addresses and external,
+        'spec.externalName is ignored when spec.type is not "ExternalName"': spec.get("externalName") and not external,
+        'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"': close,
+    }
+    return [words for words, holds in found.items() if holds]

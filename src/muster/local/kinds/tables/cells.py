@@ -9,10 +9,9 @@ from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
 from muster.local.kinds.tables import durations
 
-__all__ = ["AGE", "NAME", "NONE", "RichTable", "age", "joined", "labels", "name", "selector", "wide"]
+__all__ = ["NAME", "NONE", "RichTable", "age", "joined", "labels", "name", "selector"]
 
 NAME = Column("Name", format="name")
-AGE = Column("Age")
 NONE = "<none>"
 
 
@@ -23,11 +22,6 @@ class RichTable(Table, frozen=True, kw_only=True):
     """Of a row: whether its object is done for good."""
     null_if_empty: bool = False
     """Its rows are null, not [], where there are none."""
-
-
-def wide(name: str) -> Column:
-    """A column that only `kubectl get -o wide` shows."""
-    return Column(name, priority=1)
 
 
 def name(obj: Object) -> str:

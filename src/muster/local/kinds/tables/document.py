@@ -9,7 +9,6 @@ from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Kind, Table
 from muster.local.kinds.tables.cells import RichTable
 from muster.local.kinds.tables.custom import custom
-from muster.local.kinds.tables.plain import DEFAULT
 
 __all__ = ["as_partial", "as_partial_list", "as_table", "default_table", "include_problem"]
 
@@ -32,7 +31,7 @@ def as_table(
     from its second event on; a bookmark is a row like another, of an object that has a resourceVersion and no more.
     Descriptions of columns are empty.
     """
-    table = kind_table or DEFAULT
+    table = kind_table or custom(())
     rows = [_row(table, obj, now=now, include=include, version=version) for obj in objects]
     is_null = not rows and isinstance(table, RichTable) and table.null_if_empty
     return {
@@ -44,10 +43,9 @@ def as_table(
     }
 
 
-def default_table(kind: Kind) -> Table:
-    """What is shown of a kind without a table of its own."""
-    is_custom = not kind.type_name
-    return custom(()) if is_custom else DEFAULT
+def default_table(_kind: Kind) -> Table:
+    """What is shown of a kind without a table of its own: names and ages."""
+    return custom(())
 
 
 def as_partial(obj: Object, *, version: str = "v1") -> Object:

@@ -6,27 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muster.local.codec.values import Object
-from muster.local.kinds.kind import Column, Table
 from muster.local.kinds.tables import durations
-from muster.local.kinds.tables.cells import name, wide
+from muster.local.kinds.tables.cells import name
 
-__all__ = ["EVENT", "EVENTS_EVENT"]
+__all__ = ["core_cells", "newer_cells"]
 
 # what Go takes for space; Python would strip separators such as \x1c too
 _SPACE = " \t\n\v\f\r\x85\xa0"
-
-_COLUMNS = (
-    Column("Last Seen"),
-    Column("Type"),
-    Column("Reason"),
-    Column("Object"),
-    wide("Subobject"),
-    wide("Source"),
-    Column("Message"),
-    wide("First Seen"),
-    wide("Count"),
-    Column("Name", format="name", priority=1),
-)
 
 _NEWER_NAMES = {
     "involvedObject": "regarding",
@@ -39,11 +25,11 @@ _NEWER_NAMES = {
 }
 
 
-def _core_cells(event: Object, now: float) -> Sequence[Any]:
+def core_cells(event: Object, now: float) -> Sequence[Any]:
     return _cells(event, now, names={})
 
 
-def _newer_cells(event: Object, now: float) -> Sequence[Any]:
+def newer_cells(event: Object, now: float) -> Sequence[Any]:
     return _cells(event, now, names=_NEWER_NAMES)
 
 
@@ -79,7 +65,3 @@ def _target(about: Object) -> str:
 def _source(source: Object, controller: str, instance: str) -> str:
     component, host = source.get("component") or controller, source.get("host") or instance
     return f"{component}, {host}" if host else component
-
-
-EVENT = Table(columns=_COLUMNS, cells=_core_cells)
-EVENTS_EVENT = Table(columns=_COLUMNS, cells=_newer_cells)

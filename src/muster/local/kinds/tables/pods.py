@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 
 from muster.local.codec.values import Object
-from muster.local.kinds.kind import Column
 from muster.local.kinds.tables import durations
-from muster.local.kinds.tables.cells import AGE, NAME, NONE, RichTable, age, name, wide
+from muster.local.kinds.tables.cells import NONE, age, name
 
-__all__ = ["POD"]
+__all__ = ["cells", "conditions"]
 
 _UNREACHABLE = "NodeLost"
 _GATED = "SchedulingGated"
@@ -45,7 +44,7 @@ class _Progress(msgspec.Struct):
     of_sidecars: _Restarts = msgspec.field(default_factory=_Restarts)
 
 
-def _cells(pod: Object, now: float) -> Sequence[Any]:
+def cells(pod: Object, now: float) -> Sequence[Any]:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     progress = _progress(spec, status)
     ips = status.get("podIPs") or ()
@@ -171,24 +170,8 @@ def _any_is_true(status: Object, kind: str) -> bool:
     return any(one["type"] == kind and one["status"] == "True" for one in status.get("conditions") or ())
 
 
-def _conditions(pod: Object) -> list[Object]:
+def conditions(pod: Object) -> list[Object]:
+    """Of a row: whether its pod is done for good."""
     phase = (pod.get("status") or {}).get("phase", "")
     message = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}.get(phase, "")
     return [{"type": "Completed", "status": "True", "reason": phase, "message": message}] if message else []
-
-
-POD = RichTable(
-    columns=(
-        NAME,
-        Column("Ready"),
-        Column("Status"),
-        Column("Restarts"),
-        AGE,
-        wide("IP"),
-        wide("Node"),
-        wide("Nominated Node"),
-        wide("Readiness Gates"),
-    ),
-    cells=_cells,
-    conditions=_conditions,
-)

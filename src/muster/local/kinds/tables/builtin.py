@@ -1,7 +1,8 @@
-"""`kubectl get` for kinds that are data: the columns of the real API server, and how their cells are made.
+"""`kubectl get` for the built-in kinds: the columns of the real API server, and how their cells are made.
 
 A cell is a text with places in it: {status.readyReplicas|0} is that field, or 0 where it is not there.  Cells that only
-code can make are functions.  A column that nobody makes cells for says <none>.
+code can make are functions.  A column that nobody makes cells for says <none>.  Pods and events make whole rows, as
+their cells are made of the same few facts.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from muster.api.times import seconds
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Column, Table
-from muster.local.kinds.tables import durations
+from muster.local.kinds.tables import durations, events, pods
 from muster.local.kinds.tables.cells import NONE, RichTable, age, joined, labels, name, selector
+from muster.local.kinds.tables.durations import UNKNOWN
 from muster.local.schema.load import Resource
 
 __all__ = ["table"]
@@ -27,14 +30,19 @@ _NOTHING: dict[str, Any] = {"integer": 0, "boolean": False}
 
 def table(resource: Resource) -> Table:
     columns = tuple(Column(*column) for column in resource.columns)
-    own = _CELLS.get((resource.group, resource.plural), {})
-    makers = [_maker(column, own) for column in columns]
+    where = (resource.group, resource.plural)
+    makers = [_maker(column, _CELLS.get(where, {})) for column in columns]
 
     def cells(obj: Object, now: float) -> Sequence[Any]:
         return [make(obj, now) for make in makers]
 
-    # the real server makes the tables of kinds that it has no printer for elsewhere
-    return RichTable(columns=columns, cells=cells, null_if_empty=any(column.type == "date" for column in columns))
+    return RichTable(
+        columns=columns,
+        cells=_ROWS.get(where, cells),
+        conditions=pods.conditions if where == ("", "pods") else None,
+        # the real server makes the tables of kinds that it has no printer for elsewhere
+        null_if_empty=any(column.type == "date" for column in columns),
+    )
 
 
 def _maker(column: Column, own: dict[str, str | Cell]) -> Cell:
@@ -54,7 +62,7 @@ def _maker(column: Column, own: dict[str, str | Cell]) -> Cell:
 def _look_up(value: Any, path: str, otherwise: Any) -> Any:
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
-    return otherwise if value is None else value
+    return otherwise if value is None or value == "" else value
 
 
 def _number(text: str) -> int | str:
@@ -205,6 +213,17 @@ def _controller(obj: Object, _now: float) -> str:
     return f"{owner['kind'].lower()}.{owner['apiVersion'].partition('/')[0]}/{owner['name']}" if owner else NONE
 
 
+def _group_status(status: Object | None) -> str:
+    conditions = {one["type"]: one for one in (status or {}).get("conditions") or ()}
+    # its status is not asked for: a group that was disrupted once goes on to say so
+    if "DisruptionTarget" in conditions:
+        return str(conditions["DisruptionTarget"].get("reason", ""))
+    scheduled = conditions.get("PodGroupInitiallyScheduled")
+    if scheduled is None:
+        return "Pending"
+    return "Scheduled" if scheduled["status"] == "True" else "Unschedulable"
+
+
 def _param_kind(obj: Object, _now: float) -> str:
     of = _look_up(obj, "spec.paramKind", None)
     return "<unset>" if of is None else f"{of.get('apiVersion', '')}/{of.get('kind', '')}"
@@ -224,6 +243,98 @@ def _targets(obj: Object, _now: float) -> str:
     return joined(found)
 
 
+def _versions(versions: list[Object] | None) -> str:
+    served = [one for one in versions or () if one.get("served")]
+    return ",".join(sorted(f"{one['name']}(storage)" if one.get("storage") else one["name"] for one in served))
+
+
+def _is_established(conditions: list[Object] | None) -> bool:
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions or ())
+
+
+# --- nodes ---
+
+_ROLE_PREFIX = "node-role.kubernetes.io/"
+
+
+def _node_status(node: Object, _now: float) -> str:
+    conditions = _look_up(node, "status.conditions", ())
+    ready = [one["status"] for one in conditions if one["type"] == "Ready"]
+    word = "Unknown" if not ready else "Ready" if ready[-1] == "True" else "NotReady"
+    return f"{word},SchedulingDisabled" if _look_up(node, "spec.unschedulable", False) else word
+
+
+def _roles(labels: dict[str, str] | None) -> str:
+    named = {key.removeprefix(_ROLE_PREFIX) for key in labels or () if key.startswith(_ROLE_PREFIX)}
+    return joined(sorted((named | {(labels or {}).get("kubernetes.io/role", "")}) - {""}))
+
+
+def _node_address(kind: str) -> Cell:
+    return _at(
+        "status.addresses", lambda found: next((one["address"] for one in found or () if one["type"] == kind), NONE)
+    )
+
+
+def _kernel(info: Object | None) -> str:
+    known = info or {}
+    architecture = f" ({known['architecture']})" if known.get("architecture") else ""
+    return (known.get("kernelVersion") or UNKNOWN) + architecture
+
+
+# --- services ---
+
+
+def _external(service: Object, _now: float) -> str:
+    spec = service.get("spec") or {}
+    addresses = spec.get("externalIPs") or []
+    match spec.get("type"):
+        case "ClusterIP" | "NodePort":
+            return joined(addresses)
+        case "LoadBalancer":
+            points = _look_up(service, "status.loadBalancer.ingress", ())
+            outside = sorted({one.get("ip") or one.get("hostname") or "" for one in points} - {""})
+            return ",".join([*outside, *addresses]) or "<pending>"
+        case "ExternalName":
+            return str(spec.get("externalName", ""))
+        case _:
+            return UNKNOWN
+
+
+def _service_port(one: Object) -> str:
+    node = f":{one['nodePort']}" if one.get("nodePort", 0) > 0 else ""
+    return f"{one['port']}{node}/{one.get('protocol', '')}"
+
+
+# --- jobs ---
+
+
+def _job_status(job: Object, _now: float) -> str:
+    # of two conditions of one type the first counts
+    conditions = {one["type"]: one["status"] == "True" for one in reversed(_look_up(job, "status.conditions", ()))}
+    going = ["Terminating"] if job["metadata"].get("deletionTimestamp") else []
+    known = ["Complete", "Failed", *going, "Suspended", "FailureTarget", "SuccessCriteriaMet"]
+    return next((one for one in known if one in going or conditions.get(one)), "Running")
+
+
+def _completions(job: Object, _now: float) -> str:
+    spec, succeeded = job.get("spec") or {}, _look_up(job, "status.succeeded", 0)
+    if spec.get("completions") is not None:
+        return f"{succeeded}/{spec['completions']}"
+    parallelism = spec.get("parallelism") or 0
+    return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
+
+
+def _duration(job: Object, now: float) -> str:
+    start, end = (_look_up(job, f"status.{name}", "") for name in ("startTime", "completionTime"))
+    return durations.human((seconds(end) if end else now) - seconds(start)) if start else ""
+
+
+_ROWS: dict[tuple[str, str], Callable[[Object, float], Sequence[Any]]] = {
+    ("", "pods"): pods.cells,
+    ("", "events"): events.core_cells,
+    ("events.k8s.io", "events"): events.newer_cells,
+}
+
 _ROLE = "{roleRef.kind}/{roleRef.name}"
 _BINDING: dict[str, str | Cell] = {
     "Role": _ROLE,
@@ -242,7 +353,19 @@ _REPLICAS: dict[str, str | Cell] = {
 }
 
 _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
+    ("", "configmaps"): {"Data": lambda obj, _now: len(obj.get("data") or ()) + len(obj.get("binaryData") or ())},
     ("", "endpoints"): {"Endpoints": _endpoints},
+    ("", "namespaces"): {"Status": "{status.phase}"},
+    ("", "nodes"): {
+        "Status": _node_status,
+        "Roles": _at("metadata.labels", _roles),
+        "Version": "{status.nodeInfo.kubeletVersion}",
+        "Internal-IP": _node_address("InternalIP"),
+        "External-IP": _node_address("ExternalIP"),
+        "OS-Image": "{status.nodeInfo.osImage|<unknown>}",
+        "Kernel-Version": _at("status.nodeInfo", _kernel),
+        "Container-Runtime": "{status.nodeInfo.containerRuntimeVersion|<unknown>}",
+    },
     ("", "persistentvolumeclaims"): {
         "Status": lambda obj, _now: (
             "Terminating" if "deletionTimestamp" in obj["metadata"] else _look_up(obj, "status.phase", "")
@@ -270,6 +393,21 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("", "podtemplates"): {"Pod Labels": _at("template.metadata.labels", labels)},
     ("", "replicationcontrollers"): _REPLICAS,
     ("", "resourcequotas"): {"Request": _quota("requests"), "Limit": _quota("limits")},
+    ("", "secrets"): {"Type": "{type}", "Data": _count("data")},
+    ("", "services"): {
+        "Type": "{spec.type}",
+        "Cluster-IP": _at("spec.clusterIPs", lambda found: next(iter(found or ()), NONE)),
+        "External-IP": _external,
+        "Port(s)": _at("spec.ports", lambda ports: joined(_service_port(one) for one in ports or ())),
+    },
+    ("apiextensions.k8s.io", "customresourcedefinitions"): {
+        "Scope": "{spec.scope}",
+        "Versions": _at("spec.versions", _versions),
+        "Group": "{spec.group}",
+        "Kind": "{spec.names.kind}",
+        "ShortNames": _at("spec.names.shortNames", lambda found: ",".join(found or ())),
+        "Established": _at("status.conditions", _is_established),
+    },
     ("apps", "controllerrevisions"): {"Controller": _controller, "Revision": "{revision|0}"},
     ("apps", "daemonsets"): {
         "Desired": "{status.desiredNumberScheduled}",
@@ -300,10 +438,12 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "Active": _count("status.active"),
         "Last Schedule": _since("status.lastScheduleTime"),
     },
+    ("batch", "jobs"): {"Status": _job_status, "Completions": _completions, "Duration": _duration},
     ("certificates.k8s.io", "certificatesigningrequests"): {
         "SignerName": "{spec.signerName}",
         "Requestor": "{spec.username}",
     },
+    ("coordination.k8s.io", "leases"): {"Holder": "{spec.holderIdentity}"},
     ("discovery.k8s.io", "endpointslices"): {
         "AddressType": "{addressType}",
         "Ports": _slice_ports,
@@ -335,6 +475,11 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("networking.k8s.io", "networkpolicies"): {"Pod-Selector": _at("spec.podSelector", selector)},
     ("networking.k8s.io", "servicecidrs"): {"CIDRs": _at("spec.cidrs", lambda cidrs: ",".join(cidrs or ()))},
     ("node.k8s.io", "runtimeclasses"): {"Handler": "{handler}"},
+    ("policy", "poddisruptionbudgets"): {
+        "Min Available": _at("spec.minAvailable", lambda limit: "N/A" if limit is None else str(limit)),
+        "Max Unavailable": _at("spec.maxUnavailable", lambda limit: "N/A" if limit is None else str(limit)),
+        "Allowed Disruptions": "{status.disruptionsAllowed}",
+    },
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
     ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
     ("resource.k8s.io", "devicetaintrules"): {
@@ -352,6 +497,16 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("scheduling.k8s.io", "compositepodgroups"): {
         "Policy": _policy,
         "Workload": "{spec.workloadRef.workloadName|<none>}",
+    },
+    ("scheduling.k8s.io", "podgroups"): {
+        "Policy": _policy,
+        "Workload": "{spec.workloadRef.workloadName|<none>}",
+        "Status": _at("status", _group_status),
+    },
+    ("scheduling.k8s.io", "priorityclasses"): {
+        "Value": "{value}",
+        "Global-Default": "{globalDefault}",
+        "PreemptionPolicy": "{preemptionPolicy}",
     },
     ("storage.k8s.io", "csidrivers"): {
         "AttachRequired": "{spec.attachRequired}",

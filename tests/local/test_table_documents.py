@@ -21,7 +21,7 @@ POD = {
     "status": {"phase": "Pending"},
 }
 PODS, DEFINITIONS = (
-    next(kind.table for kind in ROWS if kind.resource == name) for name in ("pods", "customresourcedefinitions")
+    next(kind.table for kind in ROWS if kind.plural == name) for name in ("pods", "customresourcedefinitions")
 )
 CELLS = ["a", "0/1", "Pending", "0", "0s", "<none>", "<none>", "<none>", "<none>"]
 PARTIAL = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": META}

@@ -7,13 +7,22 @@ from muster.api.wire import Node, Pod, PodGroup, SchedulingGroup
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
+from muster.local.kinds import rows
 from muster.local.process.cluster import make_server
 from muster.local.serve.wire import Request
 from muster.local.store.store import Store
+from muster.sim.plain import ENDED, Place, needs_of, room_of, take
 from tests.system.processes import START, TOKEN
 
 NAMESPACE = "sim"
 GROUPS = NATIVE_POD_GROUPS[0]
+
+# those that somebody here reads or writes, and of the others a few: to watch all of them takes half the time of a world
+_PLURALS = {
+    *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
+    *("customresourcedefinitions", "priorityclasses", "replicasets", "serviceaccounts", "services", "workloads"),
+}
+_SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
 
 _encode = msgspec.json.encode
 _STORAGES = {"pods": Pod, "nodes": Node, "podgroups.scheduling.k8s.io": PodGroup}
@@ -34,25 +43,63 @@ class _Source:
         return "".join(self._rng.choices("bcdfghjklmnpqrstvwxz2456789", k=5))
 
 
+class MemoryLog:
+    """What a store has on disk, without one."""
+
+    def __init__(self):
+        self._rows = {}
+        """The last change of each object, oldest first."""
+
+    def append(self, storage, stored, *, deleted):
+        key = (storage, *stored.key)
+        self._rows.pop(key, None)
+        self._rows[key] = (storage, stored, deleted)
+
+    def read(self):
+        return list(self._rows.values())
+
+    def close(self):
+        pass
+
+
 class Cluster:
     """What is there, whoever knows it.
 
     Looks like a World to rules of the engine's simulation: `now`, `nodes`, `pods`, `groups`, `budgets`, `in_flight`.
     """
 
-    def __init__(self, loop, *, rng, history):
+    def __init__(self, loop, *, rng, planned):
         self._loop = loop
-        self.store = Store(history=history)
-        self.server = make_server(self.store, _Source(lambda: self.now, rng), token=TOKEN)
+        self._source = _Source(lambda: self.now, rng)
+        self._history = planned.history
+        self._kinds = rows.ROWS if "all kinds" in planned.mood else _SOME_KINDS
+        self._log = MemoryLog()
+        self._watchers = []
         self.budgets = {}
         self.in_flight = {}
         self._read = {storage: {} for storage in _STORAGES}
         """By storage, by key: the stored version and what it says."""
+        self._start()
         self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
     @property
     def now(self):
         return START + self._loop.time()
+
+    def _start(self):
+        self.store = Store(self._log, history=self._history)
+        self.server = make_server(self.store, self._source, token=TOKEN, kinds=self._kinds)
+        for storage, told in self._watchers:
+            self.store.watch(storage, told)
+
+    def watch(self, storage, told):
+        """Has somebody told what happens to objects, whichever process of the server stores them."""
+        self._watchers.append((storage, told))
+        self.store.watch(storage, told)
+
+    def restart(self):
+        """The server's process ends, and another one starts with what the log holds."""
+        self._start()
 
     # --- writing ---
 
@@ -132,6 +179,15 @@ class Cluster:
     def snapshot(self):
         """What is there now, read once."""
         return Snapshot(self)
+
+
+def room_left(cluster):
+    """The room that nobody has who is bound."""
+    places = {name: Place(dict(room_of(node)), []) for name, node in cluster.nodes.items()}
+    for pod in cluster.pods.values():
+        if pod.spec.node_name in places and pod.status.phase not in ENDED:
+            take(needs_of(pod), places[pod.spec.node_name])
+    return places
 
 
 def _as_rules_read(thing):

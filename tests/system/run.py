@@ -17,10 +17,10 @@ from muster.engine.decisions import Evict
 from muster.kube import reflector
 from muster.sim.rules.broken import BrokenRuleError
 from tests.system.cluster import Cluster
-from tests.system.kubelets import Kubelets
 from tests.system.loop import GoesInCirclesError, VirtualLoop, current
 from tests.system.network import Network
-from tests.system.processes import Replica, task_factory
+from tests.system.other_scheduler import OtherScheduler
+from tests.system.processes import Cores, Replica, task_factory
 from tests.system.rules import Rules
 from tests.system.world import Hand, recipe
 
@@ -29,7 +29,6 @@ _LONGEST_REST_SECONDS = 400.0
 _LOOK_SECONDS = 1.0
 # bookmarks come at whole seconds, and then watches seem to lag
 _REST_LOOK_SECONDS = 0.73
-_NEVER_SECONDS = 1e6
 
 
 class Outcome(NamedTuple):
@@ -133,10 +132,10 @@ class _Life:
         self._preemptors = Random(f"{seed}/preemptors")
         rng = lambda name: Random(f"{seed}/{name}")  # noqa: E731
         self._rng = rng
-        self.cluster = Cluster(loop, rng=rng("uids"), history=planned.history)
-        self.network = Network(self.cluster.server, self.cluster.store, rng=rng("network"), mood=planned.mood)
+        self.cluster = Cluster(loop, rng=rng("uids"), planned=planned)
+        self.network = Network(self.cluster, rng=rng("network"), mood=planned.mood)
         self.network.seen = self.seen
-        self.kubelets = Kubelets(self.cluster, rng=rng("kubelets"), seen=self.seen)
+        self._other = OtherScheduler(self.cluster, rng=rng("other"), seen=self.seen)
         self.rules = Rules(self.cluster, self.network, planned, tell=self.tell)
         names = ("a",) if "one replica" in planned.mood else ("a", "b")
         self.replicas = [
@@ -150,7 +149,14 @@ class _Life:
             )
             for name in names
         ]
-        self.rules.replicas = self.replicas
+        parts = [("c", True, False), ("k", False, True)] if "apart" in planned.mood else [("c", True, True)]
+        self.cores = [
+            Cores(
+                name, self.network, rng=rng(f"cores {name}"), tell=self.tell, controllers=controllers, kubelets=kubelets
+            )
+            for name, controllers, kubelets in parts
+        ]
+        self.rules.replicas, self.rules.cores = self.replicas, self.cores
         self._hand = None
 
     def _decided(self, replica, decisions):
@@ -167,6 +173,10 @@ class _Life:
         if pod is not None:
             self.tell(f"{pod.metadata.name} deleted, for whom others are evicted")
             self.cluster.delete(self.cluster.path(pod))
+
+    @property
+    def _processes(self):
+        return (*self.replicas, *self.cores)
 
     # --- what is told ---
 
@@ -203,13 +213,12 @@ class _Life:
         hand = Hand(
             self.recipe,
             self.cluster,
-            self.kubelets,
             network=self.network,
             replicas=self.replicas,
             later=self._later,
         )
-        for replica in self.replicas:
-            replica.start()
+        for process in self._processes:
+            process.start()
         working = loop.create_task(self._work(hand))
         await asyncio.wait([working, self._failed], return_when=asyncio.FIRST_COMPLETED)
         if self._failed.done():
@@ -251,11 +260,11 @@ class _Life:
         """From now on nothing fails."""
         self.tell("the trouble is over")
         self._calm = self.network.calm = True
-        for replica in self.replicas:
-            replica.link.plans.clear()
-            self.loop.thaw(replica.link)
-            if replica.link.cut:
-                self.network.partition(replica.link, cut=False)
+        for process in self._processes:
+            process.link.plans.clear()
+            self.loop.thaw(process.link)
+            if process.link.cut:
+                self.network.partition(process.link, cut=False)
 
     async def _tick(self):
         """What comes with time: bookmarks, and rules that look at how long something lasts."""
@@ -287,39 +296,23 @@ class _Life:
         leaders = [replica for replica in self.replicas if replica.leads]
         if len(leaders) != 1:
             return f"{len(leaders)} replicas lead"
-        muster = leaders[0].muster
-        if self.kubelets.pending:
-            return f"kubelets have {self.kubelets.pending} things to do"
-        link = leaders[0].link
-        if calls := [call for call in (*link.calls, *link.connecting) if "/leases" not in call.request.path]:
-            return f"{calls[0].request.method} {calls[0].request.path} is on its way"
-        if any(pipe.coming for pipe in link.pipes):
-            return "watches lag"
-        if muster._scheduler._inbox._changes:
-            return "changes wait"
-        if muster._outbox.waiting or muster._outbox.under_way:
-            return f"{muster._outbox.waiting} errands wait, {muster._outbox.under_way} are under way"
-        for kind in muster._informers:
-            if kind.trouble is not None or (kind._watching is None and kind.resource is not None):
-                return f"{kind.name} is out of step: {kind.trouble}"
-        due = muster.engine.next_decide_at
-        if due is not None and due < self.cluster.now + _NEVER_SECONDS:
-            return f"something is to be decided in {due - self.cluster.now:g} s"
-        return ""
+        if self._other.pending:
+            return f"the other scheduler has {self._other.pending} pods to look at"
+        return next((found for one in (*leaders, *self.cores) if (found := one.unrest(self.cluster.now))), "")
 
     def end(self):
         """Nothing of it is left."""
         loop = self.loop
-        for replica in self.replicas:
-            replica._comes_back = False
+        for process in self._processes:
+            process._comes_back = False
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()
         loop.set_exception_handler(lambda *_: None)
-        for replica in self.replicas:
-            if replica.link is not None:
-                replica.link.alive = False
-                loop.thaw(replica.link)
+        for process in self._processes:
+            if process.link is not None:
+                process.link.alive = False
+                loop.thaw(process.link)
         loop.steps = 0
         if tasks:
             loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))

@@ -16,9 +16,9 @@ from muster.kube.resources import NODES, PODS, PRIORITY_CLASSES
 from muster.sim.chaos import recipe as engine_recipe
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of
-from tests.system.cluster import GROUPS, NAMESPACE
-from tests.system.kubelets import OTHER, room_left
+from tests.system.cluster import GROUPS, NAMESPACE, room_left
 from tests.system.network import TROUBLES as OF_NETWORK
+from tests.system.other_scheduler import OTHER
 
 OURS = "muster"
 BY_LABEL = "gangs by label"
@@ -59,8 +59,15 @@ _LIKELY = {
     "same names": 0.4,
 }
 
-# who evicts others is deleted in the next moment, as often as not
-_BRIEF_PREEMPTORS = 0.3
+# each by a chance of its own: what seeds stood for before stays what it was
+_LATER = {
+    BY_LABEL: 0.25,
+    # who evicts others is deleted in the next moment, as often as not
+    "brief preemptors": 0.3,
+    # kubelets and controllers are processes of their own; else they are one, as `muster up` has them
+    "apart": 0.5,
+    "all kinds": 0.05,
+}
 
 # (kind of event, weight, the trouble it belongs to)
 _KINDS = (
@@ -121,12 +128,7 @@ class Recipe(NamedTuple):
 def recipe(seed):
     rng = Random(f"system/{seed}")
     mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
-    # by a chance of its own: what seeds stood for before stays what it was
-    if Random(f"system/{seed}/label").random() < 0.25:
-        mood |= {BY_LABEL}
-    # by a chance of its own: the worlds of older seeds stay as they were
-    if Random(f"system/{seed}/brief preemptors").random() < _BRIEF_PREEMPTORS:
-        mood |= {"brief preemptors"}
+    mood |= {trouble for trouble, likely in _LATER.items() if Random(f"system/{seed}/{trouble}").random() < likely}
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(
@@ -173,11 +175,10 @@ def _shape(rng, mood):
 class Hand:
     """Makes things happen in one world; whom an event hits is chosen by `rng` alone and in order of names."""
 
-    def __init__(self, planned, cluster, kubelets, *, network, replicas, later):
+    def __init__(self, planned, cluster, *, network, replicas, later):
         self.mood = planned.mood
         self._shapes = planned.shapes
         self._cluster = cluster
-        self._kubelets = kubelets
         self._network = network
         self._replicas = replicas
         self._later = later
@@ -273,7 +274,7 @@ class Hand:
             annotations[RUN_SECONDS] = rng.choice(("1", "7", "20"))
             if rng.random() < 0.3:
                 annotations[EXIT_CODE] = "1"
-        spec = {**shape, "schedulerName": scheduler}
+        spec = {**shape, "schedulerName": scheduler, "restartPolicy": "Never"}
         if "slow stops" in self.mood:
             annotations[STOP_SECONDS] = rng.choice(("0", "0.5", "3", "8"))
             if rng.random() < 0.3:
@@ -372,7 +373,8 @@ class Hand:
         if pod is None:
             return ""
         failed = rng.random() < 0.5
-        self._kubelets.end(pod.metadata.name, pod.metadata.uid, failed=failed)
+        said = {RUN_SECONDS: "0", EXIT_CODE: str(int(failed))}
+        self._cluster.patch(self._cluster.path(pod), {"metadata": {"annotations": said}})
         return f"{pod.metadata.name} ends, failed: {failed}"
 
     def change_minimum(self, rng):
@@ -525,10 +527,10 @@ class Hand:
     def restart_server(self, rng):
         if not self._network.up:
             return ""
-        seconds, forget = rng.choice((0.0, 0.5, 4.0, 12.0)), rng.random() < 0.7
-        self._network.take_down(forget=forget)
+        seconds, ends = rng.choice((0.0, 0.5, 4.0, 12.0)), rng.random() < 0.7
+        self._network.take_down(ends=ends)
         self._later(seconds, self._network.bring_up, always=True)
-        return f"the server is down for {seconds:g} s" + (", and forgets" if forget else "")
+        return f"the server is {'down' if ends else 'out of reach'} for {seconds:g} s"
 
     def compact(self, rng):
         self._network.count("compactions")

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
-from muster.api.wire import Node, Pod, PodGroup, SchedulingGroup
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, SchedulingGroup
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
@@ -25,7 +25,12 @@ _PLURALS = {
 _SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
 
 _encode = msgspec.json.encode
-_STORAGES = {"pods": Pod, "nodes": Node, "podgroups.scheduling.k8s.io": PodGroup}
+_STORAGES = {
+    "pods": Pod,
+    "nodes": Node,
+    "podgroups.scheduling.k8s.io": PodGroup,
+    "poddisruptionbudgets.policy": PodDisruptionBudget,
+}
 
 
 class _Source:
@@ -55,11 +60,27 @@ class MemoryLog:
         self._rows.pop(key, None)
         self._rows[key] = (storage, stored, deleted)
 
+    doubtful = frozenset()
+    """Objects of which a change may have been written that nobody was told of."""
+
     def read(self):
         return list(self._rows.values())
 
+    def reopened(self, *, ours=True):
+        return self
+
     def close(self):
         pass
+
+
+class _State:
+    """What a server serves and holds."""
+
+    def __init__(self, store, server, *, doubtful=frozenset()):
+        self.version = store.version
+        self.objects = {(storage, *key): one.data for storage, found in store._objects.items() for key, one in found.items()}
+        self.served = {served.key for served in server._registry}
+        self.doubtful = doubtful
 
 
 class Cluster:
@@ -75,7 +96,8 @@ class Cluster:
         self._kinds = rows.ROWS if "all kinds" in planned.mood else _SOME_KINDS
         self._log = MemoryLog()
         self._watchers = []
-        self.budgets = {}
+        self.restarted = None
+        """Told what there was before a restart, and how to start."""
         self.in_flight = {}
         self._read = {storage: {} for storage in _STORAGES}
         """By storage, by key: the stored version and what it says."""
@@ -99,16 +121,36 @@ class Cluster:
 
     def restart(self):
         """The server's process ends, and another one starts with what the log holds."""
-        self._start()
+
+        def start():
+            self._log = self._log.reopened()
+            self._start()
+            return _State(self.store, self.server)
+
+        self.restarted(self._state(), start)
+
+    def try_restart(self):
+        """The same, but this process goes on."""
+
+        def start():
+            log = self._log.reopened(ours=False)
+            store = Store(log, history=self._history)
+            return _State(store, make_server(store, self._source, token=TOKEN, kinds=self._kinds))
+
+        self.restarted(self._state(), start)
+
+    def _state(self):
+        return _State(self.store, self.server, doubtful=self._log.doubtful)
 
     # --- writing ---
 
-    def ask(self, method, path, body=None, content_type="application/json"):
+    def ask(self, method, path, body=None, content_type="application/json", query=()):
         """What the server answers somebody whom nothing gets in the way of."""
         return self.server.handle(
             Request(
                 method=method,
                 path=path,
+                query=query,
                 body=b"" if body is None else _encode(body),
                 content_type=content_type,
                 accept="application/json",
@@ -118,13 +160,19 @@ class Cluster:
         )
 
     def create(self, path, body):
+        """The code of the answer: 201, unless the disk makes trouble."""
         answer = self.ask("POST", path, body)
-        assert answer.code == 201, (path, body, answer.body)
+        assert answer.code == 201 or self._failed(answer), (path, body, answer.body)
+        return answer.code
+
+    def _failed(self, answer):
+        """Whether the server could not write."""
+        return answer.code == 500 and b"NotWritten" in answer.body
 
     def patch(self, path, body, *, strategic=False):
         """Whether it was there, and took it."""
         answer = self.ask("PATCH", path, body, STRATEGIC_PATCH if strategic else MERGE_PATCH)
-        assert answer.code in (200, 404, 409), (path, body, answer.body)
+        assert answer.code in (200, 404, 409) or self._failed(answer), (path, body, answer.body)
         return answer.code == 200
 
     def delete(self, path, **options):
@@ -170,6 +218,19 @@ class Cluster:
     def groups(self):
         found = self._all("podgroups.scheduling.k8s.io")
         return {f"{namespace}/{name}": group for (namespace, name), (_, group) in found.items()}
+
+    @property
+    def budgets(self):
+        found = self._all("poddisruptionbudgets.policy")
+        return {f"{namespace}/{name}": budget for (namespace, name), (_, budget) in found.items()}
+
+    def everything(self):
+        """All that is stored."""
+        return [stored for storage in sorted(self.store._objects) for stored in self.store.list(storage)]
+
+    def documents(self, storage):
+        """The objects of one kind, as they are stored."""
+        return [msgspec.json.decode(stored.data) for stored in self.store.list(storage, NAMESPACE)]
 
     def find(self, name):
         """The pod of that name, if there is one."""

@@ -144,7 +144,8 @@ class Network:
 
     def fate(self, call):
         """What becomes of a call; "" for nothing special."""
-        if self.calm or not self._fates:
+        # one of its many questions that fails makes a discovery begin anew: the collector would have nothing to collect
+        if self.calm or not self._fates or (call.kind == "discovery" and self._rng.random() < 0.9):
             return ""
         chance = self._rng.random()
         for fault, likely in self._fates:
@@ -400,7 +401,7 @@ def _kind(request):
     if "/leases" in path:
         return "lease" if method != "GET" else "read"
     if method == "GET":
-        return "read"
+        return "discovery" if path == "/api/v1" or path.startswith("/apis") and path.count("/") < 4 else "read"
     if path.endswith("/binding"):
         return "bind"
     if method == "DELETE":

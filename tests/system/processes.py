@@ -281,14 +281,20 @@ class Cores(Process):
         if driver._calls.qsize():
             return f"{self.link}: calls wait"
         for core in driver._cores:
-            if (at := _next(core)) is not None and not (isinstance(core, Discovery | NodeLifecycle) and at > now):
+            if (at := _next(core)) is not None and not _is_routine(core, at, now):
                 return f"{self.link}: {type(core).__name__} has something to do in {at - now:g} s"
         return ""
 
 
+def _is_routine(core, at, now):
+    """Whether what a core has to do comes again and again, and changes nothing if nothing happens."""
+    if isinstance(core, Discovery):
+        return at > now and not core._desk._failures
+    return isinstance(core, NodeLifecycle) and at > now
+
+
 def _next(core):
-    """When a core has something to do that does not come again and again."""
+    """When a core has something to do, signs of life aside, which never end."""
     if not isinstance(core, Kubelets):
         return core.next_at
-    # signs of life never end
     return 0.0 if core._due or core._wanted or core._calls else core._timers[0][0] if core._timers else None

@@ -32,7 +32,7 @@ from muster.api.times import seconds
 from muster.api.wire import condition
 from muster.cluster.pods import Stage
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import GroupSeen, NodeSeen, PodSeen, Spared
+from muster.engine.changes import BudgetSeen, GroupSeen, NodeSeen, PodSeen, Spared
 from muster.engine.decisions import Bind, CallOff, Evict, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
@@ -392,6 +392,7 @@ class Rules:
         engine = Engine(SETTINGS.make_profile())
         engine.apply([NodeSeen(node) for node in snapshot.nodes.values()])
         engine.apply([GroupSeen(group) for group in snapshot.groups.values()])
+        engine.apply([BudgetSeen(budget) for budget in snapshot.budgets.values()])
         engine.apply([PodSeen(pod) for pod in snapshot.pods.values()])
         for _ in range(3):
             for decision in engine.decide(snapshot.now):

@@ -22,10 +22,11 @@ from tests.system.network import Network
 from tests.system.other_scheduler import OtherScheduler
 from tests.system.processes import Cores, Replica, task_factory
 from tests.system.rules import Rules
+from tests.system.stored import StoredRules
 from tests.system.world import Hand, recipe
 
 # longer than any time-out, backoff and run time together
-_LONGEST_REST_SECONDS = 400.0
+_LONGEST_REST_SECONDS = 1000.0
 _LOOK_SECONDS = 1.0
 # bookmarks come at whole seconds, and then watches seem to lag
 _REST_LOOK_SECONDS = 0.73
@@ -137,6 +138,7 @@ class _Life:
         self.network.seen = self.seen
         self._other = OtherScheduler(self.cluster, rng=rng("other"), seen=self.seen)
         self.rules = Rules(self.cluster, self.network, planned, tell=self.tell)
+        self.objects = StoredRules(self.cluster, self.network)
         names = ("a",) if "one replica" in planned.mood else ("a", "b")
         self.replicas = [
             Replica(
@@ -209,10 +211,12 @@ class _Life:
     async def live(self):
         loop = self.loop
         self._failed = loop.create_future()
-        self.rules.fail = self.fail
+        self.rules.fail = self.objects.fail = self.fail
         hand = Hand(
             self.recipe,
             self.cluster,
+            objects=self.objects,
+            cores=self.cores,
             network=self.network,
             replicas=self.replicas,
             later=self._later,
@@ -236,9 +240,10 @@ class _Life:
                 if self._only is None or step.number in self._only:
                     self._do(step, hand)
             await asyncio.sleep(self._rng("end").choice((0.0, 1.0, 8.0)))
-            self._end_trouble()
+            self._end_trouble(hand)
             await self._rest()
             self.rules.at_rest()
+            self.objects.at_rest()
         finally:
             ticking.cancel()
 
@@ -256,10 +261,11 @@ class _Life:
 
         self.loop.call_later(seconds, act)
 
-    def _end_trouble(self):
+    def _end_trouble(self, hand):
         """From now on nothing fails."""
         self.tell("the trouble is over")
         self._calm = self.network.calm = True
+        hand.mend()
         for process in self._processes:
             process.link.plans.clear()
             self.loop.thaw(process.link)

@@ -19,6 +19,7 @@ from muster.sim.plain import ENDED, fits, needs_of
 from tests.system.cluster import GROUPS, NAMESPACE, room_left
 from tests.system.network import TROUBLES as OF_NETWORK
 from tests.system.other_scheduler import OTHER
+from tests.system.stories import TOLERATES_LOSS, Stories
 
 OURS = "muster"
 BY_LABEL = "gangs by label"
@@ -67,6 +68,13 @@ _LATER = {
     # kubelets and controllers are processes of their own; else they are one, as `muster up` has them
     "apart": 0.5,
     "all kinds": 0.05,
+    "jobs": 0.4,
+    "budgets": 0.25,
+    "definitions": 0.4,
+    "owners": 0.3,
+    "appliers": 0.3,
+    "dead kubelets": 0.25,
+    "core kills": 0.3,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -101,6 +109,22 @@ _KINDS = (
     ("restart_server", 3, "server restarts"),
     ("compact", 3, "short history"),
     ("cut_watches", 4, "cut watches"),
+    ("job", 7, "jobs"),
+    ("suspend_job", 2, "jobs"),
+    ("delete_job", 2, "jobs"),
+    ("budget", 3, "budgets"),
+    ("evict", 4, "budgets"),
+    ("define", 5, "definitions"),
+    ("widget", 5, "definitions"),
+    ("setting", 3, "definitions"),
+    ("delete_owner", 3, "definitions"),
+    ("setting", 6, "owners"),
+    ("delete_owner", 3, "owners"),
+    ("apply", 9, "appliers"),
+    ("edit", 3, "appliers"),
+    ("kubelet_dies", 4, "dead kubelets"),
+    ("kubelet_returns", 2, "dead kubelets"),
+    ("kill_core", 5, "core kills"),
 )
 _DEADLY = ("bind", "bind", "delete", "lease", "condition", "group")
 
@@ -172,15 +196,17 @@ def _shape(rng, mood):
     return spec
 
 
-class Hand:
+class Hand(Stories):
     """Makes things happen in one world; whom an event hits is chosen by `rng` alone and in order of names."""
 
-    def __init__(self, planned, cluster, *, network, replicas, later):
+    def __init__(self, planned, cluster, *, objects, network, replicas, cores, later):
         self.mood = planned.mood
         self._shapes = planned.shapes
         self._cluster = cluster
         self._network = network
+        self._objects = objects
         self._replicas = replicas
+        self._cores = cores
         self._later = later
         """Does something so many seconds later, unless the trouble is over by then."""
         self._gangs = {}
@@ -281,6 +307,10 @@ class Hand:
                 spec["terminationGracePeriodSeconds"] = rng.choice((0, 5))
         spec["priorityClassName"] = self._class(priority)
         labels = {}
+        if "budgets" in self.mood:
+            labels["app"] = rng.choice("xyz")
+        if "dead kubelets" in self.mood and rng.random() < 0.7:
+            spec["tolerations"] = [*spec.get("tolerations", ()), *TOLERATES_LOSS]
         if gang and BY_LABEL in self.mood:
             labels[GROUP_LABEL] = gang
         elif gang:
@@ -469,6 +499,15 @@ class Hand:
         leading = [replica for replica in self._replicas if replica.leads]
         return rng.choice(leading if leading and rng.random() < 0.7 else self._replicas)
 
+    def kill_core(self, rng):
+        core, delay = rng.choice(self._cores), rng.choice((0.0, 0.003, 0.05, 1.0))
+        self._later(delay, core.kill)
+        return f"{core.name} dies {delay:g} s later"
+
+    def _any(self, rng):
+        """A replica; now and then controllers or kubelets."""
+        return rng.choice(self._cores) if rng.random() < 0.25 else self._leader_or_any(rng)
+
     def kill(self, rng):
         replica = self._leader_or_any(rng)
         delay = rng.choice((0.0, 0.003, 0.01, 0.05, 1.0))
@@ -511,7 +550,7 @@ class Hand:
         return f"{replica.name} is to stop"
 
     def partition(self, rng):
-        replica, seconds = self._leader_or_any(rng), rng.choice((1.0, 5.0, 15.0))
+        replica, seconds = self._any(rng), rng.choice((1.0, 5.0, 15.0))
         link = replica.link
         if not link.alive:
             return ""
@@ -520,7 +559,7 @@ class Hand:
         return f"{link} is cut off for {seconds:g} s"
 
     def freeze(self, rng):
-        replica, seconds = self._leader_or_any(rng), rng.choice((1.0, 5.0, 8.0, 15.0))
+        replica, seconds = self._any(rng), rng.choice((1.0, 5.0, 8.0, 15.0))
         self._later(rng.choice((0.0, 0.003, 0.01)), lambda: replica.freeze(seconds))
         return f"{replica.name} stands still for {seconds:g} s"
 

@@ -1,0 +1,96 @@
+"""Server-side apply as it must come out for objects that are maps of plain values: who wants which field to be what.
+
+Of each object, by manager, the fields that are its own.  An apply makes the fields that it names its manager's, and
+drops those that the manager named before and nobody else wants; what somebody else wants otherwise is a conflict,
+unless it is forced.  An edit takes over what it changes.
+"""
+
+import msgspec
+
+_decode = msgspec.json.decode
+PARTS = ("data", "spec")
+"""Of an object, what is looked at."""
+
+
+class Applied:
+    """One object."""
+
+    def __init__(self):
+        self.owned = {}
+        """By manager: values by path."""
+
+    @property
+    def fields(self):
+        """What the object must hold."""
+        return {path: value for wanted in self.owned.values() for path, value in wanted.items()}
+
+    def conflicts(self, manager, config):
+        """Who else wants something else."""
+        return [
+            other
+            for other, wanted in self.owned.items()
+            if other != manager and any(path in wanted and wanted[path] != value for path, value in config.items())
+        ]
+
+    def apply(self, manager, config):
+        """The manager wants this, and nothing else any more."""
+        self._take_over(manager, config)
+        self.owned[manager] = dict(config)
+
+    def edit(self, manager, path, value):
+        """The manager changes one field; None takes it away."""
+        if self.fields.get(path) == value:
+            return
+        self._take_over(manager, {path: value})
+        if value is not None:
+            self.owned.setdefault(manager, {})[path] = value
+
+    def _take_over(self, manager, config):
+        for other, wanted in self.owned.items():
+            if other != manager:
+                kept = {path: value for path, value in wanted.items() if path not in config or config[path] == value}
+                self.owned[other] = kept
+
+    def difference(self, stored):
+        """What of a stored object is not as it must be; "" if all of it is."""
+        document = _decode(stored.data)
+        held = {path: value for part in PARTS for path, value in _leaves(document.get(part, {}), (part,))}
+        if held != self.fields:
+            return f"{stored.name} holds {held}, and must hold {self.fields}"
+        noted = {}
+        for entry in document["metadata"].get("managedFields", ()):
+            fields = entry.get("fieldsV1", {})
+            paths = {path for part in PARTS for path in _named(fields.get(f"f:{part}", {}), (part,))}
+            noted.setdefault(entry["manager"], set()).update(paths)
+        for manager in noted.keys() | self.owned.keys():
+            wanted = set(self.owned.get(manager, ()))
+            if noted.get(manager, set()) != wanted:
+                return f"{stored.name} says that {manager} owns {noted.get(manager)}, and it owns {wanted}"
+        return ""
+
+
+def document(config):
+    """The object that has these values."""
+    made = {}
+    for (*way, last), value in config.items():
+        inner = made
+        for name in way:
+            inner = inner.setdefault(name, {})
+        inner[last] = value
+    return made
+
+
+def _leaves(value, path):
+    if not isinstance(value, dict):
+        yield path, value
+        return
+    for name, inner in value.items():
+        yield from _leaves(inner, (*path, name))
+
+
+def _named(fields, path):
+    inner = {name: value for name, value in fields.items() if name != "."}
+    if not inner and len(path) > 1:
+        yield path
+    for name, value in inner.items():
+        yield from _named(value, (*path, name.removeprefix("f:")))

@@ -2,8 +2,6 @@
 
 from urllib.parse import quote
 
-import msgspec
-
 from muster.controllers.objects import JOBS
 from muster.kube.client import MERGE_PATCH
 from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, Resource
@@ -122,7 +120,7 @@ class Stories:
             self._keeps = "v1"
             body = {"metadata": {"name": WIDGETS}, "spec": {"group": _GROUP, "scope": "Namespaced"}}
             body["spec"] |= {"names": {"plural": _PLURAL, "kind": _KIND}, "versions": self._served()}
-            if self._cluster.create(_DEFINITIONS.path(), body) != 201:
+            if not self._cluster.create(_DEFINITIONS.path(), body):
                 self._versions = ()
             return "widgets are defined"
         before = dict(self._versions), self._keeps
@@ -152,15 +150,15 @@ class Stories:
 
     # --- owners ---
 
-    def widget(self, rng):
-        return self._make(rng, self._widgets(rng), f"w{self._step}")
-
-    def setting(self, rng):
-        return self._make(rng, CONFIG_MAPS, f"c{self._step}")
+    def family(self, rng):
+        """Objects of both kinds, some of which own later ones."""
+        made = []
+        for number in range(rng.randint(1, 4)):
+            custom = self._widgets(rng) if rng.random() < 0.6 else None
+            made.append(self._make(rng, custom or CONFIG_MAPS, f"{'w' if custom else 'c'}{self._step}-{number}"))
+        return "; ".join(made)
 
     def _make(self, rng, resource, name):
-        if resource is None:
-            return ""
         owners = self._owners(rng)
         meta = {"name": name, "ownerReferences": owners}
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
@@ -210,10 +208,11 @@ class Stories:
     # --- appliers ---
 
     def apply(self, rng):
-        """One of several managers applies what it wants of an object that they share."""
+        """Several managers apply what they want of objects that they share."""
+        return "; ".join(filter(None, (self._apply(rng) for _ in range(rng.randint(1, 5)))))
+
+    def _apply(self, rng):
         resource, fields = self._shared(rng)
-        if resource is None:
-            return ""
         manager, force, name = rng.choice(_MANAGERS), rng.random() < 0.4, rng.choice(_SHARED)
         config = {path: rng.choice(values) for path, values in fields.items() if rng.random() < 0.5}
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
@@ -227,8 +226,6 @@ class Stories:
     def edit(self, rng):
         """Somebody changes one field of such an object without applying."""
         resource, fields = self._shared(rng)
-        if resource is None:
-            return ""
         name, path = rng.choice(_SHARED), rng.choice(sorted(fields))
         value = rng.choice((*fields[path], None))
         with self._objects.editing(resource, name, "editor", path, value) as code:
@@ -240,9 +237,7 @@ class Stories:
 
     def _shared(self, rng):
         widgets = self._widgets(rng)
-        if rng.random() < 0.3 and "definitions" in self.mood:
-            return (widgets, _OF_WIDGETS)
-        return (CONFIG_MAPS, _OF_CONFIG_MAPS)
+        return (widgets, _OF_WIDGETS) if widgets is not None and rng.random() < 0.6 else (CONFIG_MAPS, _OF_CONFIG_MAPS)
 
     # --- nodes that die ---
 
@@ -265,11 +260,10 @@ class Stories:
         self._cluster.patch(NODES.path(name=name), said)
 
     def mend(self):
-        """When the trouble is over, all kubelets are back."""
+        """When the trouble is over, all kubelets are back, and there is room on the disk."""
+        if self._cluster.disk is not None:
+            self._cluster.disk.fails, self._cluster.disk.full = 0, False
+            self._make_classes()
         for node in self._cluster.nodes.values():
             if DOWN in node.metadata.annotations:
                 self._mark_down(node.metadata.name, is_down=False)
-
-
-def read(stored):
-    return msgspec.json.decode(stored.data)

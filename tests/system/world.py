@@ -75,6 +75,7 @@ _LATER = {
     "appliers": 0.3,
     "dead kubelets": 0.25,
     "core kills": 0.3,
+    "disk": 0.25,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -115,17 +116,19 @@ _KINDS = (
     ("budget", 3, "budgets"),
     ("evict", 4, "budgets"),
     ("define", 5, "definitions"),
-    ("widget", 5, "definitions"),
-    ("setting", 3, "definitions"),
-    ("delete_owner", 3, "definitions"),
-    ("setting", 6, "owners"),
-    ("delete_owner", 3, "owners"),
-    ("apply", 9, "appliers"),
+    ("family", 4, "definitions"),
+    ("family", 8, "owners"),
+    ("delete_owner", 5, "owners"),
+    ("apply", 10, "appliers"),
     ("edit", 3, "appliers"),
     ("kubelet_dies", 4, "dead kubelets"),
     ("kubelet_returns", 2, "dead kubelets"),
     ("kill_core", 5, "core kills"),
+    ("disk_fails", 5, "disk"),
+    ("disk_full", 3, "disk"),
+    ("restart_server", 5, "disk"),
 )
+_FIRST = {"define": "definitions", "family": "owners", "apply": "appliers", "job": "jobs", "budget": "budgets"}
 _DEADLY = ("bind", "bind", "delete", "lease", "condition", "group")
 
 
@@ -173,7 +176,8 @@ def _plan(rng, mood):
     chosen = rng.choices([kind for kind, _ in kinds], weights=[weight for _, weight in kinds], k=steps)
     # arrivals first, or there is little to go wrong
     first = steps // 4
-    chosen[:first] = rng.choices(("gang", "pod"), weights=(3, 1), k=first)
+    more = [kind for kind, trouble in _FIRST.items() if trouble in mood]
+    chosen[:first] = rng.choices(("gang", "pod", *more), weights=(3, 1, *[3] * len(more)), k=first)
     at, plan = rng.choice((0.0, 0.5, 3.0)), []
     for number, kind in enumerate(chosen):
         at += rng.choices((0.0, 0.05, 0.5, 2.0, 6.0, 12.0), weights=(5, 4, 4, 3, 2, 1))[0]
@@ -211,8 +215,8 @@ class Hand(Stories):
         """Does something so many seconds later, unless the trouble is over by then."""
         self._gangs = {}
         """By name: how many members its controller wants, their shape and priority."""
-        self._classes = set()
-        """Names of priority classes that are there."""
+        self._classes = {}
+        """Priority classes that somebody has named."""
         self._lost = {}
         self._step = 0
         self._steps = len(planned.plan)
@@ -261,11 +265,17 @@ class Hand(Stories):
 
     def _class(self, priority, *, never=False):
         name = f"p{priority}-never" if never else f"p{priority}"
-        if name not in self._classes:
-            self._classes.add(name)
-            document = {"metadata": {"name": name}, "value": priority}
-            self._cluster.create(PRIORITY_CLASSES.path(), document | ({"preemptionPolicy": "Never"} if never else {}))
+        self._classes[name] = {"metadata": {"name": name}, "value": priority}
+        if never:
+            self._classes[name]["preemptionPolicy"] = "Never"
+        self._make_classes()
         return name
+
+    def _make_classes(self):
+        """Those that are not there yet, or could not be written."""
+        for name, document in self._classes.items():
+            if self._cluster.store.get(PRIORITY_CLASSES.name, "", name) is None:
+                self._cluster.create(PRIORITY_CLASSES.path(), document)
 
     def _create_late(self, gang, resource, document):
         if gang in self._gangs:
@@ -570,6 +580,22 @@ class Hand(Stories):
         self._network.take_down(ends=ends)
         self._later(seconds, self._network.bring_up, always=True)
         return f"the server is {'down' if ends else 'out of reach'} for {seconds:g} s"
+
+    def disk_fails(self, rng):
+        """The next writes fail."""
+        self._network.count("writes fail")
+        self._cluster.disk.fails = number = rng.choice((1, 1, 3, 20))
+        return f"{number} writes fail"
+
+    def disk_full(self, rng):
+        self._network.count("disk full")
+        seconds = rng.choice((0.5, 3.0, 10.0))
+        self._cluster.disk.full = True
+        self._later(seconds, self._empty_disk, always=True)
+        return f"the disk is full for {seconds:g} s"
+
+    def _empty_disk(self):
+        self._cluster.disk.full = False
 
     def compact(self, rng):
         self._network.count("compactions")

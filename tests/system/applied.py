@@ -18,6 +18,8 @@ class Applied:
     def __init__(self):
         self.owned = {}
         """By manager: values by path."""
+        self._maps = set()
+        """Ways to fields: who once had one in a map still has the map."""
 
     @property
     def fields(self):
@@ -46,6 +48,7 @@ class Applied:
             self.owned.setdefault(manager, {})[path] = value
 
     def _take_over(self, manager, config):
+        self._maps |= {path[:end] for path in config for end in range(1, len(path))}
         for other, wanted in self.owned.items():
             if other != manager:
                 kept = {path: value for path, value in wanted.items() if path not in config or config[path] == value}
@@ -61,7 +64,7 @@ class Applied:
         for entry in document["metadata"].get("managedFields", ()):
             fields = entry.get("fieldsV1", {})
             paths = {path for part in PARTS for path in _named(fields.get(f"f:{part}", {}), (part,))}
-            noted.setdefault(entry["manager"], set()).update(paths)
+            noted.setdefault(entry["manager"], set()).update(paths - self._maps)
         for manager in noted.keys() | self.owned.keys():
             wanted = set(self.owned.get(manager, ()))
             if noted.get(manager, set()) != wanted:
@@ -81,8 +84,10 @@ def document(config):
 
 
 def _leaves(value, path):
+    """What is null is a map that is left of somebody who owns nothing in it, as in Kubernetes."""
     if not isinstance(value, dict):
-        yield path, value
+        if value is not None:
+            yield path, value
         return
     for name, inner in value.items():
         yield from _leaves(inner, (*path, name))

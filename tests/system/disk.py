@@ -58,14 +58,14 @@ class DiskLog(SqliteLog):
         self._folder = folder or tempfile.TemporaryDirectory(dir=_FOLDER, prefix="muster-world-")
         self._disk = disk
         self.doubtful = frozenset()
-        """The object of which a change may have been written that nobody was told of."""
+        """Objects of which a change may have been written that nobody was told of."""
         super().__init__(Path(self._folder.name) / _NAME)
         self._database = _Database(self._database, disk)
 
     def append(self, storage, stored, *, deleted):
-        # what is written later takes the place of what failed
-        self.doubtful = frozenset({(storage, *stored.key)})
+        self.doubtful |= {(storage, *stored.key)}
         super().append(storage, stored, deleted=deleted)
+        # what is written takes the place of what failed: both have the same version
         self.doubtful = frozenset()
 
     def reopened(self, *, ours=True):

@@ -191,7 +191,8 @@ class Stories:
         told = self._delete_owner(rng, resource.path(NAMESPACE, name))
         if rng.random() < 0.3:
             # another one of its name is not the owner of what the first one left
-            body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
+            meta = {"name": name, "labels": {"made": "again"}}
+            body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
             self._cluster.ask("POST", resource.path(NAMESPACE), body)
             told += ", and made again"
         return told
@@ -215,7 +216,9 @@ class Stories:
         resource, fields = self._shared(rng)
         manager, force, name = rng.choice(_MANAGERS), rng.random() < 0.4, rng.choice(_SHARED)
         config = {path: rng.choice(values) for path, values in fields.items() if rng.random() < 0.5}
-        body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
+        # of an object without any owner nobody keeps track: each manager has a label of its own
+        meta = {"name": name, "labels": {manager: "was-here"}}
+        body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
         query = (("fieldManager", manager), *((("force", "true"),) if force else ()))
         path = resource.path(NAMESPACE, name)
         with self._objects.applying(resource, name, manager, config, force=force) as code:

@@ -44,8 +44,9 @@ class Applied:
         if self.fields.get(path) == value:
             return
         self._take_over(manager, {path: value})
-        if value is not None:
-            self.owned.setdefault(manager, {})[path] = value
+        self.owned.setdefault(manager, {})[path] = value
+        if value is None:
+            del self.owned[manager][path]
 
     def _take_over(self, manager, config):
         self._maps |= {path[:end] for path in config for end in range(1, len(path))}

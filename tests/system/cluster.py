@@ -23,7 +23,7 @@ GROUPS = NATIVE_POD_GROUPS[0]
 # those that somebody here reads or writes, and of the others a few: to watch all of them takes half the time of a world
 _PLURALS = {
     *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
-    *("customresourcedefinitions", "priorityclasses", "replicasets", "serviceaccounts", "services", "workloads"),
+    *("customresourcedefinitions", "priorityclasses", "serviceaccounts", "services", "workloads"),
 }
 _SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
 
@@ -81,7 +81,9 @@ class _State:
 
     def __init__(self, store, server, *, doubtful=frozenset()):
         self.version = store.version
-        self.objects = {(storage, *key): one.data for storage, found in store._objects.items() for key, one in found.items()}
+        self.objects = {
+            (storage, *key): one.data for storage, found in store._objects.items() for key, one in found.items()
+        }
         self.served = {served.key for served in server._registry}
         self.doubtful = doubtful
 

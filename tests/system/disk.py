@@ -1,4 +1,4 @@
-"""The server's log on a disk that makes trouble: a write that fails, a disk that is full, a file that is torn by a death.
+"""The server's log on a disk that makes trouble: a write fails, there is no room, a death tears the file.
 
 It is the production log, in a file of its own; what fails is the database's answer to one statement.
 """
@@ -24,6 +24,10 @@ class Disk:
         self.fails = 0
         """So many more writes fail."""
         self.full = False
+        self.deadly = 0
+        """At so many writes from now the server dies."""
+        self.died = None
+        """Told so."""
 
 
 class _Database:
@@ -35,6 +39,11 @@ class _Database:
 
     def execute(self, statement, *more):
         disk = self._disk
+        if disk.deadly and statement.startswith("INSERT"):
+            disk.deadly -= 1
+            if not disk.deadly:
+                disk.fails = 1
+                disk.died()
         if disk.fails and statement.startswith(("INSERT", "DELETE", "\nDELETE")):
             disk.fails -= 1
             if disk.rng.random() < 0.4:
@@ -76,7 +85,9 @@ class DiskLog(SqliteLog):
         wal, rng = Path(folder.name) / f"{_NAME}-wal", self._disk.rng
         if wal.exists() and rng.random() < 0.7:
             with wal.open("ab") as torn:
-                torn.write(rng.choice((b"\0" * 100, rng.randbytes(4120), wal.read_bytes()[-4120:-20], rng.randbytes(9))))
+                torn.write(
+                    rng.choice((b"\0" * 100, rng.randbytes(4120), wal.read_bytes()[-4120:-20], rng.randbytes(9)))
+                )
         if ours:
             self.close()
         return DiskLog(Disk(rng) if not ours else self._disk, folder)

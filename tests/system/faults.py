@@ -21,6 +21,7 @@ from muster.controllers import garbage, protection
 from muster.controllers.budgets import Budgets
 from muster.controllers.garbage import Garbage
 from muster.controllers.jobs import Jobs
+from muster.controllers.namespaces import Namespaces
 from muster.controllers.objects import OwnerReference
 from muster.controllers.protection import NamedByLabel, Protection
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, Spared
@@ -537,6 +538,15 @@ def custom_kinds_are_served_when_their_definition_changes(patch):
 
 
 # --- other controllers ---
+
+
+@fault("namespaces", needs=["owners"])
+def a_namespace_is_let_go_before_it_is_empty(patch):
+    def empty(self, resource, namespace, account):
+        return
+        yield
+
+    patch(Namespaces, "_empty", empty)
 
 
 @fault("jobs", "rest", needs=["jobs"])

@@ -401,7 +401,7 @@ def _kind(request):
     if "/leases" in path:
         return "lease" if method != "GET" else "read"
     if method == "GET":
-        return "discovery" if path == "/api/v1" or path.startswith("/apis") and path.count("/") < 4 else "read"
+        return "discovery" if path == "/api/v1" or (path.startswith("/apis") and path.count("/") < 4) else "read"
     if path.endswith("/binding"):
         return "bind"
     if method == "DELETE":

@@ -9,6 +9,7 @@ from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import KubeError
 from muster.controllers.discovery import Discovery
 from muster.controllers.driver import Driver
+from muster.controllers.garbage import Garbage
 from muster.controllers.manager import attach_all, attach_kubelets, suffixes
 from muster.controllers.nodes import NodeLifecycle
 from muster.engine.decisions import Decision
@@ -22,6 +23,8 @@ from tests.system.network import Link, SimClient
 TOKEN = "t"
 START = 1_700_000_000.0
 _NEVER = 1e9
+# half as often as usual: most of what the server does in a calm world is to write leases
+_LEASE_SECONDS = 20.0
 
 LEADER = LeaderElection(lease_seconds=9.0, renew_seconds=6.0, retry_seconds=2.0)
 SETTINGS = Settings(
@@ -110,9 +113,7 @@ class Process:
 
     async def _live(self, work, link):
         try:
-            async with SimClient(
-                _CONNECTION, network=self._network, link=link, user_agent=self.user_agent
-            ) as client:
+            async with SimClient(_CONNECTION, network=self._network, link=link, user_agent=self.user_agent) as client:
                 await work(client)
         except KubeError as error:
             self._tell(f"{link} ends: {error}")
@@ -258,7 +259,7 @@ class Cores(Process):
             if self._controllers:
                 attach_all(driver, names=suffixes(chance))
             if self._kubelets:
-                attach_kubelets(driver)
+                attach_kubelets(driver, lease_seconds=_LEASE_SECONDS)
             await driver.run()
 
         self.driver = None
@@ -290,7 +291,17 @@ def _is_routine(core, at, now):
     """Whether what a core has to do comes again and again, and changes nothing if nothing happens."""
     if isinstance(core, Discovery):
         return at > now and not core._desk._failures
+    if isinstance(core, Garbage):
+        # who names an owner of a kind that is not served is looked at again and again
+        return at > now and all(_names_unknown(core, uid) for uid in core._desk._failures)
     return isinstance(core, NodeLifecycle) and at > now
+
+
+def _names_unknown(core, uid):
+    """Whether an object names an owner of a kind of which the collector knows nothing."""
+    thing = core._things.get(uid)
+    owners = () if thing is None else thing.meta.owner_references
+    return any((one.api_version.rpartition("/")[0], one.kind) not in core._kinds for one in owners)
 
 
 def _next(core):

@@ -3,6 +3,7 @@
 writers         nobody changes what is not its own: processes by a table, appliers by the fields that they named
 living owners   the garbage collector deletes nothing that has an owner which lives, or never had one
 dead owners     when it is quiet: nothing is left whose owners are all gone, and nobody waits to be let go
+namespaces      ... and no namespace is on its way out, and nothing is left of one that is gone
 jobs            ... and a Job has as many pods as it wants, and says so; one that is over has none, and holds none
 budgets         ... and a budget says how many of its pods are healthy, and how many may go
 starts again    a server that starts with what another one kept serves the same kinds
@@ -127,7 +128,8 @@ class StoredRules:
         """A deletion that says what is to become of dependents is the garbage collector's, or the end of a Job."""
         meta, before = _meta(happened.now), happened.before
         goes = happened.what is What.DELETED or meta.deletion_timestamp is not None
-        if not goes or before is None or _meta(before).deletion_timestamp is not None:
+        if not goes or before is None or _meta(before).deletion_timestamp is not None or before.namespace != NAMESPACE:
+            # other namespaces go with all that is in them
             return
         known = self._metas()
         owners = _meta(before).owner_references
@@ -211,6 +213,7 @@ class StoredRules:
 
     def at_rest(self):
         self._check_dead_owners()
+        self._check_namespaces()
         pods = [_decode(stored.data) for stored in self._cluster.store.list("pods")]
         for stored in self._cluster.store.list("jobs.batch"):
             _check_job(_decode(stored.data, type=Job), pods)
@@ -221,11 +224,29 @@ class StoredRules:
                 self._check_applied(stored)
         self._cluster.try_restart()
 
+    def _is_served(self, owner):
+        group = owner.api_version.rpartition("/")[0]
+        kinds = {(served.kind.group, served.kind.name) for served in self._cluster.server._registry}
+        return (group, owner.kind) in kinds
+
+    def _check_namespaces(self):
+        known = {stored.name for stored in self._cluster.store.list("namespaces")}
+        for stored in self._cluster.everything():
+            if stored.namespace and stored.namespace not in known:
+                raise BrokenRuleError("namespaces", f"{stored.name} is left of namespace {stored.namespace}")
+        for stored in self._cluster.store.list("namespaces"):
+            if _meta(stored).deletion_timestamp:
+                raise BrokenRuleError("namespaces", f"namespace {stored.name} is never let go")
+
     def _check_dead_owners(self):
         known = self._metas()
         for meta in known.values():
-            if meta.owner_references and not any(one.uid in known for one in meta.owner_references):
-                owner = meta.owner_references[0]
+            owners = meta.owner_references
+            if not all(self._is_served(one) for one in owners):
+                # of what is not served nobody can say whether it is there
+                continue
+            if owners and not any(one.uid in known for one in owners):
+                owner = owners[0]
                 raise BrokenRuleError("dead owners", f"{meta.name} is left of {owner.kind} {owner.name}, which is gone")
             if meta.deletion_timestamp and any(one in _WAITING for one in meta.finalizers):
                 raise BrokenRuleError("dead owners", f"{meta.name} is deleted, and never let go: {meta.finalizers}")
@@ -249,9 +270,7 @@ def _check_job(job, pods):
     name, spec, status = job.metadata.name, job.spec, job.status
     mine = [pod for pod in pods if _controller(pod) == job.metadata.uid]
     active = [
-        pod
-        for pod in mine
-        if pod["status"].get("phase") not in ENDED and "deletionTimestamp" not in pod["metadata"]
+        pod for pod in mine if pod["status"].get("phase") not in ENDED and "deletionTimestamp" not in pod["metadata"]
     ]
     if job.is_finished:
         if active:

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from muster.controllers.objects import JOBS
+from muster.controllers.objects import JOBS, NAMESPACES
 from muster.kube.client import MERGE_PATCH
 from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, Resource
 from muster.local.kubelets import DOWN
@@ -46,10 +46,11 @@ TOLERATES_LOSS = [
 
 
 class Stories:
-    """A part of `Hand`, by what it needs of it: `_cluster`, `_objects`, `_step`, `_pod`, `_pick`."""
+    """A part of `Hand`, of which it needs `_cluster`, `_objects`, `_step`, `_pod`, `_pick`, `_later` and `_priority`."""
 
-    _versions = ()
-    """Of the custom kind: each with its name, and whether it is served."""
+    def __init__(self):
+        self._versions = {}
+        """Of the custom kind: whether each is served, by name."""
 
     # --- jobs ---
 
@@ -114,14 +115,16 @@ class Stories:
 
     def define(self, rng):
         """The definition of the custom kind is made, or gets another version, or serves one of them no more."""
-        if not self._versions:
+        there = self._cluster.store.get(_DEFINITIONS.name, "", WIDGETS)
+        if there is not None and not self._is_defined:
+            return ""
+        if there is None:
             self._schema = rng.choice((_TYPED, _OPEN))
             self._versions = {"v1": True}
             self._keeps = "v1"
             body = {"metadata": {"name": WIDGETS}, "spec": {"group": _GROUP, "scope": "Namespaced"}}
             body["spec"] |= {"names": {"plural": _PLURAL, "kind": _KIND}, "versions": self._served()}
-            if not self._cluster.create(_DEFINITIONS.path(), body):
-                self._versions = ()
+            self._cluster.create(_DEFINITIONS.path(), body)
             return "widgets are defined"
         before = dict(self._versions), self._keeps
         served = [name for name, is_served in self._versions.items() if is_served]
@@ -136,6 +139,18 @@ class Stories:
             self._versions, self._keeps = before
         return f"widgets are served in {self._versions}, kept as {self._keeps}"
 
+    def undefine(self, rng):
+        """With the definition all objects of the kind go."""
+        if not self._is_defined:
+            return ""
+        self._cluster.delete(_DEFINITIONS.path(name=WIDGETS))
+        return "widgets are not defined any more"
+
+    @property
+    def _is_defined(self):
+        there = self._cluster.store.get(_DEFINITIONS.name, "", WIDGETS)
+        return there is not None and b'"deletionTimestamp"' not in there.data
+
     def _served(self):
         root = {"type": "object", "properties": {"spec": self._schema}}
         return [
@@ -145,8 +160,8 @@ class Stories:
 
     def _widgets(self, rng):
         """The custom kind in one of its versions; None if there is none."""
-        served = sorted(name for name, is_served in (self._versions or {}).items() if is_served)
-        return Resource(_GROUP, rng.choice(served), _PLURAL, _KIND) if served else None
+        served = sorted(name for name, is_served in self._versions.items() if is_served)
+        return Resource(_GROUP, rng.choice(served), _PLURAL, _KIND) if served and self._is_defined else None
 
     # --- owners ---
 
@@ -179,6 +194,19 @@ class Stories:
         if rng.random() < 0.1:
             owners[f"gone-{self._step}"] = {"name": "gone", "apiVersion": "v1", "kind": "ConfigMap"}
         return [{**owner, "uid": uid, "blockOwnerDeletion": rng.random() < 0.5} for uid, owner in owners.items()]
+
+    def namespace(self, rng):
+        """Another namespace, which goes again with all that is in it."""
+        name, path = f"other{self._step}", NAMESPACES.path(name=f"other{self._step}")
+        self._cluster.create(NAMESPACES.path(), {"metadata": {"name": name}})
+        for number in range(rng.randint(0, 3)):
+            resource = self._widgets(rng) or CONFIG_MAPS
+            meta = {"name": f"x{number}"}
+            body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
+            self._cluster.create(resource.path(name), body)
+        seconds = rng.choice((0.0, 2.0, 10.0))
+        self._later(seconds, lambda: self._cluster.delete(path))
+        return f"namespace {name} for {seconds:g} s"
 
     def delete_owner(self, rng):
         widgets = self._widgets(rng)
@@ -264,8 +292,8 @@ class Stories:
 
     def mend(self):
         """When the trouble is over, all kubelets are back, and there is room on the disk."""
-        if self._cluster.disk is not None:
-            self._cluster.disk.fails, self._cluster.disk.full = 0, False
+        if (disk := self._cluster.disk) is not None:
+            disk.fails, disk.full, disk.deadly = 0, False, 0
             self._make_classes()
         for node in self._cluster.nodes.values():
             if DOWN in node.metadata.annotations:

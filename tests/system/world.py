@@ -116,7 +116,9 @@ _KINDS = (
     ("budget", 3, "budgets"),
     ("evict", 4, "budgets"),
     ("define", 5, "definitions"),
+    ("undefine", 1, "definitions"),
     ("family", 4, "definitions"),
+    ("namespace", 3, "owners"),
     ("family", 8, "owners"),
     ("delete_owner", 5, "owners"),
     ("apply", 10, "appliers"),
@@ -126,6 +128,7 @@ _KINDS = (
     ("kill_core", 5, "core kills"),
     ("disk_fails", 5, "disk"),
     ("disk_full", 3, "disk"),
+    ("dies_at_write", 4, "disk"),
     ("restart_server", 5, "disk"),
 )
 _FIRST = {"define": "definitions", "family": "owners", "apply": "appliers", "job": "jobs", "budget": "budgets"}
@@ -204,6 +207,7 @@ class Hand(Stories):
     """Makes things happen in one world; whom an event hits is chosen by `rng` alone and in order of names."""
 
     def __init__(self, planned, cluster, *, objects, network, replicas, cores, later):
+        super().__init__()
         self.mood = planned.mood
         self._shapes = planned.shapes
         self._cluster = cluster
@@ -577,9 +581,21 @@ class Hand(Stories):
         if not self._network.up:
             return ""
         seconds, ends = rng.choice((0.0, 0.5, 4.0, 12.0)), rng.random() < 0.7
+        self._take_down(seconds, ends=ends)
+        return f"the server is {'down' if ends else 'out of reach'} for {seconds:g} s"
+
+    def _take_down(self, seconds, *, ends):
         self._network.take_down(ends=ends)
         self._later(seconds, self._network.bring_up, always=True)
-        return f"the server is {'down' if ends else 'out of reach'} for {seconds:g} s"
+
+    def dies_at_write(self, rng):
+        """The server dies in the middle of a write, which may be there afterwards or not."""
+        disk, number = self._cluster.disk, rng.randint(1, 8)
+        seconds = rng.choice((0.0, 0.5, 4.0))
+        disk.deadly = number
+        # once the request is over that nobody gets an answer to
+        disk.died = lambda: self._network.later(0.0, lambda: self._take_down(seconds, ends=True))
+        return f"the server dies at write {number} from now, for {seconds:g} s"
 
     def disk_fails(self, rng):
         """The next writes fail."""

@@ -23,8 +23,10 @@ from tests.system.network import Link, SimClient
 TOKEN = "t"
 START = 1_700_000_000.0
 _NEVER = 1e9
-# half as often as usual: most of what the server does in a calm world is to write leases
-_LEASE_SECONDS = 20.0
+# signs of life of nodes, and how long one may be silent: half as often as usual, for most of what the server does in a
+# calm world is to write leases; or so often that a kubelet that dies is missed before the world is over
+_USUAL_LIFE = (20.0, 40.0)
+_SHORT_LIFE = (4.0, 12.0)
 
 LEADER = LeaderElection(lease_seconds=9.0, renew_seconds=6.0, retry_seconds=2.0)
 SETTINGS = Settings(
@@ -253,13 +255,14 @@ class Cores(Process):
 
     def _make(self, now):
         loop, chance = asyncio.get_running_loop(), Random(self._rng.random())
+        lease, grace = _SHORT_LIFE if "dead kubelets" in self._network.mood else _USUAL_LIFE
 
         async def run(client):
             self.driver = driver = Driver(client, clock=lambda: START + loop.time())
             if self._controllers:
-                attach_all(driver, names=suffixes(chance))
+                attach_all(driver, names=suffixes(chance), grace_seconds=grace)
             if self._kubelets:
-                attach_kubelets(driver, lease_seconds=_LEASE_SECONDS)
+                attach_kubelets(driver, lease_seconds=lease)
             await driver.run()
 
         self.driver = None

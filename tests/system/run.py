@@ -164,6 +164,7 @@ class _Life:
         ]
         self.rules.replicas, self.rules.cores = self.replicas, self.cores
         self._hand = None
+        """Makes things happen, once it is there."""
 
     def _decided(self, replica, decisions):
         self.rules.decided(replica, decisions)
@@ -216,7 +217,7 @@ class _Life:
         loop = self.loop
         self._failed = loop.create_future()
         self.rules.fail = self.objects.fail = self.fail
-        hand = Hand(
+        self._hand = hand = Hand(
             self.recipe,
             self.cluster,
             objects=self.objects,
@@ -269,7 +270,7 @@ class _Life:
         """From now on nothing fails."""
         self.tell("the trouble is over")
         self._calm = self.network.calm = True
-        hand.mend()
+        hand.mend(self._rng("mend"))
         for process in self._processes:
             process.link.plans.clear()
             self.loop.thaw(process.link)
@@ -306,6 +307,8 @@ class _Life:
         leaders = [replica for replica in self.replicas if replica.leads]
         if len(leaders) != 1:
             return f"{len(leaders)} replicas lead"
+        if self._hand.missing:
+            return f"kubelets are still dead: {sorted(self._hand.missing)}"
         if self._other.pending:
             return f"the other scheduler has {self._other.pending} pods to look at"
         return next((found for one in (*leaders, *self.cores) if (found := one.unrest(self.cluster.now))), "")

@@ -46,11 +46,13 @@ TOLERATES_LOSS = [
 
 
 class Stories:
-    """A part of `Hand`, of which it needs `_cluster`, `_objects`, `_step`, `_pod`, `_pick`, `_later` and `_priority`."""
+    """A part of `Hand`, of which it needs `_cluster`, `_objects`, `_step`, `_pod`, `_pick`, `_later`, `_priority`."""
 
     def __init__(self):
         self._versions = {}
         """Of the custom kind: whether each is served, by name."""
+        self.missing = set()
+        """Nodes whose kubelets are still to come back."""
 
     # --- jobs ---
 
@@ -290,11 +292,16 @@ class Stories:
         said = {"metadata": {"annotations": {DOWN: "true" if is_down else None}}}
         self._cluster.patch(NODES.path(name=name), said)
 
-    def mend(self):
-        """When the trouble is over, all kubelets are back, and there is room on the disk."""
+    def mend(self, rng):
+        """When the trouble is over, there is room on the disk, and all kubelets come back, some of them late."""
         if (disk := self._cluster.disk) is not None:
             disk.fails, disk.full, disk.deadly = 0, False, 0
             self._make_classes()
-        for node in self._cluster.nodes.values():
+        for name, node in sorted(self._cluster.nodes.items()):
             if DOWN in node.metadata.annotations:
-                self._mark_down(node.metadata.name, is_down=False)
+                self.missing.add(name)
+                self._later(rng.choice((0.0, 30.0)), lambda name=name: self._return(name), always=True)
+
+    def _return(self, name):
+        self.missing.discard(name)
+        self._mark_down(name, is_down=False)

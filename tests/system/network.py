@@ -317,6 +317,9 @@ class Call:
         """Of the answer that the process got."""
         self.plan = self._planned()
         """What happens to its process."""
+        if self.plan == "stop" and "errors" in network.mood:
+            # the worst moment for that: it will have to be tried again
+            self.fate = "503"
         self._future = None
 
     async def send(self, timeout):

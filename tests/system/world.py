@@ -544,6 +544,9 @@ class Hand(Stories):
         replica.link.plans[kind] = (times, plan)
         # so that there is something to send
         come = rng.choice((self.gang, self.gang, self.urgent, self.delete_pod))(rng)
+        if plan == "stop":
+            # and something that is left undecided
+            self._later(rng.choice((0.01, 0.1)), lambda: self.same_name(rng))
         return f"{replica.link}: {plan}, when {kind} {times} is sent; {come}"
 
     def blind_successor(self, rng):

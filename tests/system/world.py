@@ -540,13 +540,15 @@ class Hand(Stories):
     def _plan_at(self, rng, plan):
         """Something happens to a replica at the worst of moments."""
         replica = self._leader_or_any(rng)
-        kind, times = rng.choice(_DEADLY), rng.randint(1, 3)
+        # who is to stop while a bind waits to be tried again has the most to do
+        kind, times = rng.choice(_DEADLY if plan != "stop" else ("bind", *_DEADLY[:3])), rng.randint(1, 3)
         replica.link.plans[kind] = (times, plan)
         # so that there is something to send
         come = rng.choice((self.gang, self.gang, self.urgent, self.delete_pod))(rng)
         if plan == "stop":
             # and something that is left undecided
-            self._later(rng.choice((0.01, 0.1)), lambda: self.same_name(rng))
+            name, shape = f"p{self._step}-late", rng.choice(self._shapes)
+            self._later(rng.choice((0.01, 0.05, 0.2)), lambda: self._create_pod(name, shape, rng))
         return f"{replica.link}: {plan}, when {kind} {times} is sent; {come}"
 
     def blind_successor(self, rng):

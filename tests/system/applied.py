@@ -21,6 +21,16 @@ class Applied:
         self._maps = set()
         """Ways to fields: who once had one in a map still has the map."""
 
+    @classmethod
+    def of(cls, stored):
+        """An object as it says that it is, of which nobody knows what was done to it."""
+        found, document = cls(), _decode(stored.data)
+        held = _held(document)
+        found._maps = {path[:end] for path in held for end in range(1, len(path))}
+        for manager, paths in _noted(document).items():
+            found.owned[manager] = {path: held[path] for path in paths if path in held}
+        return found
+
     @property
     def fields(self):
         """What the object must hold."""
@@ -58,14 +68,10 @@ class Applied:
     def difference(self, stored):
         """What of a stored object is not as it must be; "" if all of it is."""
         document = _decode(stored.data)
-        held = {path: value for part in PARTS for path, value in _leaves(document.get(part, {}), (part,))}
+        held = _held(document)
         if held != self.fields:
             return f"{stored.name} holds {held}, and must hold {self.fields}"
-        noted = {}
-        for entry in document["metadata"].get("managedFields", ()):
-            fields = entry.get("fieldsV1", {})
-            paths = {path for part in PARTS for path in _named(fields.get(f"f:{part}", {}), (part,))}
-            noted.setdefault(entry["manager"], set()).update(paths - self._maps)
+        noted = {manager: paths - self._maps for manager, paths in _noted(document).items()}
         for manager in noted.keys() | self.owned.keys():
             wanted = set(self.owned.get(manager, ()))
             if noted.get(manager, set()) != wanted:
@@ -82,6 +88,20 @@ def document(config):
             inner = inner.setdefault(name, {})
         inner[last] = value
     return made
+
+
+def _held(document):
+    return {path: value for part in PARTS for path, value in _leaves(document.get(part, {}), (part,))}
+
+
+def _noted(document):
+    """Whose the fields are, as the object says it: paths by manager."""
+    noted = {}
+    for entry in document["metadata"].get("managedFields", ()):
+        fields = entry.get("fieldsV1", {})
+        paths = {path for part in PARTS for path in _named(fields.get(f"f:{part}", {}), (part,))}
+        noted.setdefault(entry["manager"], set()).update(paths)
+    return noted
 
 
 def _leaves(value, path):

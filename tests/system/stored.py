@@ -206,8 +206,17 @@ class StoredRules:
             raise BrokenRuleError("kept", f"versions go back from {before.version} to {after.version}")
         for key in sorted(before.objects.keys() | after.objects.keys()):
             held, kept = before.objects.get(key), after.objects.get(key)
-            if held != kept and key not in before.doubtful:
+            if held == kept:
+                continue
+            if key not in before.doubtful:
                 raise BrokenRuleError("kept", f"{'/'.join(key)} was {held}, and is {kept} after a restart")
+            self._learn(*key)
+
+    def _learn(self, storage, namespace, name):
+        """What was refused, and is there all the same."""
+        stored = self._cluster.store.get(storage, namespace, name)
+        if stored is not None and storage in _SHARED:
+            self._applied[stored.uid] = Applied.of(stored)
 
     # --- at rest ---
 

@@ -125,7 +125,8 @@ _KINDS = (
     ("edit", 3, "appliers"),
     ("kubelet_dies", 4, "dead kubelets"),
     ("kubelet_returns", 2, "dead kubelets"),
-    ("kill_core", 5, "core kills"),
+    ("kill_core", 4, "core kills"),
+    ("core_dies_at", 5, "core kills"),
     ("disk_fails", 5, "disk"),
     ("disk_full", 3, "disk"),
     ("dies_at_write", 4, "disk"),
@@ -517,6 +518,13 @@ class Hand(Stories):
         core, delay = rng.choice(self._cores), rng.choice((0.0, 0.003, 0.05, 1.0))
         self._later(delay, core.kill)
         return f"{core.name} dies {delay:g} s later"
+
+    def core_dies_at(self, rng):
+        """Controllers or kubelets die at a write of theirs, of which they then know nothing."""
+        core, plan, times = rng.choice(self._cores), rng.choice(("before", "after")), rng.randint(1, 4)
+        kind = rng.choice(("other", "condition", "condition", "delete"))
+        core.link.plans[kind] = (times, plan)
+        return f"{core.link}: {plan}, when {kind} {times} is sent"
 
     def _any(self, rng):
         """A replica; now and then controllers or kubelets."""

@@ -18,6 +18,7 @@ from tests.system.disk import Disk, DiskLog
 from tests.system.processes import START, TOKEN
 
 NAMESPACE = "sim"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 GROUPS = NATIVE_POD_GROUPS[0]
 
 # those that somebody here reads or writes, and of the others a few: to watch all of them takes half the time of a world
@@ -84,6 +85,7 @@ class _State:
         self.objects = {
             (storage, *key): one.data for storage, found in store._objects.items() for key, one in found.items()
         }
+        self.definitions = {one.name: one.data for one in store.list(DEFINITIONS)}
         self.served = {served.key for served in server._registry}
         self.doubtful = doubtful
 

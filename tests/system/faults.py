@@ -257,7 +257,7 @@ def a_bind_without_an_answer_is_sent_once_more(patch):
     "rebuild",
     "recount",
     "nomination",
-    needs=["errors", "priorities", "crowded"],
+    needs=["errors", "resets", "priorities", "crowded"],
 )
 def a_deletion_that_failed_is_forgotten(patch):
     put = Outbox.put

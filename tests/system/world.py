@@ -68,14 +68,20 @@ _LATER = {
     # kubelets and controllers are processes of their own; else they are one, as `muster up` has them
     "apart": 0.5,
     "all kinds": 0.05,
-    "jobs": 0.4,
-    "budgets": 0.25,
-    "definitions": 0.4,
-    "owners": 0.3,
-    "appliers": 0.3,
-    "dead kubelets": 0.25,
-    "core kills": 0.3,
-    "disk": 0.25,
+}
+
+# half of the worlds are about pods alone, or too little would happen to them; in the others there is more, each by a
+# chance of its own
+_WITH_STORIES = 0.5
+_STORIES = {
+    "jobs": 0.6,
+    "budgets": 0.4,
+    "definitions": 0.5,
+    "owners": 0.5,
+    "appliers": 0.4,
+    "dead kubelets": 0.3,
+    "core kills": 0.4,
+    "disk": 0.4,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -159,7 +165,8 @@ class Recipe(NamedTuple):
 def recipe(seed):
     rng = Random(f"system/{seed}")
     mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
-    mood |= {trouble for trouble, likely in _LATER.items() if Random(f"system/{seed}/{trouble}").random() < likely}
+    later = _LATER | (_STORIES if Random(f"system/{seed}/stories").random() < _WITH_STORIES else {})
+    mood |= {trouble for trouble, likely in later.items() if Random(f"system/{seed}/{trouble}").random() < likely}
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(

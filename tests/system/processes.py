@@ -296,7 +296,8 @@ def _is_routine(core, at, now):
         return at > now and not core._desk._failures
     if isinstance(core, Garbage):
         # who names an owner of a kind that is not served is looked at again and again
-        return at > now and all(_names_unknown(core, uid) for uid in core._desk._failures)
+        asks = core._asking.next_at is not None or core._orphaning.next_at is not None
+        return at > now and not asks and all(_names_unknown(core, uid) for uid in core._desk._times)
     return isinstance(core, NodeLifecycle) and at > now
 
 

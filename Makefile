@@ -23,7 +23,7 @@ docs: .venv/.installed ## Print the tables of docs/architecture.md anew, from th
 soak: .venv/.installed ## Run simulated worlds on new seeds for a while, on all cores (MINUTES=30)
 	@$(BIN)/python -m muster.sim.chaos --minutes $(MINUTES)
 
-soak-system: .venv/.installed ## The same with the whole system: replicas, lease, reflectors, a bad network (MINUTES=30)
+soak-system: .venv/.installed ## The same with the whole system: scheduler, controllers, kubelets, bad network and disk (MINUTES=30)
 	@$(BIN)/python -m tests.system --minutes $(MINUTES)
 
 test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from muster.api.calls import Delete, Look, Lost, Refused
+from muster.api.calls import Delete, Done, Look, Lost, Refused
 from muster.controllers.garbage import Garbage
 from muster.controllers.objects import NAMESPACES, Bare, Namespace
 from muster.kube.resources import NODES, Resource
@@ -325,3 +325,13 @@ def test_what_was_not_seen_again_in_a_new_version_is_asked_for():
     place.run(600)
     asked = {call.path for call in place.calls if isinstance(call, Look)}
     assert asked == {f"/api/v2/namespaces/team/configmaps/{name}" for name in "ab"}
+
+
+def test_what_is_there_and_no_watch_has_told_of_yet_is_asked_for_again():
+    """It may go before its kind has been read in the new version, and nobody would hear of it."""
+    place = Place().put("a").put("b", "a").run()
+    there = msgspec.json.encode(place.get(MAPS, "a"))
+    place.answer = lambda call: Done(there) if isinstance(call, Look) and call.path.endswith("/a") else None
+    place.garbage.serve([NEW_MAPS])
+    place.run(100)
+    assert len([call for call in place.calls if isinstance(call, Look) and call.path.endswith("/a")]) == 3

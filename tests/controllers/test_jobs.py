@@ -390,6 +390,23 @@ def test_a_job_that_is_born_suspended_makes_no_pods():
     assert place.says() == ["Suspended JobSuspended"]
 
 
+def test_a_job_that_fails_while_it_is_suspended_is_over():
+    """The server takes no end without a start time: it would be refused for ever."""
+    place = Place().job(backoffLimit=0).run(1)
+    pod = PODS.path("team", place.pods[0]["metadata"]["name"])
+    place.answer = lambda call: Refused(code=504, reason="Timeout") if call.path == pod else None
+    place.change(suspend=True).run(0.5)
+    assert place.says() == ["Suspended JobSuspended"]
+    assert "startTime" not in place.status()
+    place.answer = None
+    # before its finalizer is off, so it counts as failed
+    place.delete(PODS, place.pods[0]["metadata"]["name"])
+    place.run(10)
+    ends = ["FailureTarget BackoffLimitExceeded", "Failed BackoffLimitExceeded"]
+    assert place.says() == ["Suspended JobSuspended", *ends]
+    assert "startTime" in place.status()
+
+
 # --- deletion ---
 
 

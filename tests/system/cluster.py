@@ -1,22 +1,40 @@
 """One cluster: the API server's core with its store, direct ways to change it, and its objects as rules read them."""
 
+from contextlib import closing
+
 import msgspec
 from msgspec.structs import replace
 
-from muster.api.wire import Node, Pod, PodGroup, SchedulingGroup
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, SchedulingGroup
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
+from muster.local.kinds import rows
 from muster.local.process.cluster import make_server
 from muster.local.serve.wire import Request
 from muster.local.store.store import Store
+from muster.sim.plain import ENDED, Place, needs_of, room_of, take
+from tests.system.disk import Disk, DiskLog
 from tests.system.processes import START, TOKEN
 
 NAMESPACE = "sim"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 GROUPS = NATIVE_POD_GROUPS[0]
 
+# those that somebody here reads or writes, and of the others a few: to watch all of them takes half the time of a world
+_PLURALS = {
+    *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
+    *("customresourcedefinitions", "priorityclasses", "serviceaccounts", "services", "workloads"),
+}
+_SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
+
 _encode = msgspec.json.encode
-_STORAGES = {"pods": Pod, "nodes": Node, "podgroups.scheduling.k8s.io": PodGroup}
+_STORAGES = {
+    "pods": Pod,
+    "nodes": Node,
+    "podgroups.scheduling.k8s.io": PodGroup,
+    "poddisruptionbudgets.policy": PodDisruptionBudget,
+}
 
 
 class _Source:
@@ -34,34 +52,116 @@ class _Source:
         return "".join(self._rng.choices("bcdfghjklmnpqrstvwxz2456789", k=5))
 
 
+class MemoryLog:
+    """What a store has on disk, without one."""
+
+    def __init__(self):
+        self._rows = {}
+        """The last change of each object, oldest first."""
+
+    def append(self, storage, stored, *, deleted):
+        key = (storage, *stored.key)
+        self._rows.pop(key, None)
+        self._rows[key] = (storage, stored, deleted)
+
+    doubtful = frozenset()
+    """Objects of which a change may have been written that nobody was told of."""
+
+    def read(self):
+        return list(self._rows.values())
+
+    def reopened(self, *, ours=True):
+        return self
+
+    def close(self):
+        pass
+
+
+class _State:
+    """What a server serves and holds."""
+
+    def __init__(self, store, server, *, doubtful=frozenset()):
+        self.version = store.version
+        self.objects = {
+            (storage, *key): one.data for storage, found in store._objects.items() for key, one in found.items()
+        }
+        self.definitions = {one.name: one.data for one in store.list(DEFINITIONS)}
+        self.served = {served.key for served in server._registry}
+        self.doubtful = doubtful
+
+
 class Cluster:
     """What is there, whoever knows it.
 
     Looks like a World to rules of the engine's simulation: `now`, `nodes`, `pods`, `groups`, `budgets`, `in_flight`.
     """
 
-    def __init__(self, loop, *, rng, history):
+    def __init__(self, loop, *, rng, disk_rng, planned):
         self._loop = loop
-        self.store = Store(history=history)
-        self.server = make_server(self.store, _Source(lambda: self.now, rng), token=TOKEN)
-        self.budgets = {}
+        self._source = _Source(lambda: self.now, rng)
+        self._history = planned.history
+        self._kinds = rows.ROWS if "all kinds" in planned.mood else _SOME_KINDS
+        self.disk = Disk(disk_rng) if "disk" in planned.mood else None
+        self._log = MemoryLog() if self.disk is None else DiskLog(self.disk)
+        self._watchers = []
+        self.restarted = None
+        """Told what there was before a restart, and how to start."""
         self.in_flight = {}
         self._read = {storage: {} for storage in _STORAGES}
         """By storage, by key: the stored version and what it says."""
+        self._start()
         self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
     @property
     def now(self):
         return START + self._loop.time()
 
+    def _start(self):
+        self.store = Store(self._log, history=self._history)
+        self.server = make_server(self.store, self._source, token=TOKEN, kinds=self._kinds)
+        for storage, told in self._watchers:
+            self.store.watch(storage, told)
+
+    def watch(self, storage, told):
+        """Has somebody told what happens to objects, whichever process of the server stores them."""
+        self._watchers.append((storage, told))
+        self.store.watch(storage, told)
+
+    def restart(self):
+        """The server's process ends, and another one starts with what the log holds."""
+
+        def start():
+            self._log = self._log.reopened()
+            self._start()
+            return _State(self.store, self.server)
+
+        self.restarted(self._state(), start)
+
+    def try_restart(self):
+        """The same, but this process goes on."""
+
+        def start():
+            with closing(self._log.reopened(ours=False)) as log:
+                store = Store(log, history=self._history)
+                return _State(store, make_server(store, self._source, token=TOKEN, kinds=self._kinds))
+
+        self.restarted(self._state(), start)
+
+    def close(self):
+        self._log.close()
+
+    def _state(self):
+        return _State(self.store, self.server, doubtful=self._log.doubtful)
+
     # --- writing ---
 
-    def ask(self, method, path, body=None, content_type="application/json"):
+    def ask(self, method, path, body=None, content_type="application/json", query=()):
         """What the server answers somebody whom nothing gets in the way of."""
         return self.server.handle(
             Request(
                 method=method,
                 path=path,
+                query=query,
                 body=b"" if body is None else _encode(body),
                 content_type=content_type,
                 accept="application/json",
@@ -71,13 +171,15 @@ class Cluster:
         )
 
     def create(self, path, body):
+        """Whether it was made: always, unless the disk makes trouble, or left out what came before."""
         answer = self.ask("POST", path, body)
-        assert answer.code == 201, (path, body, answer.body)
+        assert answer.code == 201 or self.disk is not None, (path, body, answer.body)
+        return answer.code == 201
 
     def patch(self, path, body, *, strategic=False):
         """Whether it was there, and took it."""
         answer = self.ask("PATCH", path, body, STRATEGIC_PATCH if strategic else MERGE_PATCH)
-        assert answer.code in (200, 404, 409), (path, body, answer.body)
+        assert answer.code in (200, 404, 409) or self.disk is not None, (path, body, answer.body)
         return answer.code == 200
 
     def delete(self, path, **options):
@@ -124,6 +226,19 @@ class Cluster:
         found = self._all("podgroups.scheduling.k8s.io")
         return {f"{namespace}/{name}": group for (namespace, name), (_, group) in found.items()}
 
+    @property
+    def budgets(self):
+        found = self._all("poddisruptionbudgets.policy")
+        return {f"{namespace}/{name}": budget for (namespace, name), (_, budget) in found.items()}
+
+    def everything(self):
+        """All that is stored."""
+        return [stored for storage in sorted(self.store._objects) for stored in self.store.list(storage)]
+
+    def documents(self, storage):
+        """The objects of one kind, as they are stored."""
+        return [msgspec.json.decode(stored.data) for stored in self.store.list(storage, NAMESPACE)]
+
     def find(self, name):
         """The pod of that name, if there is one."""
         stored = self.store.get("pods", NAMESPACE, name)
@@ -132,6 +247,15 @@ class Cluster:
     def snapshot(self):
         """What is there now, read once."""
         return Snapshot(self)
+
+
+def room_left(cluster):
+    """The room that nobody has who is bound."""
+    places = {name: Place(dict(room_of(node)), []) for name, node in cluster.nodes.items()}
+    for pod in cluster.pods.values():
+        if pod.spec.node_name in places and pod.status.phase not in ENDED:
+            take(needs_of(pod), places[pod.spec.node_name])
+    return places
 
 
 def _as_rules_read(thing):

@@ -1,4 +1,4 @@
-"""Faults to plant in what stands between the engine and the cluster: what a tired mind might write.
+"""Faults to plant in what stands around the engine: what a tired mind might write.
 
 `plant(name, patch)` makes one; `patch(target, attribute, value)` is monkeypatch.setattr.
 """
@@ -17,7 +17,12 @@ from muster.app.run import Muster
 from muster.app.scheduler import Scheduler
 from muster.app.writer import Writer
 from muster.base.errors import ApiError, KubeError
-from muster.controllers import protection
+from muster.controllers import garbage, protection
+from muster.controllers.budgets import Budgets
+from muster.controllers.garbage import Garbage
+from muster.controllers.jobs import Jobs
+from muster.controllers.namespaces import Namespaces
+from muster.controllers.objects import OwnerReference
 from muster.controllers.protection import NamedByLabel, Protection
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, Spared
 from muster.kube import reflector, writes
@@ -25,6 +30,14 @@ from muster.kube.client import Client
 from muster.kube.lease import Lease
 from muster.kube.outbox import Outbox, Urgency
 from muster.kube.reflector import Reflector
+from muster.local.objects.definitions import Definitions
+from muster.local.patching import granular
+from muster.local.patching.apply import _Apply
+from muster.local.patching.diff import parts_of
+from muster.local.patching.fields import difference
+from muster.local.store import log
+from muster.local.store.log import SqliteLog
+from muster.local.store.store import NotWritten, Store
 from tests.system.world import BY_LABEL
 
 FAULTS = {}
@@ -244,7 +257,7 @@ def a_bind_without_an_answer_is_sent_once_more(patch):
     "rebuild",
     "recount",
     "nomination",
-    needs=["errors", "priorities", "crowded"],
+    needs=["errors", "resets", "priorities", "crowded"],
 )
 def a_deletion_that_failed_is_forgotten(patch):
     put = Outbox.put
@@ -262,7 +275,7 @@ def victims_go_before_it_is_written_for_whom(patch):
     patch(Writer, "_hold_up", lambda self, deletion: self._go_if_ready(deletion))
 
 
-@fault("decided", needs=["priorities", "crowded", "brief preemptors"])
+@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"])
 def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
     def careless(self, decision):
         self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])
@@ -393,3 +406,154 @@ def changes_that_come_during_a_turn_are_lost(patch):
 
     wait = Scheduler._something_to_do
     patch(Scheduler, "_something_to_do", something_to_do)
+
+
+# --- owners ---
+
+
+@fault("living owners", needs=["owners", "lagging watches"])
+def an_owner_that_was_not_seen_yet_is_taken_for_gone(patch):
+    def ask(self, resource, meta):
+        return None
+        yield
+
+    patch(Garbage, "_ask", ask)
+
+
+@fault("living owners", needs=["owners", "definitions"])
+def what_is_read_in_another_version_is_taken_for_gone(patch):
+    """As it was until the upgrade of an operator deleted what its objects owned."""
+    serve = Garbage.serve
+
+    def hasty(self, resources):
+        resources = tuple(resources)
+        kinds = {(one.group, one.kind): one for one in resources}
+        for uid, thing in list(self._things.items()):
+            now = kinds.get((thing.resource.group, thing.resource.kind))
+            if now is not None and now != thing.resource:
+                del self._things[uid]
+                kind, version = now.kind, thing.resource.api_version
+                owner = OwnerReference(kind=kind, api_version=version, name=thing.meta.name, uid=uid)
+                self._note_absent(owner, thing.meta.namespace)
+                for dependent in self._dependents.get(uid, ()):
+                    self._desk.add(dependent)
+        serve(self, resources)
+
+    patch(Garbage, "serve", hasty)
+
+
+@fault("dead owners", needs=["owners"])
+def an_owner_goes_and_nobody_asks_what_it_owned(patch):
+    patch(Garbage, "_confirm_owner", lambda self, owner: iter(()))
+
+
+@fault("dead owners", needs=["owners"])
+def who_leaves_orphans_is_never_let_go(patch):
+    patch(Garbage, "_orphan", lambda self, uid: iter(()))
+
+
+# --- whose the fields are ---
+
+
+@fault("writers", needs=["owners"])
+def the_collector_leaves_its_mark(patch):
+    with_owners = garbage._with_owners
+
+    def marked(thing, owners):
+        call = with_owners(thing, owners)
+        call.body["metadata"]["annotations"] = {"collected": "yes"}
+        return call
+
+    patch(garbage, "_with_owners", marked)
+
+
+@fault("writers", needs=["appliers"])
+def what_others_own_is_taken_over_without_a_word(patch):
+    carry_out = _Apply.carry_out
+    patch(_Apply, "carry_out", lambda self, force: carry_out(self, force=True))
+
+
+@fault("writers", needs=["appliers"])
+def who_applies_less_takes_away_what_others_own_too(patch):
+    def pruned(self, new, last, shape):
+        return granular.removed(new, difference(last.fields, parts_of(self._config, shape)), shape) or new
+
+    patch(_Apply, "_pruned", pruned)
+
+
+@fault("writers", needs=["appliers"])
+def what_is_applied_as_nothing_vanishes(patch):
+    """As it was of custom objects: 0, false and "" were lost."""
+    merged = granular._merged_maps
+
+    def truthy(live, config, shape):
+        return {name: value for name, value in merged(live, config, shape).items() if value not in (0, False, "")}
+
+    patch(granular, "_merged_maps", truthy)
+
+
+# --- the server's process ---
+
+
+@fault("kept", needs=["disk"])
+def a_write_that_failed_is_acknowledged(patch):
+    append = SqliteLog.append
+
+    def hopeful(self, *args, **more):
+        with suppress(NotWritten):
+            append(self, *args, **more)
+
+    patch(SqliteLog, "append", hopeful)
+
+
+@fault("kept", needs=["server restarts"])
+def a_deletion_is_not_written(patch):
+    delete = Store.delete
+
+    def forgetful(self, storage, last):
+        log, self._log = self._log, None
+        try:
+            return delete(self, storage, last)
+        finally:
+            self._log = log
+
+    patch(Store, "delete", forgetful)
+
+
+@fault("kept", needs=["disk"])
+def a_tidied_log_has_lost_what_changed_once(patch):
+    patch(log, "_SUPERSEDED", "DELETE FROM log WHERE version < (SELECT max(version) FROM log) - 20")
+
+
+@fault("starts again", needs=["definitions"])
+def custom_kinds_are_served_when_their_definition_changes(patch):
+    start = Definitions.__init__
+
+    def blind(self, store, registry, *args):
+        start(self, store, registry, *args)
+        for stored in store.list("customresourcedefinitions.apiextensions.k8s.io"):
+            registry.define(stored.name, ())
+
+    patch(Definitions, "__init__", blind)
+
+
+# --- other controllers ---
+
+
+@fault("namespaces", needs=["owners"])
+def a_namespace_is_let_go_before_it_is_empty(patch):
+    def empty(self, resource, namespace, account):
+        return
+        yield
+
+    patch(Namespaces, "_empty", empty)
+
+
+@fault("jobs", "rest", needs=["jobs"])
+def a_job_is_not_looked_at_when_its_pods_change(patch):
+    patch(Jobs, "_wake_owner", lambda self, pod: None)
+
+
+@fault("budgets", needs=["budgets"])
+def a_budget_is_not_looked_at_when_its_pods_change(patch):
+    patch(Budgets, "_wake", lambda self, pod: None)

@@ -109,18 +109,17 @@ class Link:
         """...that are..."""
         self.pipes = {}
         """...and what came of them if they are watches."""
-        self.replica = None
+        self.process = None
 
     def __str__(self):
         return f"{self.name}.{self.number}"
 
 
 class Network:
-    """Everything between processes and one server."""
+    """Everything between processes and the server of one cluster."""
 
-    def __init__(self, server, store, *, rng, mood):
-        self._server = server
-        self._store = store
+    def __init__(self, cluster, *, rng, mood):
+        self._cluster = cluster
         self._rng = rng
         self.mood = mood
         self.up = True
@@ -145,7 +144,8 @@ class Network:
 
     def fate(self, call):
         """What becomes of a call; "" for nothing special."""
-        if self.calm or not self._fates:
+        # one of its many questions that fails makes a discovery begin anew: the collector would have nothing to collect
+        if self.calm or not self._fates or (call.kind == "discovery" and self._rng.random() < 0.9):
             return ""
         chance = self._rng.random()
         for fault, likely in self._fates:
@@ -173,18 +173,18 @@ class Network:
 
     # --- the server's life ---
 
-    def take_down(self, *, forget):
-        """The server ends: all connections are cut; its history may be lost."""
-        self.count("server restarts")
+    def take_down(self, *, ends):
+        """All connections are cut; if the server's process ends, another one starts with what it kept."""
+        self.count("server restarts" if ends else "server out of reach")
         self.up = False
-        self._server.watches.close()
+        self._cluster.server.watches.close()
         for link in self.links:
             for pipe in list(link.pipes):
                 pipe.break_off()
             for call in list(link.calls):
                 call.break_off()
-        if forget:
-            self._store.compact()
+        if ends:
+            self._cluster.restart()
 
     def bring_up(self):
         self.up = True
@@ -267,11 +267,11 @@ class Network:
             # nobody reads them, and they are many
             answer = Answer(code=201, body=b"{}")
         else:
-            answer = self._server.handle(call.request)
+            answer = self._cluster.server.handle(call.request)
         for observer in self.observers:
             observer.done(call, answer)
         if call.plan == "after":
-            call.link.replica.kill()
+            call.link.process.kill()
         return answer
 
     def _answers(self, call, answer):
@@ -317,15 +317,18 @@ class Call:
         """Of the answer that the process got."""
         self.plan = self._planned()
         """What happens to its process."""
+        if self.plan == "stop" and "errors" in network.mood:
+            # the worst moment for that: it will have to be tried again
+            self.fate = "503"
         self._future = None
 
     async def send(self, timeout):
         """The server's answer; raises as aiohttp does."""
         network, link = self.network, self.link
         if self.plan == "stop":
-            link.replica.stop()
+            link.process.stop()
         elif self.plan == "frozen":
-            link.replica.freeze(12.0)
+            link.process.freeze(12.0)
         link.connecting[self] = True
         try:
             await self._connect(timeout)
@@ -333,7 +336,7 @@ class Call:
             del link.connecting[self]
         ask_first()
         if self.plan == "before":
-            link.replica.kill()
+            link.process.kill()
             raise aiohttp.ClientOSError(errno.EPIPE, "the process is dead")
         loop = asyncio.get_running_loop()
         self._future = loop.create_future()
@@ -401,7 +404,7 @@ def _kind(request):
     if "/leases" in path:
         return "lease" if method != "GET" else "read"
     if method == "GET":
-        return "read"
+        return "discovery" if path == "/api/v1" or (path.startswith("/apis") and path.count("/") < 4) else "read"
     if path.endswith("/binding"):
         return "bind"
     if method == "DELETE":
@@ -419,19 +422,20 @@ def _kind(request):
 class SimClient(Client):
     """The real client, but for what carries its requests."""
 
-    def __init__(self, connection, *, network, link):
-        super().__init__(connection, user_agent="muster")
+    def __init__(self, connection, *, network, link, user_agent):
+        super().__init__(connection, user_agent=user_agent)
         self._network = network
         self._link = link
 
     def _open_session(self):
-        return _Session(self._network, self._link)
+        return _Session(self._network, self._link, self._user_agent)
 
 
 class _Session:
-    def __init__(self, network, link):
+    def __init__(self, network, link, user_agent):
         self._network = network
         self._link = link
+        self._user_agent = user_agent
 
     def request(self, method, url, *, data, headers, timeout, proxy, server_hostname, allow_redirects):
         request = Request(
@@ -441,7 +445,7 @@ class _Session:
             body=data or b"",
             content_type=headers.get("Content-Type", ""),
             accept="application/json",
-            user_agent="muster",
+            user_agent=self._user_agent,
             token=headers.get("Authorization", "").removeprefix("Bearer "),
         )
         return _Exchange(self._network, self._link, request, timeout)

@@ -1,21 +1,32 @@
-"""Replicas of Muster: started, killed between any two awaits, stopped politely, started again."""
+"""Replicas of Muster, controllers and kubelets: started, killed between any two awaits, started again."""
 
 import asyncio
 from functools import partial
+from random import Random
 
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import KubeError
+from muster.controllers.discovery import Discovery
+from muster.controllers.driver import Driver
+from muster.controllers.garbage import Garbage
+from muster.controllers.manager import attach_all, attach_kubelets, suffixes
+from muster.controllers.nodes import NodeLifecycle
 from muster.engine.decisions import Decision
 from muster.framework.profile import Backoff, Fairness, PreemptionSettings
 from muster.kube.connection import Connection
 from muster.kube.credentials import Fixed
+from muster.local.kubelets import Kubelets
 from tests.system.loop import current
 from tests.system.network import Link, SimClient
 
 TOKEN = "t"
 START = 1_700_000_000.0
 _NEVER = 1e9
+# signs of life of nodes, and how long one may be silent: half as often as usual, for most of what the server does in a
+# calm world is to write leases; or so often that a kubelet that dies is missed before the world is over
+_USUAL_LIFE = (20.0, 40.0)
+_SHORT_LIFE = (4.0, 12.0)
 
 LEADER = LeaderElection(lease_seconds=9.0, renew_seconds=6.0, retry_seconds=2.0)
 SETTINGS = Settings(
@@ -71,75 +82,47 @@ class Shown:
         return self._engine.next_decide_at
 
 
-class Replica:
-    """One replica, in all its lives: a supervisor starts it again whenever it has ended."""
+class Process:
+    """One process, in all its lives: a supervisor starts it again whenever it has ended."""
 
-    def __init__(self, name, network, *, rng, show, hear, tell):
+    user_agent = ""
+
+    def __init__(self, name, network, *, rng, tell):
         self.name = name
-        self.muster = None
         self.link = None
         self._network = network
         self._rng = rng
-        self._show = show
-        """Told of decisions: (replica, decisions)."""
-        self._hear = hear
-        """Told of what the engine is told: (replica, changes)."""
         self._tell = tell
         self._lives = 0
-        self._running = None
         self._comes_back = True
-        self._stopping = False
-
-    @property
-    def lease(self):
-        return None if self.muster is None else self.muster._lease
-
-    @property
-    def leads(self):
-        """It decides, and may write."""
-        lease = self.lease
-        return lease is not None and self.muster._scheduler is not None and self.link.alive and lease.held()
-
-    @property
-    def well(self):
-        """Nothing keeps it from doing its work."""
-        link = self.link
-        if not self.leads or self._stopping or not link.alive or link.cut or link.frozen is not None:
-            return False
-        # a watch that is never answered is given up after three minutes
-        stalled = any(pipe.stalled for pipe in link.pipes) or any(call.watches for call in link.calls)
-        out_of_step = any(kind.trouble is not None for kind in self.muster._informers)
-        return self._network.up and not stalled and not out_of_step
 
     def start(self):
-        loop = asyncio.get_running_loop()
         self._lives += 1
-        self._stopping = False
         self.link = link = Link(self.name, self._lives)
-        link.replica = self
+        link.process = self
         self._network.attach(link)
-        self.muster = muster = Muster(SETTINGS, clock=lambda: START + loop.time(), ticking=loop.time)
+        work = self._make(START + asyncio.get_running_loop().time())
         token = current.set(link)
         try:
-            self._running = asyncio.create_task(self._live(muster, link))
+            asyncio.get_running_loop().create_task(self._live(work, link))
         finally:
             current.reset(token)
         self._tell(f"{link} starts")
 
-    async def _live(self, muster, link):
+    def _make(self, now):
+        """What it does with a client until it ends."""
+        raise NotImplementedError
+
+    async def _live(self, work, link):
         try:
-            async with SimClient(_CONNECTION, network=self._network, link=link) as client:
-                await muster.schedule(client, self)
+            async with SimClient(_CONNECTION, network=self._network, link=link, user_agent=self.user_agent) as client:
+                await work(client)
         except KubeError as error:
             self._tell(f"{link} ends: {error}")
         finally:
             if link.alive:
                 self._network.detach(link)
                 self._again()
-
-    def of(self, engine):
-        """In place of a journal."""
-        return Shown(engine, partial(self._show, self), partial(self._hear, self))
 
     def _again(self, seconds=None):
         if self._comes_back:
@@ -151,7 +134,7 @@ class Replica:
         if not link.alive:
             return
         self._tell(f"{link} is killed")
-        self._network.seen["events: replica killed"] += 1
+        self._network.seen[f"events: {self.user_agent} killed"] += 1
         self._network.detach(link)
         asyncio.get_running_loop().thaw(link)
         for task in list(link.tasks):
@@ -168,7 +151,165 @@ class Replica:
 
     def stop(self):
         """It is asked to end, as by a rolling update."""
+        self.kill()
+
+    @property
+    def _reflectors(self):
+        raise NotImplementedError
+
+    @property
+    def well(self):
+        """Nothing keeps it from doing its work."""
+        link = self.link
+        if not link.alive or link.cut or link.frozen is not None:
+            return False
+        # a watch that is never answered is given up after three minutes
+        stalled = any(pipe.stalled for pipe in link.pipes) or any(call.watches for call in link.calls)
+        out_of_step = any(kind.trouble is not None for kind in self._reflectors)
+        return self._network.up and not stalled and not out_of_step
+
+    def unrest(self, now):
+        """What of its work still goes on; "" if nothing."""
+        link = self.link
+        if calls := [call for call in (*link.calls, *link.connecting) if "/leases" not in call.request.path]:
+            return f"{calls[0].request.method} {calls[0].request.path} is on its way"
+        if any(pipe.coming for pipe in link.pipes):
+            return "watches lag"
+        for kind in self._reflectors:
+            if kind.trouble is not None or (kind._watching is None and kind.resource is not None):
+                return f"{kind.name} is out of step: {kind.trouble}"
+        return ""
+
+
+class Replica(Process):
+    """One replica of Muster."""
+
+    user_agent = "muster"
+
+    def __init__(self, name, network, *, rng, show, hear, tell):
+        super().__init__(name, network, rng=rng, tell=tell)
+        self.muster = None
+        self._show = show
+        """Told of decisions: (replica, decisions)."""
+        self._hear = hear
+        """Told of what the engine is told: (replica, changes)."""
+        self._stopping = False
+
+    @property
+    def lease(self):
+        return None if self.muster is None else self.muster._lease
+
+    @property
+    def leads(self):
+        """It decides, and may write."""
+        lease = self.lease
+        return lease is not None and self.muster._scheduler is not None and self.link.alive and lease.held()
+
+    @property
+    def well(self):
+        return self.leads and not self._stopping and super().well
+
+    @property
+    def _reflectors(self):
+        return self.muster._informers
+
+    def _make(self, now):
+        loop = asyncio.get_running_loop()
+        self._stopping = False
+        self.muster = muster = Muster(SETTINGS, clock=lambda: START + loop.time(), ticking=loop.time)
+        return lambda client: muster.schedule(client, self)
+
+    def of(self, engine):
+        """In place of a journal."""
+        return Shown(engine, partial(self._show, self), partial(self._hear, self))
+
+    def stop(self):
         if self.link.alive and self.muster is not None:
             self._stopping = True
             self._tell(f"{self.link} is asked to stop")
             self.muster.stop()
+
+    def unrest(self, now):
+        muster = self.muster
+        if found := super().unrest(now):
+            return found
+        if muster._scheduler._inbox._changes:
+            return "changes wait"
+        if muster._outbox.waiting or muster._outbox.under_way:
+            return f"{muster._outbox.waiting} errands wait, {muster._outbox.under_way} are under way"
+        due = muster.engine.next_decide_at
+        if due is not None and due < now + _NEVER / 2:
+            return f"something is to be decided in {due - now:g} s"
+        return ""
+
+
+class Cores(Process):
+    """Controllers, kubelets, or both, as `muster up` has them: on one driver."""
+
+    def __init__(self, name, network, *, rng, tell, controllers, kubelets):
+        super().__init__(name, network, rng=rng, tell=tell)
+        self.user_agent = "kube-controller-manager" if controllers else "kubelet"
+        self._controllers = controllers
+        self._kubelets = kubelets
+        self.driver = None
+
+    def _make(self, now):
+        loop, chance = asyncio.get_running_loop(), Random(self._rng.random())
+        lease, grace = _SHORT_LIFE if "dead kubelets" in self._network.mood else _USUAL_LIFE
+
+        async def run(client):
+            self.driver = driver = Driver(client, clock=lambda: START + loop.time())
+            if self._controllers:
+                attach_all(driver, names=suffixes(chance), grace_seconds=grace)
+            if self._kubelets:
+                attach_kubelets(driver, lease_seconds=lease)
+            await driver.run()
+
+        self.driver = None
+        return run
+
+    @property
+    def _reflectors(self):
+        return [feed.reflector for feed in self.driver._feeds.values()]
+
+    @property
+    def well(self):
+        return self.driver is not None and self.driver.ready.is_set() and super().well
+
+    def unrest(self, now):
+        driver = self.driver
+        if driver is None or not driver.ready.is_set():
+            return f"{self.link} is not at work"
+        if found := super().unrest(now):
+            return f"{self.link}: {found}"
+        if driver._calls.qsize():
+            return f"{self.link}: calls wait"
+        for core in driver._cores:
+            if (at := _next(core)) is not None and not _is_routine(core, at, now):
+                return f"{self.link}: {type(core).__name__} has something to do in {at - now:g} s"
+        return ""
+
+
+def _is_routine(core, at, now):
+    """Whether what a core has to do comes again and again, and changes nothing if nothing happens."""
+    if isinstance(core, Discovery):
+        return at > now and not core._desk._failures
+    if isinstance(core, Garbage):
+        # who names an owner of a kind that is not served is looked at again and again
+        asks = core._asking.next_at is not None or core._orphaning.next_at is not None
+        return at > now and not asks and all(_names_unknown(core, uid) for uid in core._desk._times)
+    return isinstance(core, NodeLifecycle) and at > now
+
+
+def _names_unknown(core, uid):
+    """Whether an object names an owner of a kind of which the collector knows nothing."""
+    thing = core._things.get(uid)
+    owners = () if thing is None else thing.meta.owner_references
+    return any((one.api_version.rpartition("/")[0], one.kind) not in core._kinds for one in owners)
+
+
+def _next(core):
+    """When a core has something to do, signs of life aside, which never end."""
+    if not isinstance(core, Kubelets):
+        return core.next_at
+    return 0.0 if core._due or core._wanted or core._calls else core._timers[0][0] if core._timers else None

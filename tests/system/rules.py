@@ -32,7 +32,7 @@ from muster.api.times import seconds
 from muster.api.wire import condition
 from muster.cluster.pods import Stage
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import GroupSeen, NodeSeen, PodSeen, Spared
+from muster.engine.changes import BudgetSeen, GroupSeen, NodeSeen, PodSeen, Spared
 from muster.engine.decisions import Bind, CallOff, Evict, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
@@ -43,8 +43,8 @@ from muster.sim.plain import ENDED, unit_of
 from muster.sim.reading import Reading
 from muster.sim.recount import recount
 from muster.sim.rules.broken import BrokenRuleError
-from tests.system.kubelets import room_left
-from tests.system.processes import SETTINGS
+from tests.system.cluster import room_left
+from tests.system.processes import SETTINGS, Replica
 
 _LEASE = ("leases.coordination.k8s.io", "kube-system", "muster")
 _STORAGES = {
@@ -72,7 +72,7 @@ class Rules:
         self._network = network
         self._mood = planned.mood
         self._tell = tell
-        self.replicas = ()
+        self.replicas = self.cores = ()
         self.fail = None
         """Called with what is broken where nobody could catch it."""
         self._open = {}
@@ -109,9 +109,9 @@ class Rules:
         self._changed = self._partial = False
         """Since gangs were last looked at something has changed; some of them were half bound then."""
         network.observers.append(self)
-        cluster.store.watch("pods", self._pod_happened)
-        cluster.store.watch("nodes", self._node_happened)
-        cluster.store.watch("podgroups.scheduling.k8s.io", self._group_happened)
+        cluster.watch("pods", self._pod_happened)
+        cluster.watch("nodes", self._node_happened)
+        cluster.watch("podgroups.scheduling.k8s.io", self._group_happened)
 
     def _broken(self, rule, message):
         self.fail(BrokenRuleError(rule, message))
@@ -121,7 +121,9 @@ class Rules:
     def leaves(self, call):
         if call.watches:
             self._blind_since[call] = asyncio.get_running_loop().time()
-        if call.kind in _WRITES and not call.link.replica.lease.held():
+        if not _schedules(call):
+            return
+        if call.kind in _WRITES and not call.link.process.lease.held():
             self._broken("leases", f"{call.link} sends {call.request.path} without a lease")
         if call.kind not in ("bind", "delete", "condition", "group"):
             return
@@ -164,7 +166,7 @@ class Rules:
             waited = asyncio.get_running_loop().time() - self._blind_since.pop(call)
             if waited > _BLIND_SECONDS and call.link.alive:
                 self._broken("sight", f"{call.link} waited {waited:g} s for the watch of {call.request.path} to begin")
-        if call.kind != "bind":
+        if call.kind != "bind" or not _schedules(call):
             return
         body = _decode(call.request.body)
         uid = _named("bind", body)
@@ -179,6 +181,8 @@ class Rules:
             self._bound[call.link].add(uid)
 
     def arrives(self, call):
+        if not _schedules(call):
+            return
         self._handing = call
         if call.kind in _WRITES and call.kind != "event":
             # an event that arrives late harms nobody
@@ -203,6 +207,8 @@ class Rules:
         code = getattr(answer, "code", 200)
         if call.kind in ("bind", "delete", "condition", "group", "other"):
             self._tell(f"{call.link} {call.request.method} {call.request.path} → {code}")
+        if not _schedules(call):
+            return
         if call.kind == "condition" and code == 200 and self._evicted:
             body = _decode(call.request.body)
             if body["status"].get("nominatedNodeName"):
@@ -321,7 +327,8 @@ class Rules:
         if not self._changed and not self._partial:
             return
         self._changed = self._partial = False
-        well = bool(leaders) and leaders[0].well
+        # whom nobody takes out of the way stays
+        well = bool(leaders) and all(process.well for process in (leaders[0], *self.cores))
         snapshot = self._cluster.snapshot()
         for gang in _gangs(snapshot).values():
             if gang.group is None:
@@ -385,6 +392,7 @@ class Rules:
         engine = Engine(SETTINGS.make_profile())
         engine.apply([NodeSeen(node) for node in snapshot.nodes.values()])
         engine.apply([GroupSeen(group) for group in snapshot.groups.values()])
+        engine.apply([BudgetSeen(budget) for budget in snapshot.budgets.values()])
         engine.apply([PodSeen(pod) for pod in snapshot.pods.values()])
         for _ in range(3):
             for decision in engine.decide(snapshot.now):
@@ -404,6 +412,11 @@ def _check_protection(snapshot):
             raise BrokenRuleError("protection", f"{key} is kept, and nobody names it by label")
         if key in named and not protected and not leaving:
             raise BrokenRuleError("protection", f"{key} may be deleted under its pods")
+
+
+def _schedules(call):
+    """Whether a replica of Muster sends it, not a controller or kubelet."""
+    return isinstance(call.link.process, Replica)
 
 
 def _named(kind, body):

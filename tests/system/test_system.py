@@ -14,7 +14,7 @@ from tests.system.run import run, run_worlds
 
 FIRST = int(os.environ.get("MUSTER_FIRST_WORLD", "0"))
 # about a minute on two cores
-WORLDS = int(os.environ.get("MUSTER_WORLDS", "1000"))
+WORLDS = int(os.environ.get("MUSTER_WORLDS", "500"))
 PER_TEST = 25
 
 

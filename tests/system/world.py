@@ -16,9 +16,10 @@ from muster.kube.resources import NODES, PODS, PRIORITY_CLASSES
 from muster.sim.chaos import recipe as engine_recipe
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of
-from tests.system.cluster import GROUPS, NAMESPACE
-from tests.system.kubelets import OTHER, room_left
+from tests.system.cluster import GROUPS, NAMESPACE, room_left
 from tests.system.network import TROUBLES as OF_NETWORK
+from tests.system.other_scheduler import OTHER
+from tests.system.stories import TOLERATES_LOSS, Stories
 
 OURS = "muster"
 BY_LABEL = "gangs by label"
@@ -59,8 +60,29 @@ _LIKELY = {
     "same names": 0.4,
 }
 
-# who evicts others is deleted in the next moment, as often as not
-_BRIEF_PREEMPTORS = 0.3
+# each by a chance of its own: what seeds stood for before stays what it was
+_LATER = {
+    BY_LABEL: 0.25,
+    # who evicts others is deleted in the next moment, as often as not
+    "brief preemptors": 0.3,
+    # kubelets and controllers are processes of their own; else they are one, as `muster up` has them
+    "apart": 0.5,
+    "all kinds": 0.05,
+}
+
+# half of the worlds are about pods alone, or too little would happen to them; in the others there is more, each by a
+# chance of its own
+_WITH_STORIES = 0.5
+_STORIES = {
+    "jobs": 0.6,
+    "budgets": 0.4,
+    "definitions": 0.5,
+    "owners": 0.5,
+    "appliers": 0.4,
+    "dead kubelets": 0.3,
+    "core kills": 0.4,
+    "disk": 0.4,
+}
 
 # (kind of event, weight, the trouble it belongs to)
 _KINDS = (
@@ -94,7 +116,29 @@ _KINDS = (
     ("restart_server", 3, "server restarts"),
     ("compact", 3, "short history"),
     ("cut_watches", 4, "cut watches"),
+    ("job", 7, "jobs"),
+    ("suspend_job", 2, "jobs"),
+    ("delete_job", 2, "jobs"),
+    ("budget", 3, "budgets"),
+    ("evict", 4, "budgets"),
+    ("define", 5, "definitions"),
+    ("undefine", 1, "definitions"),
+    ("family", 4, "definitions"),
+    ("namespace", 3, "owners"),
+    ("family", 8, "owners"),
+    ("delete_owner", 5, "owners"),
+    ("apply", 10, "appliers"),
+    ("edit", 3, "appliers"),
+    ("kubelet_dies", 4, "dead kubelets"),
+    ("kubelet_returns", 2, "dead kubelets"),
+    ("kill_core", 4, "core kills"),
+    ("core_dies_at", 5, "core kills"),
+    ("disk_fails", 5, "disk"),
+    ("disk_full", 3, "disk"),
+    ("dies_at_write", 4, "disk"),
+    ("restart_server", 5, "disk"),
 )
+_FIRST = {"define": "definitions", "family": "owners", "apply": "appliers", "job": "jobs", "budget": "budgets"}
 _DEADLY = ("bind", "bind", "delete", "lease", "condition", "group")
 
 
@@ -121,12 +165,8 @@ class Recipe(NamedTuple):
 def recipe(seed):
     rng = Random(f"system/{seed}")
     mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
-    # by a chance of its own: what seeds stood for before stays what it was
-    if Random(f"system/{seed}/label").random() < 0.25:
-        mood |= {BY_LABEL}
-    # by a chance of its own: the worlds of older seeds stay as they were
-    if Random(f"system/{seed}/brief preemptors").random() < _BRIEF_PREEMPTORS:
-        mood |= {"brief preemptors"}
+    later = _LATER | (_STORIES if Random(f"system/{seed}/stories").random() < _WITH_STORIES else {})
+    mood |= {trouble for trouble, likely in later.items() if Random(f"system/{seed}/{trouble}").random() < likely}
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(
@@ -147,7 +187,8 @@ def _plan(rng, mood):
     chosen = rng.choices([kind for kind, _ in kinds], weights=[weight for _, weight in kinds], k=steps)
     # arrivals first, or there is little to go wrong
     first = steps // 4
-    chosen[:first] = rng.choices(("gang", "pod"), weights=(3, 1), k=first)
+    more = [kind for kind, trouble in _FIRST.items() if trouble in mood]
+    chosen[:first] = rng.choices(("gang", "pod", *more), weights=(3, 1, *[3] * len(more)), k=first)
     at, plan = rng.choice((0.0, 0.5, 3.0)), []
     for number, kind in enumerate(chosen):
         at += rng.choices((0.0, 0.05, 0.5, 2.0, 6.0, 12.0), weights=(5, 4, 4, 3, 2, 1))[0]
@@ -170,22 +211,24 @@ def _shape(rng, mood):
     return spec
 
 
-class Hand:
+class Hand(Stories):
     """Makes things happen in one world; whom an event hits is chosen by `rng` alone and in order of names."""
 
-    def __init__(self, planned, cluster, kubelets, *, network, replicas, later):
+    def __init__(self, planned, cluster, *, objects, network, replicas, cores, later):
+        super().__init__()
         self.mood = planned.mood
         self._shapes = planned.shapes
         self._cluster = cluster
-        self._kubelets = kubelets
         self._network = network
+        self._objects = objects
         self._replicas = replicas
+        self._cores = cores
         self._later = later
         """Does something so many seconds later, unless the trouble is over by then."""
         self._gangs = {}
         """By name: how many members its controller wants, their shape and priority."""
-        self._classes = set()
-        """Names of priority classes that are there."""
+        self._classes = {}
+        """Priority classes that somebody has named."""
         self._lost = {}
         self._step = 0
         self._steps = len(planned.plan)
@@ -234,11 +277,17 @@ class Hand:
 
     def _class(self, priority, *, never=False):
         name = f"p{priority}-never" if never else f"p{priority}"
-        if name not in self._classes:
-            self._classes.add(name)
-            document = {"metadata": {"name": name}, "value": priority}
-            self._cluster.create(PRIORITY_CLASSES.path(), document | ({"preemptionPolicy": "Never"} if never else {}))
+        self._classes[name] = {"metadata": {"name": name}, "value": priority}
+        if never:
+            self._classes[name]["preemptionPolicy"] = "Never"
+        self._make_classes()
         return name
+
+    def _make_classes(self):
+        """Those that are not there yet, or could not be written."""
+        for name, document in self._classes.items():
+            if self._cluster.store.get(PRIORITY_CLASSES.name, "", name) is None:
+                self._cluster.create(PRIORITY_CLASSES.path(), document)
 
     def _create_late(self, gang, resource, document):
         if gang in self._gangs:
@@ -273,13 +322,17 @@ class Hand:
             annotations[RUN_SECONDS] = rng.choice(("1", "7", "20"))
             if rng.random() < 0.3:
                 annotations[EXIT_CODE] = "1"
-        spec = {**shape, "schedulerName": scheduler}
+        spec = {**shape, "schedulerName": scheduler, "restartPolicy": "Never"}
         if "slow stops" in self.mood:
             annotations[STOP_SECONDS] = rng.choice(("0", "0.5", "3", "8"))
             if rng.random() < 0.3:
                 spec["terminationGracePeriodSeconds"] = rng.choice((0, 5))
         spec["priorityClassName"] = self._class(priority)
         labels = {}
+        if "budgets" in self.mood:
+            labels["app"] = rng.choice("xyz")
+        if "dead kubelets" in self.mood and rng.random() < 0.7:
+            spec["tolerations"] = [*spec.get("tolerations", ()), *TOLERATES_LOSS]
         if gang and BY_LABEL in self.mood:
             labels[GROUP_LABEL] = gang
         elif gang:
@@ -372,7 +425,8 @@ class Hand:
         if pod is None:
             return ""
         failed = rng.random() < 0.5
-        self._kubelets.end(pod.metadata.name, pod.metadata.uid, failed=failed)
+        said = {RUN_SECONDS: "0", EXIT_CODE: str(int(failed))}
+        self._cluster.patch(self._cluster.path(pod), {"metadata": {"annotations": said}})
         return f"{pod.metadata.name} ends, failed: {failed}"
 
     def change_minimum(self, rng):
@@ -467,6 +521,22 @@ class Hand:
         leading = [replica for replica in self._replicas if replica.leads]
         return rng.choice(leading if leading and rng.random() < 0.7 else self._replicas)
 
+    def kill_core(self, rng):
+        core, delay = rng.choice(self._cores), rng.choice((0.0, 0.003, 0.05, 1.0))
+        self._later(delay, core.kill)
+        return f"{core.name} dies {delay:g} s later"
+
+    def core_dies_at(self, rng):
+        """Controllers or kubelets die at a write of theirs, of which they then know nothing."""
+        core, plan, times = rng.choice(self._cores), rng.choice(("before", "after")), rng.randint(1, 4)
+        kind = rng.choice(("other", "condition", "condition", "delete"))
+        core.link.plans[kind] = (times, plan)
+        return f"{core.link}: {plan}, when {kind} {times} is sent"
+
+    def _any(self, rng):
+        """A replica; now and then controllers or kubelets."""
+        return rng.choice(self._cores) if rng.random() < 0.25 else self._leader_or_any(rng)
+
     def kill(self, rng):
         replica = self._leader_or_any(rng)
         delay = rng.choice((0.0, 0.003, 0.01, 0.05, 1.0))
@@ -485,10 +555,15 @@ class Hand:
     def _plan_at(self, rng, plan):
         """Something happens to a replica at the worst of moments."""
         replica = self._leader_or_any(rng)
-        kind, times = rng.choice(_DEADLY), rng.randint(1, 3)
+        # who is to stop while a bind waits to be tried again has the most to do
+        kind, times = rng.choice(_DEADLY if plan != "stop" else ("bind", *_DEADLY[:3])), rng.randint(1, 3)
         replica.link.plans[kind] = (times, plan)
         # so that there is something to send
         come = rng.choice((self.gang, self.gang, self.urgent, self.delete_pod))(rng)
+        if plan == "stop":
+            # and something that is left undecided
+            name, shape = f"p{self._step}-late", rng.choice(self._shapes)
+            self._later(rng.choice((0.01, 0.05, 0.2)), lambda: self._create_pod(name, shape, rng))
         return f"{replica.link}: {plan}, when {kind} {times} is sent; {come}"
 
     def blind_successor(self, rng):
@@ -509,7 +584,7 @@ class Hand:
         return f"{replica.name} is to stop"
 
     def partition(self, rng):
-        replica, seconds = self._leader_or_any(rng), rng.choice((1.0, 5.0, 15.0))
+        replica, seconds = self._any(rng), rng.choice((1.0, 5.0, 15.0))
         link = replica.link
         if not link.alive:
             return ""
@@ -518,17 +593,45 @@ class Hand:
         return f"{link} is cut off for {seconds:g} s"
 
     def freeze(self, rng):
-        replica, seconds = self._leader_or_any(rng), rng.choice((1.0, 5.0, 8.0, 15.0))
+        replica, seconds = self._any(rng), rng.choice((1.0, 5.0, 8.0, 15.0))
         self._later(rng.choice((0.0, 0.003, 0.01)), lambda: replica.freeze(seconds))
         return f"{replica.name} stands still for {seconds:g} s"
 
     def restart_server(self, rng):
         if not self._network.up:
             return ""
-        seconds, forget = rng.choice((0.0, 0.5, 4.0, 12.0)), rng.random() < 0.7
-        self._network.take_down(forget=forget)
+        seconds, ends = rng.choice((0.0, 0.5, 4.0, 12.0)), rng.random() < 0.7
+        self._take_down(seconds, ends=ends)
+        return f"the server is {'down' if ends else 'out of reach'} for {seconds:g} s"
+
+    def _take_down(self, seconds, *, ends):
+        self._network.take_down(ends=ends)
         self._later(seconds, self._network.bring_up, always=True)
-        return f"the server is down for {seconds:g} s" + (", and forgets" if forget else "")
+
+    def dies_at_write(self, rng):
+        """The server dies in the middle of a write, which may be there afterwards or not."""
+        disk, number = self._cluster.disk, rng.randint(1, 8)
+        seconds = rng.choice((0.0, 0.5, 4.0))
+        disk.deadly = number
+        # once the request is over that nobody gets an answer to
+        disk.died = lambda: self._network.later(0.0, lambda: self._take_down(seconds, ends=True))
+        return f"the server dies at write {number} from now, for {seconds:g} s"
+
+    def disk_fails(self, rng):
+        """The next writes fail."""
+        self._network.count("writes fail")
+        self._cluster.disk.fails = number = rng.choice((1, 1, 3, 20))
+        return f"{number} writes fail"
+
+    def disk_full(self, rng):
+        self._network.count("disk full")
+        seconds = rng.choice((0.5, 3.0, 10.0))
+        self._cluster.disk.full = True
+        self._later(seconds, self._empty_disk, always=True)
+        return f"the disk is full for {seconds:g} s"
+
+    def _empty_disk(self):
+        self._cluster.disk.full = False
 
     def compact(self, rng):
         self._network.count("compactions")

@@ -172,8 +172,11 @@ class Garbage(AtDesks):
                 return
             if there is None:
                 self._gone(self._things[uid])
-            else:
-                self._seen(there)
+                return
+            self._seen(there)
+            # until a watch tells of it: what goes before that one has begun, nobody would hear of
+            self._doubted.add(uid)
+            self._asking.add(uid, at=self._asking.now + _DOUBT_SECONDS)
 
     def _confirm_owner(self, owner: _Thing) -> Steps:
         """Has what it owned looked at if the server does not have it, either."""

@@ -304,6 +304,8 @@ class Sync:
             return False
         end = self._condition(end.type, end.reason, end.message)
         self._draft.ensure(end)
+        # one that is suspended has none, and the server takes no end without
+        self._draft.start_time = self._draft.start_time or end.last_transition_time
         if end.type == "Complete":
             self._draft.completion_time = end.last_transition_time
         return True

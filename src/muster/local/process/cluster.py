@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from muster.local.codec.values import Object
 from muster.local.kinds import events, priority, rows
 from muster.local.kinds.kind import Kind
@@ -33,8 +35,8 @@ _OWN_SERVICE: Object = {
 """By which pods find the server; there is no network in which they could."""
 
 
-def make_server(store: Store, source: Source, *, token: str) -> Server:
-    registry = Registry(tuple(map(_served, rows.ROWS)))
+def make_server(store: Store, source: Source, *, token: str, kinds: Iterable[Kind] = rows.ROWS) -> Server:
+    registry = Registry(tuple(map(_served, kinds)))
     server = Server(store, registry, source, token=token)
     for kind, document in _first_objects():
         server.ensure(kind, document)

@@ -180,6 +180,18 @@ def test_of_a_group_made_anew_only_what_was_bound_for_it_is_undone():
     )
 
 
+def test_a_refusal_by_its_kubelet_of_one_that_was_bound_for_an_earlier_object_undoes_nothing():
+    world = cluster(3, cpu=1).group("g", 3, timeout=10).members("g", 0, 1, 2, cpu=1)
+    world.decide()
+    world.bound("g-0", "g-1").group("g", 3, uid="another", timeout=10).bound("g-2")
+    assert conditions(world.decide()) == [(True, "Scheduled")]
+    refused = pod("g-2", gang="g", cpu=1, on="n2", phase="Failed", record=bound_for("g", 3))
+    world.see(replace(refused, status=replace(refused.status, reason="OutOfcpu")))
+    decisions = decide_for_long(world)
+    assert released(decisions) == []
+    assert set(conditions(decisions)) == {(True, "MembersLost")}
+
+
 def test_a_gang_that_restarts_is_taken_down_only_as_far_as_it_was_bound_for_the_present_object():
     restart = {"muster.dev/below-minimum": "restart", "muster.dev/below-minimum-grace-seconds": "30"}
     world = gang_of_two_runs().group("g", 3, uid="another", annotations=restart).members("g", 2, cpu=1)
@@ -313,6 +325,13 @@ def test_pods_of_any_controller_count_while_their_run_goes_on():
     world = succeeded(cluster(3, cpu=1).group("g", 3, condition=STARTED), 0, controller="launcher")
     world.members("g", 1, cpu=1, on="n1", controller="workers", record=bound_for("g", 3))
     assert placements(world.members("g", 2, cpu=1, controller="workers").decide()) == {"g-2": "n0"}
+
+
+def test_who_succeeded_is_all_of_a_minimum_that_is_lowered_while_the_other_is_being_bound():
+    world = succeeded(cluster(2, cpu=1).group("g", 2), 0).members("g", 1, cpu=1)
+    world.decide()
+    world.bind_failed("g-1", Failure.DENIED).decide()
+    assert conditions(world.group("g", 1).decide()) == [(True, "Scheduled")]
 
 
 def test_a_run_that_is_half_bound_is_undone_although_pods_of_an_earlier_one_would_make_up_its_minimum():

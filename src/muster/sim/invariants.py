@@ -119,7 +119,7 @@ class Invariants:
         """By UID: pods that this scheduler decided to evict, and whose deletions have not gone out."""
         self._binds = OpenBinds(world, scheduler=scheduler, condemned=self._condemned)
         self._starts = Starts(world, scheduler=scheduler, condemned=self._condemned)
-        self._life = Life(world, began=self._starts.began)
+        self._life = Life(world, scheduler=scheduler, began=self._starts.began)
         self._reading = Reading(
             world,
             scheduler=scheduler,
@@ -549,7 +549,7 @@ class Invariants:
         gang = scene.gangs.get(decision.gang)
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
-        reached = gang.group.metadata.uid in self._started or gang.once_started or gang.bound >= gang.minimum
+        reached = gang.group.metadata.uid in self._started or gang.once_started or gang.bound_at_most >= gang.minimum
         self._words.check_gang(decision, gang, scene, reached=reached)
         if decision.reason == ERROR and _GIVEN_UP in decision.message:
             self._binds.undone(gang)

@@ -395,6 +395,14 @@ def test_of_several_that_come_only_as_many_as_were_lost_are_bound_below_a_raised
     assert len(placements(world.decide())) == 1
 
 
+def test_what_a_gang_lacks_is_known_when_those_are_bound_who_come_for_a_raised_minimum_and_are_all_that_is_left():
+    world = runs_and_is_raised(started=1, to=2).members("g", 1, cpu=1)
+    world.decide()
+    world.pod_gone("g-0").group("g", 4, condition=STARTED).members("g", 2, cpu=1)
+    assert placements(world.decide()) == {}
+    assert set(placements(world.bound().decide())) == {"g-2"}
+
+
 def test_members_beyond_a_raised_minimum_start_freely():
     world = runs_and_is_raised(to=3).members("g", 2, cpu=1).run()
     assert placements(world.members("g", 3, cpu=1).decide()) == {"g-3": "n3"}

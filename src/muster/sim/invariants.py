@@ -245,9 +245,7 @@ class Invariants:
                 self._binds.undone(gang)
             self._check_half_bound(gang, scene)
         for unit in scene.waiting:
-            waiting = scene.gangs.get(unit.key)
-            if waiting is not None and waiting.grows:
-                # what it needs is known when those have come who are on their way
+            if _needs_what_nobody_knows(unit):
                 continue
             if not self._reading.exact(unit):
                 self._look_at_mixed(unit, scene.left_for(unit))
@@ -471,6 +469,7 @@ class Invariants:
             if unit.order >= mine.order:
                 return
             sure = self._reading.exact(unit) and not self._may_back_off(unit.key) and unit.key not in scene.shaken
+            sure = sure and not _needs_what_nobody_knows(unit)
             if sure and self._reading.fits(unit, self._surely_left(unit, scene)):
                 raise BrokenRuleError(
                     "order", f"{mine.key} {mine.order} goes before {unit.key} {unit.order}, which fits"
@@ -629,6 +628,11 @@ class Invariants:
         if unit.key not in self._missed and self._reading.fits(unit, places):
             self._seen["mixed gangs that waited although they fit"] += 1
             self._missed.add(unit.key)
+
+
+def _needs_what_nobody_knows(unit: Waiting) -> bool:
+    """What a gang needs whose minimum was raised is known when those have come who are on their way."""
+    return unit.gang is not None and unit.gang.has_started and unit.gang.grows
 
 
 def _collisions(ports: list[Port]) -> bool:

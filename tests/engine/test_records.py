@@ -180,6 +180,18 @@ def test_of_a_group_made_anew_only_what_was_bound_for_it_is_undone():
     )
 
 
+def test_a_refusal_by_its_kubelet_of_one_that_was_bound_for_an_earlier_object_undoes_nothing():
+    world = cluster(3, cpu=1).group("g", 3, timeout=10).members("g", 0, 1, 2, cpu=1)
+    world.decide()
+    world.bound("g-0", "g-1").group("g", 3, uid="another", timeout=10).bound("g-2")
+    assert conditions(world.decide()) == [(True, "Scheduled")]
+    refused = pod("g-2", gang="g", cpu=1, on="n2", phase="Failed", record=bound_for("g", 3))
+    world.see(replace(refused, status=replace(refused.status, reason="OutOfcpu")))
+    decisions = decide_for_long(world)
+    assert released(decisions) == []
+    assert set(conditions(decisions)) == {(True, "MembersLost")}
+
+
 def test_a_gang_that_restarts_is_taken_down_only_as_far_as_it_was_bound_for_the_present_object():
     restart = {"muster.dev/below-minimum": "restart", "muster.dev/below-minimum-grace-seconds": "30"}
     world = gang_of_two_runs().group("g", 3, uid="another", annotations=restart).members("g", 2, cpu=1)
@@ -315,6 +327,13 @@ def test_pods_of_any_controller_count_while_their_run_goes_on():
     assert placements(world.members("g", 2, cpu=1, controller="workers").decide()) == {"g-2": "n0"}
 
 
+def test_who_succeeded_is_all_of_a_minimum_that_is_lowered_while_the_other_is_being_bound():
+    world = succeeded(cluster(2, cpu=1).group("g", 2), 0).members("g", 1, cpu=1)
+    world.decide()
+    world.bind_failed("g-1", Failure.DENIED).decide()
+    assert conditions(world.group("g", 1).decide()) == [(True, "Scheduled")]
+
+
 def test_a_run_that_is_half_bound_is_undone_although_pods_of_an_earlier_one_would_make_up_its_minimum():
     world = succeeded(cluster(2, cpu=1).group("g", 2, timeout=10, condition=STARTED), 0, 1, controller="job-1")
     world.members("g", 2, 3, cpu=1, controller="job-2")
@@ -374,6 +393,14 @@ def test_a_member_that_comes_back_below_a_raised_minimum_is_promised_no_more_tha
 def test_of_several_that_come_only_as_many_as_were_lost_are_bound_below_a_raised_minimum():
     world = runs_and_is_raised(to=5).pod_gone("g-1").members("g", 2, 3, cpu=1)
     assert len(placements(world.decide())) == 1
+
+
+def test_what_a_gang_lacks_is_known_when_those_are_bound_who_come_for_a_raised_minimum_and_are_all_that_is_left():
+    world = runs_and_is_raised(started=1, to=2).members("g", 1, cpu=1)
+    world.decide()
+    world.pod_gone("g-0").group("g", 4, condition=STARTED).members("g", 2, cpu=1)
+    assert placements(world.decide()) == {}
+    assert set(placements(world.bound().decide())) == {"g-2"}
 
 
 def test_members_beyond_a_raised_minimum_start_freely():

@@ -95,6 +95,10 @@ RULES = {
     1794823380114: "a bind without an answer was asked for again, and its pod evicted, where room had become too small",
     1794822569041: "a pod that was nominated no longer said of as many nodes as before what it had said",
     1794900001178: "a gang of which nothing was left but a bind that was denied started again, its minimum just raised",
+    1794900003098: "a kubelet refused a member that was bound for an object of its gang that had been made anew since",
+    1794910006198: "the same, of two members, while another had been bound for the new object",
+    1794900002021: "a gang had its minimum, lowered, of a member that had succeeded while a denied bind was still open",
+    1794910003120: "one went before a gang whose minimum was raised again while its last member was on its way",
     1794841705575: "a gang that fell had its minimum from a member that had succeeded before, when a late one came",
     1794821048639: "a gang had what it lost again while others were on their way for a raised minimum",
 }

@@ -119,7 +119,7 @@ class Invariants:
         """By UID: pods that this scheduler decided to evict, and whose deletions have not gone out."""
         self._binds = OpenBinds(world, scheduler=scheduler, condemned=self._condemned)
         self._starts = Starts(world, scheduler=scheduler, condemned=self._condemned)
-        self._life = Life(world, began=self._starts.began)
+        self._life = Life(world, scheduler=scheduler, began=self._starts.began)
         self._reading = Reading(
             world,
             scheduler=scheduler,
@@ -245,9 +245,7 @@ class Invariants:
                 self._binds.undone(gang)
             self._check_half_bound(gang, scene)
         for unit in scene.waiting:
-            waiting = scene.gangs.get(unit.key)
-            if waiting is not None and waiting.grows:
-                # what it needs is known when those have come who are on their way
+            if _needs_what_nobody_knows(unit):
                 continue
             if not self._reading.exact(unit):
                 self._look_at_mixed(unit, scene.left_for(unit))
@@ -471,6 +469,7 @@ class Invariants:
             if unit.order >= mine.order:
                 return
             sure = self._reading.exact(unit) and not self._may_back_off(unit.key) and unit.key not in scene.shaken
+            sure = sure and not _needs_what_nobody_knows(unit)
             if sure and self._reading.fits(unit, self._surely_left(unit, scene)):
                 raise BrokenRuleError(
                     "order", f"{mine.key} {mine.order} goes before {unit.key} {unit.order}, which fits"
@@ -549,7 +548,7 @@ class Invariants:
         gang = scene.gangs.get(decision.gang)
         if gang is None or gang.group is None:
             raise BrokenRuleError("gang condition", f"{decision.gang} is not declared")
-        reached = gang.group.metadata.uid in self._started or gang.once_started or gang.bound >= gang.minimum
+        reached = gang.group.metadata.uid in self._started or gang.once_started or gang.bound_at_most >= gang.minimum
         self._words.check_gang(decision, gang, scene, reached=reached)
         if decision.reason == ERROR and _GIVEN_UP in decision.message:
             self._binds.undone(gang)
@@ -629,6 +628,11 @@ class Invariants:
         if unit.key not in self._missed and self._reading.fits(unit, places):
             self._seen["mixed gangs that waited although they fit"] += 1
             self._missed.add(unit.key)
+
+
+def _needs_what_nobody_knows(unit: Waiting) -> bool:
+    """What a gang needs whose minimum was raised is known when those have come who are on their way."""
+    return unit.gang is not None and unit.gang.has_started and unit.gang.grows
 
 
 def _collisions(ports: list[Port]) -> bool:

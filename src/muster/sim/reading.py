@@ -109,7 +109,7 @@ class Gang:
     @property
     def succeeded(self) -> int:
         """Members that succeeded and count, since their run goes on."""
-        last = [pod for pod in self.done if (self._record(pod) or LONE).run == self.run]
+        last = self._last
         if self.running or self.binding or not (self.candidates or self.doubtful):
             return len(last)
         makers = {_maker(pod) for pod in self.candidates}
@@ -121,12 +121,22 @@ class Gang:
         return len(made) + (len(bare) if goes_on else 0)
 
     @property
+    def _last(self) -> list[Pod]:
+        """Those that succeeded in the last run."""
+        return [pod for pod in self.done if (self._record(pod) or LONE).run == self.run]
+
+    @property
     def present(self) -> int:
         return len(self.candidates) + self.binding + self.bound
 
     @property
     def bound(self) -> int:
         return len(self.running) + self.succeeded
+
+    @property
+    def bound_at_most(self) -> int:
+        """The same if binds are open that may be: then the run goes on in which others succeeded."""
+        return len(self.running) + (len(self._last) if self.doubtful else self.succeeded)
 
     @property
     def own(self) -> list[Pod]:

@@ -11,6 +11,7 @@ from muster.engine.changes import Change, NodeGone, NodeSeen, PodSeen, Spared
 from muster.engine.decisions import GangCondition, Release
 from muster.gangs.dialects import declare
 from muster.gangs.model import Aspect
+from muster.gangs.record import bound_for
 from muster.sim.kubelets import is_refusal
 from muster.sim.plain import ENDED, unit_of
 from muster.sim.reading import MEMBERS_REFUSED, Gang
@@ -30,9 +31,10 @@ _STARTING_SECONDS = 29.0
 class Life:
     """Remembers which gangs fell below their minimum, and when."""
 
-    def __init__(self, world: World, *, began: Container[str]) -> None:
+    def __init__(self, world: World, *, scheduler: str, began: Container[str]) -> None:
         """`began` are UIDs of groups that had their minimum bound once."""
         self._world = world
+        self._scheduler = scheduler
         self._began = began
         self.fallen: set[str] = set()
         """UIDs of groups of which nothing was left after their start; they must start whole again."""
@@ -50,7 +52,7 @@ class Life:
         self._failed: set[str] = set()
         """UIDs of pods that kubelets refused."""
         self._refused: dict[str, float] = {}
-        """By gang: when a kubelet last refused a member, since it was last whole."""
+        """By UID: when a kubelet first refused a member that was bound for this object, since it was last whole."""
         self._condemned: dict[str, bool] = {}
         """By UID of a pod that is to be evicted: whether its gang had fallen before."""
         self._stood: dict[str, str] = {}
@@ -79,10 +81,17 @@ class Life:
                     self.fallen.discard(group_uid)
                     self.spared.add(group_uid)
         if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
-            uid = change.pod.metadata.uid
-            if uid not in self._failed:
-                self._failed.add(uid)
-                self._refused.setdefault(unit_of(change.pod), self._world.now)
+            self._turned_away(change.pod)
+
+    def _turned_away(self, pod: Pod) -> None:
+        """A kubelet refused the pod; one that was bound for an earlier object, or by others, is only lost."""
+        if pod.metadata.uid in self._failed:
+            return
+        self._failed.add(pod.metadata.uid)
+        group = self._world.groups_told.get(unit_of(pod))
+        record = bound_for(pod) if pod.spec.scheduler_name == self._scheduler else None
+        if group is not None and record is not None and record.uid == group.metadata.uid:
+            self._refused.setdefault(record.uid, self._world.now)
 
     def _on(self, node: str) -> list[str]:
         """UIDs of pods that run on the node."""
@@ -129,8 +138,9 @@ class Life:
 
     def review(self, gangs: dict[str, Gang]) -> None:
         """Looks at gangs when the scheduler has looked at them too."""
-        fell = {gang.key for gang in gangs.values() if gang.below_minimum and not gang.foreign}
-        self._refused = {key: at for key, at in self._refused.items() if key in fell}
+        below = (gang.group for gang in gangs.values() if gang.below_minimum and not gang.foreign)
+        fell = {group.metadata.uid for group in below if group is not None}
+        self._refused = {uid: at for uid, at in self._refused.items() if uid in fell}
         for gang in gangs.values():
             if gang.group is None or gang.foreign:
                 continue
@@ -148,11 +158,11 @@ class Life:
             if uid not in self._since:
                 self._since[uid] = self._world.now
             self._check_taken_down(gang, self._since[uid])
-            self._check_refused(gang)
+            self._check_refused(gang, self._refused.get(uid))
 
-    def _check_refused(self, gang: Gang) -> None:
+    def _check_refused(self, gang: Gang, at: float | None) -> None:
         """A gang that never ran whole, since kubelets did not let members in, must start whole again."""
-        at, said = self._refused.get(gang.key), gang.said
+        said = gang.said
         if at is None or said is None or not said.last_transition_time or gang.fallen:
             return
         self.seen["gangs refused by kubelets, looked at"] += 1
@@ -196,7 +206,7 @@ class Life:
             self._undone(gang.group.metadata.uid)
         if not decision.holds and gang.group is not None:
             self.fallen.discard(gang.group.metadata.uid)
-            self._refused.pop(gang.key, None)
+            self._refused.pop(gang.group.metadata.uid, None)
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")

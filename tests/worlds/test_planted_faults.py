@@ -22,7 +22,7 @@ OTHERS = ("order of reading", "hashes")
 
 def worlds(name):
     """Seeds of the first worlds that can show the fault."""
-    able = (seed for seed in count() if FAULTS[name].needs <= recipe(seed).mood)
+    able = (seed for seed in count(FAULTS[name].first) if FAULTS[name].needs <= recipe(seed).mood)
     return islice(able, WORLDS)
 
 

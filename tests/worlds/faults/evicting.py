@@ -40,8 +40,8 @@ def victims_go_before_there_is_a_proof(patch):
 def one_of_the_victims_stays(patch):
     carry_out = Eviction.carry_out
 
-    def lenient(self, unit, plan, now):
-        carry_out(self, unit, Plan(plan.places, plan.victims[1:] or plan.victims), now)
+    def lenient(self, unit, plan, now, **how):
+        carry_out(self, unit, Plan(plan.places, plan.victims[1:] or plan.victims), now, **how)
 
     patch(Eviction, "carry_out", lenient)
 
@@ -121,12 +121,12 @@ def a_member_is_worth_what_it_says_itself(patch):
     everybody_is_worth_a_look(patch)
 
 
-@fault("priority", "modes", "priorities", "uneven")
+@fault("priority", "modes", "priorities", "uneven", first=870)
 def a_gang_that_goes_whole_is_worth_its_lowest_member(patch):
     patch(GangState, "level", property(lambda self: self.priority))
 
 
-@fault("gang in part", "modes", "priorities")
+@fault("gang in part", "modes", "priorities", first=82)
 def gangs_that_go_whole_are_evicted_in_part(patch):
     patch(GangState, "goes_whole", False)
 
@@ -157,12 +157,12 @@ def gangs_never_evict(patch):
     patch(Planner, "may_evict", lambda self, gang: False)
 
 
-@fault("nobody waits who may evict", "mixed", "node facts", "priorities")
+@fault("nobody waits who may evict", "mixed", "node facts", "priorities", first=287)
 def nobody_is_woken_to_evict(patch):
     patch(SchedulingQueue, "wake_preemptors", lambda self, could_help: None)
 
 
-@fault("new victims", "priorities", "stops")
+@fault("new victims", "priorities", "stops", first=119)
 def a_unit_plans_anew_while_its_victims_leave(patch):
     make_room = Preemption.make_room
 
@@ -176,7 +176,7 @@ def a_unit_plans_anew_while_its_victims_leave(patch):
     patch(Preemption, "make_room", hasty)
 
 
-@fault("eviction", "beside", "crowded", "priorities")
+@fault("eviction", "beside", "crowded", "priorities", first=383)
 def nobody_counts_how_often_a_unit_evicts(patch):
     patch(Efforts, "evicts", lambda self, now: None)
 
@@ -205,7 +205,7 @@ def who_is_called_off_is_believed_to_be_spared(patch):
     patch(Eviction, "settle", trusting)
 
 
-@fault("recount", "late evictions", "priorities", "crowded")
+@fault("recount", "late evictions", "priorities", "crowded", first=175)
 def those_who_were_spared_stay_on_their_way_out(patch):
     patch(Intake, "_spared", lambda self, change: None)
 
@@ -224,7 +224,7 @@ def room_that_is_kept_for_one_is_given_to_another(patch):
     patch(Reservations, "give_back", generous)
 
 
-@fault("reservation", "crashes", "hurry", "late evictions", "priorities", "stops")
+@fault("reservation", "crashes", "hurry", "late evictions", "priorities", "stops", first=11_770)
 def a_restart_forgets_for_whom_room_is_kept(patch):
     patch(Engine, "_reserve_again", lambda self, unit, pods: None)
 
@@ -234,17 +234,17 @@ def room_that_is_kept_is_never_given_back(patch):
     patch(Cluster, "unreserve", lambda self, pod: None)
 
 
-@fault("nomination", "crowded", "priorities", "stops")
+@fault("nomination", "crowded", "priorities", "stops", first=567)
 def room_is_kept_for_a_unit_that_may_not_be_decided_any_more(patch):
     patch(Engine, "_lose", lambda self, unit, why: None)
 
 
-@fault("reservation", "crowded", "priorities", "stops")
+@fault("reservation", "crowded", "priorities", "stops", first=215)
 def a_nomination_is_not_taken_back(patch):
     patch(Status, "unnominate", lambda self, pods: None)
 
 
-@fault("evicted in vain", "crowded", "priorities", "stops")
+@fault("evicted in vain", "crowded", "priorities", "stops", first=250)
 def a_loss_is_not_named(patch):
     lose = Eviction.lose
 

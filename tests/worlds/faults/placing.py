@@ -125,7 +125,7 @@ def a_bind_in_flight_is_forgotten_when_the_pod_is_seen(patch):
     patch(intake, "_stage", stage)
 
 
-@fault("no pod lost", "transient", "node loss")
+@fault("no pod lost", "transient", "node loss", first=1_001)
 def a_bind_is_tried_again_on_a_node_that_is_gone(patch):
     def retry(self, pod):
         if not pod.leaving:
@@ -180,7 +180,7 @@ def a_gang_is_bound_although_a_member_has_gates(patch):
     patch(Engine, "_consider_gang", careless)
 
 
-@fault("rest", "transient")
+@fault("rest", "transient", first=345)
 def a_bind_that_got_no_answer_is_never_tried_again(patch):
     patch(Binding, "retry", lambda self, pod, cluster: None)
 
@@ -221,7 +221,7 @@ def a_member_of_another_priority_says_nothing(patch):
     patch(Status, "pods_gated", lambda self, pods: held(self, [pod for pod in pods if pod.gated_as != "PodGroupError"]))
 
 
-@fault("after the start", "resizing")
+@fault("after the start", "resizing", first=72)
 def a_change_of_the_minimum_is_not_heard(patch):
     seen = Intake._group_seen
 
@@ -272,7 +272,7 @@ def a_gang_has_started_when_its_first_member_is_bound(patch):
     patch(GangState, "has_minimum", property(lambda self: self.bound > 0))
 
 
-@fault("half bound")
+@fault("half bound", first=44)
 def the_deadline_is_slept_through(patch):
     patch(Engine, "_deadline", lambda self, key: None)
 
@@ -344,7 +344,7 @@ def pods_that_end_keep_their_room(patch):
     patch(Cluster, "vacate", vacate)
 
 
-@fault("order", "resizing")
+@fault("order", "resizing", first=220)
 def a_lowered_minimum_wakes_nobody(patch):
     def reconsider(self, unit, *what):
         if not unit.is_parked:
@@ -390,7 +390,7 @@ def pods_ask_for_nodes_although_none_would_help(patch):
     patch(Status, "_not_ready", lambda self, gang, why: None)
 
 
-@fault("asks for nodes", "grown", "gates")
+@fault("asks for nodes", "grown", "gates", first=1_108)
 def members_that_a_raised_minimum_asks_for_are_tried_before_all_are_there(patch):
     rule = GangScheduling.waits_for
 

@@ -19,7 +19,7 @@ def members_of_an_earlier_run_count(patch):
     patch(Roll, "_succeeded", lambda self, subset, counts: sum(counts.succeeded.values()))
 
 
-@fault("gang whole", "grown")
+@fault("gang whole", "grown", first=78)
 def a_raised_minimum_is_reached_one_by_one(patch):
     shortfall = GangScheduling.shortfall
     patch(
@@ -30,7 +30,7 @@ def a_raised_minimum_is_reached_one_by_one(patch):
     patch(GangScheduling, "usable", lambda self, gang, placed: placed)
 
 
-@fault("after the start", "slow")
+@fault("after the start", "slow", first=112)
 def a_start_counts_only_when_somebody_looks(patch):
     patch(GangState, "notice_start", lambda self: None)
     patch(GangState, "once_started", property(lambda self: self._says_started))
@@ -47,7 +47,7 @@ def a_record_is_forgotten_when_the_pod_is_seen(patch):
     patch(Intake, "_pod_changed", forgetful)
 
 
-@fault("order", "rejected", "priorities")
+@fault("order", "rejected", "priorities", first=261)
 def what_is_half_bound_goes_before_what_is_urgent(patch):
     order = Engine._order
     patch(

@@ -26,7 +26,7 @@ def with_limit(patch, changed):
     patch(starvation, "Starving", overtaken)
 
 
-@fault("passed too often")
+@fault("passed too often", first=320)
 def one_more_may_pass(patch):
     with_limit(patch, lambda limit: limit + 1)
 
@@ -49,7 +49,7 @@ def nobody_says_that_a_gang_is_below_its_minimum(patch):
     patch(Binding, "still_below", lambda self, gang, now: None)
 
 
-@fault("after the start")
+@fault("after the start", first=20)
 def that_a_gang_is_below_its_minimum_is_not_taken_back(patch):
     patch(Status, "gang_is_whole", lambda self, gang: None)
 
@@ -127,7 +127,7 @@ def a_gang_that_runs_again_goes_on_to_say_that_it_was_evicted(patch):
     patch(Status, "gang_runs_again", lambda self, gang: None)
 
 
-@fault("disruption target", "modes", "priorities", "restarts")
+@fault("disruption target", "modes", "priorities", "restarts", first=642)
 def a_restart_forgets_who_says_that_it_was_evicted(patch):
     declare = intake.declare
     patch(intake, "declare", lambda group: replace(declare(group), evicted_said=None))

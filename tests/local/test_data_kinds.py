@@ -127,3 +127,44 @@ def test_a_pod_takes_over_what_its_runtime_class_takes(api):
     assert {"key": "sandbox", "operator": "Exists"} in spec["tolerations"]
     pod["metadata"]["name"], pod["spec"]["overhead"] = "q", {"cpu": "1"}
     assert "doesn't match" in api.refused("POST", "/api/v1/namespaces/default/pods", pod, code=403)
+
+
+# --- scales ---
+
+SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale"}
+STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+
+
+@pytest.fixture
+def scaled(api):
+    api.ask("POST", DEPLOYMENTS, sample("deployments"), code=201)
+    return api
+
+
+def apply_scale(api, manager, replicas, more="", **options):
+    where = f"{DEPLOYMENTS}/sample/scale?fieldManager={manager}{more}"
+    return api.ask("PATCH", where, {**SCALE, "spec": {"replicas": replicas}}, content_type=APPLY, **options)
+
+
+def test_a_scale_takes_a_strategic_patch(scaled):
+    scaled.ask("PATCH", f"{DEPLOYMENTS}/sample/scale", {"spec": {"replicas": 7}}, content_type=STRATEGIC)
+    assert scaled.ask("GET", f"{DEPLOYMENTS}/sample")["spec"]["replicas"] == 7
+
+
+@pytest.mark.parametrize("content_type", [MERGE, STRATEGIC])
+def test_there_are_no_fewer_replicas_than_none(scaled, content_type):
+    before = scaled.ask("GET", f"{DEPLOYMENTS}/sample")
+    words = scaled.refused(
+        "PATCH", f"{DEPLOYMENTS}/sample/scale", {"spec": {"replicas": -1}}, code=422, content_type=content_type
+    )
+    assert "spec.replicas" in words
+    assert scaled.ask("GET", f"{DEPLOYMENTS}/sample") == before
+
+
+def test_who_applies_a_scale_owns_the_number(scaled):
+    assert apply_scale(scaled, "one", 4, "&force=true")["spec"] == {"replicas": 4}
+    assert apply_scale(scaled, "one", 5)["spec"] == {"replicas": 5}
+    assert apply_scale(scaled, "two", 6, code=409)["reason"] == "Conflict"
+    found = scaled.ask("GET", f"{DEPLOYMENTS}/sample")
+    owners = [one["manager"] for one in found["metadata"]["managedFields"] if "f:replicas" in one["fieldsV1"]["f:spec"]]
+    assert (found["spec"]["replicas"], owners) == (5, ["one"])

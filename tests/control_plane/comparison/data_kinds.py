@@ -155,3 +155,55 @@ def _runtimes() -> Iterator[Step]:
 
 
 STEPS += titled("runtime classes", *_runtimes())
+
+
+_SCALE: Sample = {"apiVersion": "autoscaling/v1", "kind": "Scale"}
+
+
+def _scales() -> Iterator[Step]:
+    """The scale of a built-in kind: every patch, and who owns the number."""
+    many = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+    one, scale = f"{many}/scaled", f"{many}/scaled/scale"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "sample"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    own = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "scaled"}}
+
+    def put(replicas: int) -> Sample:
+        return {**_SCALE, "metadata": {"name": "scaled", "namespace": NAMESPACE}, "spec": {"replicas": replicas}}
+
+    def apply(name: str, manager: str, replicas: int, more: str = "") -> Iterator[Step]:
+        applied = {**_SCALE, "spec": {"replicas": replicas}}
+        yield patch(name, "apply", f"{scale}?fieldManager={manager}{more}", applied)
+        yield get(f"{name}: the object", one)
+
+    yield create("make it", f"{many}?fieldManager=maker", {**own, "spec": spec})
+    yield patch("a strategic patch", "strategic", scale, {"spec": {"replicas": 3}})
+    yield get("a strategic patch: the object", one)
+    yield patch("fewer than none, by a patch", "merge", scale, {"spec": {"replicas": -1}}, code=422)
+    yield update("fewer than none", scale, put(-2), code=422)
+    yield patch("apply the object", "apply", f"{one}?fieldManager=all&force=true", {**own, "spec": spec})
+    yield from apply("apply against somebody", "one", 6)
+    yield from apply("apply the same", "one", 2)
+    yield from apply("apply by force", "one", 6, "&force=true")
+    yield from apply("apply again", "one", 7)
+    yield from apply("apply against an applier", "two", 8)
+    yield from apply("apply fewer than none", "one", -1)
+    yield from apply("try to apply", "one", 9, "&dryRun=All")
+    yield patch("apply nothing", "apply", f"{scale}?fieldManager=one", _SCALE)
+    yield get("apply nothing: the object", one)
+    yield from apply("apply what is nobody's", "one", 4, "&force=true")
+    yield patch("a merge patch", "merge", scale, {"spec": {"replicas": 1}})
+    yield get("a merge patch: the object", one)
+    yield patch(
+        "apply with labels", "apply", f"{scale}?fieldManager=one&force=true", {**put(5), "metadata": _LABEL["metadata"]}
+    )
+    yield get("apply with labels: the object", one)
+    yield patch("apply as nobody", "apply", scale, _SCALE, code=422)
+    yield patch("apply another kind", "apply", f"{scale}?fieldManager=one", own, code=400)
+    yield patch("apply an unknown field", "apply", f"{scale}?fieldManager=one", {**_SCALE, "odd": 1}, code=500)
+    yield patch("apply under another name", "apply", f"{scale}?fieldManager=one", {**_SCALE, "metadata": {"name": "b"}})
+    yield patch("apply to what is not there", "apply", f"{many}/nobody/scale?fieldManager=one", _SCALE, code=404)
+    yield delete("delete it", one)
+
+
+STEPS += titled("scales", *_scales())

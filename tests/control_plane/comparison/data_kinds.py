@@ -207,3 +207,16 @@ def _scales() -> Iterator[Step]:
 
 
 STEPS += titled("scales", *_scales())
+
+
+def _sources() -> Iterator[Step]:
+    """Claims that are made of something."""
+    many = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    source = {"kind": "PersistentVolumeClaim", "name": "other"}
+    for name in ("dataSource", "dataSourceRef"):
+        claim = {"metadata": {"name": "copy"}, "spec": {**spec, name: source}}
+        yield create(f"a claim with {name}", f"{many}?dryRun=All", claim)
+
+
+STEPS += titled("persistentvolumeclaims", *_sources())

@@ -29,6 +29,11 @@ KNOWN = (
         r"^persistentvolumes ",
         r"lastPhaseTransitionTime|managedFields",
     ),
+    (
+        "of the source of a claim and the reference to it one is not made of the other",
+        r"^persistentvolumeclaims: a claim with",
+        r"dataSource",
+    ),
     ("requests of a limit range are not made of its limits", r"^limitranges ", r"defaultRequest|managedFields"),
     (
         "a replication controller gets neither labels nor a selector from its template",

@@ -129,6 +129,49 @@ def test_a_pod_takes_over_what_its_runtime_class_takes(api):
     assert "doesn't match" in api.refused("POST", "/api/v1/namespaces/default/pods", pod, code=403)
 
 
+def test_claims_and_ingresses_get_the_class_that_is_marked_as_default(api):
+    storage, ingress = "/apis/storage.k8s.io/v1/storageclasses", "/apis/networking.k8s.io/v1/ingressclasses"
+    for name, mark in (
+        ("b", "storageclass.kubernetes.io"),
+        ("a", "storageclass.beta.kubernetes.io"),
+        ("0", "other.io"),
+    ):
+        annotations = {f"{mark}/is-default-class": "true"}
+        given = {"metadata": {"name": name, "annotations": annotations}, "provisioner": "example.com/a"}
+        api.ask("POST", storage, given, code=201)
+    annotations = {"ingressclass.kubernetes.io/is-default-class": "true"}
+    given = {"metadata": {"name": "chosen", "annotations": annotations}, "spec": {"controller": "example.com/a"}}
+    api.ask("POST", ingress, given, code=201)
+
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
+    claim = api.ask("POST", claims, sample("persistentvolumeclaims"), code=201)
+    assert claim["spec"]["storageClassName"] == "a"
+    assert api.ask("POST", ingresses, sample("ingresses"), code=201)["spec"]["ingressClassName"] == "chosen"
+    without = sample("persistentvolumeclaims")
+    without["metadata"]["name"], without["spec"]["storageClassName"] = "none", ""
+    assert api.ask("POST", claims, without, code=201)["spec"]["storageClassName"] == ""
+
+
+def test_a_deletion_that_is_held_up_is_a_new_generation_of_whatever_has_one(api):
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    given = {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}, "value": 1}
+    assert api.ask("POST", classes, given, code=201)["metadata"]["generation"] == 1
+    assert api.ask("DELETE", f"{classes}/held")["metadata"]["generation"] == 2
+
+
+@pytest.mark.parametrize(("plural", "warned"), [("replicationcontrollers", False), ("jobs", True)])
+def test_who_deletes_jobs_hears_of_their_pods(api, plural, warned):
+    if plural == "jobs":
+        where, given = "/apis/batch/v1/namespaces/default/jobs", sample("cronjobs")["spec"]["jobTemplate"]
+        given["metadata"] = {"name": "sample"}
+    else:
+        where, given = f"/api/v1/namespaces/default/{plural}", sample(plural)
+    api.ask("POST", where, given, code=201)
+    warnings = api.answer("DELETE", f"{where}/sample").warnings
+    assert any("child pods" in one for one in warnings) is warned
+
+
 # --- scales ---
 
 SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale"}

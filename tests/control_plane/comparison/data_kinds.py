@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,3 +221,33 @@ def _sources() -> Iterator[Step]:
 
 
 STEPS += titled("persistentvolumeclaims", *_sources())
+
+
+def _default_classes() -> Iterator[Step]:
+    """Claims and ingresses that name no class."""
+    storage, ingress = "/apis/storage.k8s.io/v1/storageclasses", "/apis/networking.k8s.io/v1/ingressclasses"
+    claims = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims?dryRun=All"
+    ingresses = f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/ingresses?dryRun=All"
+    kept = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    backend = {"defaultBackend": {"service": {"name": "sample", "port": {"number": 80}}}}
+
+    def seen(name: str, where: str, spec: Sample, *, until: str = "", **annotations: str) -> Step:
+        step = create(name, where, {"metadata": {"name": "a", "annotations": annotations}, "spec": spec})
+        # the real server knows classes from a cache
+        return replace(step, patient=True, until=until)
+
+    def marked(of: str) -> Sample:
+        return {"metadata": {"name": "chosen", "annotations": {f"{of}.kubernetes.io/is-default-class": "true"}}}
+
+    yield create("a class of storage", storage, {**marked("storageclass"), "provisioner": "a.example.com"})
+    yield create("a class of ingresses", ingress, {**marked("ingressclass"), "spec": {"controller": "example.com/a"}})
+    yield seen("a claim", claims, kept, until="chosen")
+    yield seen("an ingress", ingresses, backend, until="chosen")
+    yield seen("a claim of none", claims, {**kept, "storageClassName": ""})
+    yield seen("a claim as of old", claims, kept, **{"volume.beta.kubernetes.io/storage-class": "b"})
+    yield seen("an ingress as of old", ingresses, backend, **{"kubernetes.io/ingress.class": "b"})
+    yield delete("delete the class of storage", f"{storage}/chosen")
+    yield delete("delete the class of ingresses", f"{ingress}/chosen")
+
+
+STEPS += titled("default classes", *_default_classes())

@@ -17,7 +17,7 @@ pytestmark = needs_native_groups
 _FEWEST_REQUESTS = 1_700
 
 # where answers may differ: why, in which steps, and in which places of the answer
-_VOLUMES = r"^persistentvolume|^volumeattributes"
+_VOLUMES = r"^persistentvolume|^volumeattributes|^default classes: a claim"
 KNOWN = (
     (
         "volumes and their classes are not protected from being deleted",

@@ -124,7 +124,7 @@ class Verbs:
                 mark_initial=bool(wanted.initial_events) and bookmarks,
                 bookmarks=bookmarks,
             ),
-            seconds=options.number(request, "timeoutSeconds"),
+            seconds=wanted.seconds,
         )
         self._watches.add(watch)
         return watch
@@ -287,6 +287,7 @@ def _list_options(request: Request) -> ListOptions:
         version=request.first("resourceVersion"),
         match=request.first("resourceVersionMatch"),
         initial_events=initial,
+        seconds=options.number(request, "timeoutSeconds"),
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import islice, zip_longest
 from typing import Any
 
 from muster.api.times import seconds
@@ -237,9 +236,10 @@ def _param_ref(of: Object) -> str:
 def _targets(obj: Object, _now: float) -> str:
     """What is measured and what is asked for, of the first two metrics."""
     metrics, measured = _look_up(obj, "spec.metrics", ()), _look_up(obj, "status.currentMetrics", ())
-    beside = zip_longest(metrics, measured[: len(metrics)], fillvalue={})
-    more = f" + {len(metrics) - 2} more..." if len(metrics) > 2 else ""
-    return ", ".join(_target(metric, now) for metric, now in islice(beside, 2)) + more if metrics else NONE
+    if not metrics:
+        return NONE
+    first = [_target(metric, now) for metric, now in zip(metrics[:2], [*measured, {}, {}], strict=False)]
+    return ", ".join(first) + (f" + {len(metrics) - 2} more..." if len(metrics) > 2 else "")
 
 
 def _target(metric: Object, measured: Object) -> str:

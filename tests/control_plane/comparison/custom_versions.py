@@ -346,6 +346,8 @@ def _owned(first: str, second: str, *, code: int = 500) -> tuple[Step, ...]:
             _object("Ring", name, version="v2", spec={"size": 3}),
         ),
         shown("apply in v2"),
+        patch(f"{name}: another kind", "merge", ring("v1", "one"), {"kind": "Star"}, code=422),
+        patch(f"{name}: another version", "merge", ring("v1", "one"), {"apiVersion": f"{_GROUP}/v2"}, code=422),
     )
 
 

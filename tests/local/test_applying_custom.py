@@ -189,6 +189,17 @@ def test_owners_of_all_versions_are_kept():
     assert set(widgets.owners()) == {("two", "try.dev/v2"), ("three", "try.dev/v2"), ("four", "try.dev/v2")}
 
 
+def test_a_write_of_what_another_owners_version_does_not_know_is_nobodys_and_applies_go_on():
+    """Noted, it would be in a version that refuses the object: 500 for every apply in the other from then on."""
+    other = {"type": "object", "properties": {"number": {"type": "integer"}, "later": {**TEXT, "default": "x"}}}
+    widgets = Widgets(spec_v2=other)
+    widgets.apply("one", {"number": 1, "text": "x"})
+    widgets.patch("two", {"metadata": {"labels": {"a": "b"}}}, version="v2")
+    assert set(widgets.owners()) == {("one", "try.dev/v1")}
+    assert widgets.apply("one", {"number": 2, "text": "x"})["spec"] == {"number": 2, "text": "x", "seven": 7}
+    assert widgets.live()["metadata"]["labels"] == {"a": "b"}
+
+
 def test_an_owner_whose_version_is_no_longer_served_is_an_owner():
     widgets = Widgets()
     widgets.apply("one", {"number": 1}, version="v2")

@@ -593,3 +593,9 @@ def test_a_watch_tells_of_all_deletions_when_its_kind_goes(api):
 def test_what_is_no_number_of_replicas_is_refused_in_the_object_too(scaled, spec, why):
     assert why in scaled.refused("POST", WIDGETS, widget("b", spec=spec), code=422)
     assert why in scaled.refused("PATCH", f"{WIDGETS}/a", {"spec": spec}, code=422, content_type=MERGE)
+
+
+@pytest.mark.parametrize(("patch", "field"), [({"kind": "Other"}, "kind"), ({"apiVersion": "other/v1"}, "apiVersion")])
+def test_a_patch_makes_no_object_of_another_kind_of_it(scaled, patch, field):
+    answer = scaled.ask("PATCH", f"{WIDGETS}/a", patch, content_type="application/merge-patch+json", code=422)
+    assert [cause["field"] for cause in answer["details"]["causes"]] == [field]

@@ -127,3 +127,87 @@ def test_a_pod_takes_over_what_its_runtime_class_takes(api):
     assert {"key": "sandbox", "operator": "Exists"} in spec["tolerations"]
     pod["metadata"]["name"], pod["spec"]["overhead"] = "q", {"cpu": "1"}
     assert "doesn't match" in api.refused("POST", "/api/v1/namespaces/default/pods", pod, code=403)
+
+
+def test_claims_and_ingresses_get_the_class_that_is_marked_as_default(api):
+    storage, ingress = "/apis/storage.k8s.io/v1/storageclasses", "/apis/networking.k8s.io/v1/ingressclasses"
+    for name, mark in (
+        ("b", "storageclass.kubernetes.io"),
+        ("a", "storageclass.beta.kubernetes.io"),
+        ("0", "other.io"),
+    ):
+        annotations = {f"{mark}/is-default-class": "true"}
+        given = {"metadata": {"name": name, "annotations": annotations}, "provisioner": "example.com/a"}
+        api.ask("POST", storage, given, code=201)
+    annotations = {"ingressclass.kubernetes.io/is-default-class": "true"}
+    given = {"metadata": {"name": "chosen", "annotations": annotations}, "spec": {"controller": "example.com/a"}}
+    api.ask("POST", ingress, given, code=201)
+
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
+    claim = api.ask("POST", claims, sample("persistentvolumeclaims"), code=201)
+    assert claim["spec"]["storageClassName"] == "a"
+    assert api.ask("POST", ingresses, sample("ingresses"), code=201)["spec"]["ingressClassName"] == "chosen"
+    without = sample("persistentvolumeclaims")
+    without["metadata"]["name"], without["spec"]["storageClassName"] = "none", ""
+    assert api.ask("POST", claims, without, code=201)["spec"]["storageClassName"] == ""
+
+
+def test_a_deletion_that_is_held_up_is_a_new_generation_of_whatever_has_one(api):
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    given = {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}, "value": 1}
+    assert api.ask("POST", classes, given, code=201)["metadata"]["generation"] == 1
+    assert api.ask("DELETE", f"{classes}/held")["metadata"]["generation"] == 2
+
+
+@pytest.mark.parametrize(("plural", "warned"), [("replicationcontrollers", False), ("jobs", True)])
+def test_who_deletes_jobs_hears_of_their_pods(api, plural, warned):
+    if plural == "jobs":
+        where, given = "/apis/batch/v1/namespaces/default/jobs", sample("cronjobs")["spec"]["jobTemplate"]
+        given["metadata"] = {"name": "sample"}
+    else:
+        where, given = f"/api/v1/namespaces/default/{plural}", sample(plural)
+    api.ask("POST", where, given, code=201)
+    warnings = api.answer("DELETE", f"{where}/sample").warnings
+    assert any("child pods" in one for one in warnings) is warned
+
+
+# --- scales ---
+
+SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale"}
+STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+
+
+@pytest.fixture
+def scaled(api):
+    api.ask("POST", DEPLOYMENTS, sample("deployments"), code=201)
+    return api
+
+
+def apply_scale(api, manager, replicas, more="", **options):
+    where = f"{DEPLOYMENTS}/sample/scale?fieldManager={manager}{more}"
+    return api.ask("PATCH", where, {**SCALE, "spec": {"replicas": replicas}}, content_type=APPLY, **options)
+
+
+def test_a_scale_takes_a_strategic_patch(scaled):
+    scaled.ask("PATCH", f"{DEPLOYMENTS}/sample/scale", {"spec": {"replicas": 7}}, content_type=STRATEGIC)
+    assert scaled.ask("GET", f"{DEPLOYMENTS}/sample")["spec"]["replicas"] == 7
+
+
+@pytest.mark.parametrize("content_type", [MERGE, STRATEGIC])
+def test_there_are_no_fewer_replicas_than_none(scaled, content_type):
+    before = scaled.ask("GET", f"{DEPLOYMENTS}/sample")
+    words = scaled.refused(
+        "PATCH", f"{DEPLOYMENTS}/sample/scale", {"spec": {"replicas": -1}}, code=422, content_type=content_type
+    )
+    assert "spec.replicas" in words
+    assert scaled.ask("GET", f"{DEPLOYMENTS}/sample") == before
+
+
+def test_who_applies_a_scale_owns_the_number(scaled):
+    assert apply_scale(scaled, "one", 4, "&force=true")["spec"] == {"replicas": 4}
+    assert apply_scale(scaled, "one", 5)["spec"] == {"replicas": 5}
+    assert apply_scale(scaled, "two", 6, code=409)["reason"] == "Conflict"
+    found = scaled.ask("GET", f"{DEPLOYMENTS}/sample")
+    owners = [one["manager"] for one in found["metadata"]["managedFields"] if "f:replicas" in one["fieldsV1"]["f:spec"]]
+    assert (found["spec"]["replicas"], owners) == (5, ["one"])

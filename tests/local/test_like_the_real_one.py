@@ -177,6 +177,13 @@ def test_a_version_is_a_number(api):
     assert message == 'strconv.ParseUint: parsing "old": invalid syntax'
 
 
+@pytest.mark.parametrize(
+    "query", ["limit=9223372036854775808", "limit=%201", "limit=1_0", "limit=", "timeoutSeconds=long"]
+)
+def test_a_number_in_a_query_is_one_of_go(api, query):
+    assert api.refused("GET", f"{CONFIG}?{query}", code=400).startswith("strconv.ParseInt: parsing ")
+
+
 def test_an_update_that_is_meant_for_another_object(api):
     api.create(CONFIG, config("a"))
     message = api.refused("PUT", f"{CONFIG}/a", config("a", uid=OTHER), code=409)

@@ -131,6 +131,7 @@ def test_a_body_in_protobuf_is_read_like_any_other():
     [
         (b"", "does not appear to be a protobuf message"),
         (b"xx", "does not appear to be a protobuf message"),
+        (b"k8s\0", "empty body"),
         (b"k8s\0\x0a", "unexpected EOF"),
         (b"k8s\0\x0a\x05a", "unexpected EOF"),
         (b"k8s\0\x0f", "proto: illegal wireType 7"),

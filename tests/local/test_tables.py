@@ -800,3 +800,40 @@ OTHERS = {
 @pytest.mark.parametrize(("table", "obj", "cells"), OTHERS.values(), ids=OTHERS)
 def test_kinds_with_less_to_tell(table, obj, cells):
     assert cells_of(table, obj) == cells
+
+
+# --- what autoscalers ask for ---
+
+CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
+RATE = {"type": "Pods", "pods": {"metric": {"name": "rate"}, "target": {"type": "AverageValue", "averageValue": "1k"}}}
+QUEUE = {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "Value", "value": "4"}}}
+SHARE = {"type": "External", "external": {"metric": {"name": "q"}, "target": {"averageValue": "3"}}}
+MEASURED = {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 7, "averageValue": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "measured", "cell"),
+    [
+        ([], [], "<none>"),
+        ([CPU], [], "cpu: <unknown>/80%"),
+        ([CPU], [MEASURED], "cpu: 7%/80%"),
+        ([CPU, RATE], [MEASURED], "cpu: 7%/80%, <unknown>/1k"),
+        ([QUEUE, SHARE, CPU, RATE], [], "<unknown>/4, <unknown>/3 (avg) + 2 more..."),
+    ],
+)
+def test_an_autoscaler_tells_what_it_measures_and_asks_for(metrics, measured, cell):
+    scaler = obj(spec={"metrics": metrics, "scaleTargetRef": {}}, status={"currentMetrics": measured})
+    assert cells_of("horizontalpodautoscalers.autoscaling", scaler)[2] == cell
+
+
+def test_the_class_that_ingresses_get_by_default_says_so():
+    default = obj(spec={})
+    default["metadata"]["annotations"] = {"ingressclass.kubernetes.io/is-default-class": "true"}
+    table = "ingressclasses.networking.k8s.io"
+    assert [cells_of(table, one)[0] for one in (default, obj(spec={}))] == ["x (default)", "x"]
+
+
+def test_a_driver_tells_for_whom_it_wants_tokens():
+    driver = obj(spec={"tokenRequests": [{"audience": "a"}, {"audience": "b"}]})
+    table = "csidrivers.storage.k8s.io"
+    assert [cells_of(table, one)[4] for one in (driver, obj(spec={}))] == ["a,b", "<unset>"]

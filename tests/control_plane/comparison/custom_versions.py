@@ -294,11 +294,79 @@ _ENDED = (
     wait("no version, again: gone", _crd("stars"), code=404),
 )
 
+# --- owners in versions that do not know each other's fields ---
+
+_NUMBER, _TEXT = {"type": "integer"}, {"type": "string"}
+
+
+def _beside(later: dict[str, Any]) -> dict[str, Any]:
+    """Rings, which have a status in v1 only, and another field of the spec in each version."""
+    own = {"spec": {"type": "object", "properties": {"size": _NUMBER, "first": _TEXT}}}
+    others = {"spec": {"type": "object", "properties": {"size": _NUMBER, "later": later}}}
+    status = {"status": {"type": "object", "properties": {"size": _NUMBER}}}
+    versions = [
+        {"name": "v1", "served": True, "storage": True, "schema": _schema(**own, **status)},
+        {"name": "v2", "served": True, "storage": False, "schema": _schema(**others)},
+    ]
+    subresources = {"subresources": {"status": {}}}
+    return objects.definition("rings", "Ring", version={}, versions=[{**one, **subresources} for one in versions])
+
+
+def _owned(first: str, second: str, *, code: int = 500) -> tuple[Step, ...]:
+    """Made in one version, changed in both, then applied: in v1 nobody can, where an owner is of v2."""
+    name = f"by-{first}"
+
+    def ring(version: str, manager: str, sub: str = "", more: str = "") -> str:
+        return f"{_path('rings', name, sub, version=version)}?fieldManager={manager}{more}"
+
+    def shown(what: str) -> Step:
+        return get(f"{name}: {what}: the object", _path("rings", name))
+
+    made = f"{_path('rings', version=first)}?fieldManager=maker"
+    return (
+        create(f"{name}: make", made, _object("Ring", name, version=first, spec={"size": 1})),
+        patch(f"{name}: label", "merge", ring(second, "labels"), {"metadata": {"labels": {"a": "b"}}}),
+        shown("label"),
+        patch(f"{name}: of v1", "merge", ring("v1", "first"), {"spec": {"first": "x"}}),
+        shown("of v1"),
+        patch(f"{name}: status", "merge", ring("v1", "kubelet", "status"), {"status": {"size": 1}}),
+        shown("status"),
+        patch(
+            f"{name}: apply in v1",
+            "apply",
+            ring("v1", "one", "", "&force=true"),
+            _object("Ring", name, spec={"size": 2}),
+            code=code,
+        ),
+        shown("apply in v1"),
+        patch(
+            f"{name}: apply in v2",
+            "apply",
+            ring("v2", "two", "", "&force=true"),
+            _object("Ring", name, version="v2", spec={"size": 3}),
+        ),
+        shown("apply in v2"),
+        patch(f"{name}: another kind", "merge", ring("v1", "one"), {"kind": "Star"}, code=422),
+        patch(f"{name}: another version", "merge", ring("v1", "one"), {"apiVersion": f"{_GROUP}/v2"}, code=422),
+    )
+
+
+_OWNED = tuple(
+    step
+    for what, later, code in (("owners", _TEXT, 500), ("owners and a default", {**_TEXT, "default": "x"}, 200))
+    for step in (
+        *_defined(what, _beside(later)),
+        *titled(what, *_owned("v1", "v2", code=code), *_owned("v2", "v1"), delete("delete", _crd("rings"))),
+        wait(f"{what}: gone", _crd("rings"), code=404),
+    )
+)
+
 STEPS = titled(
     "custom versions",
     create("a namespace", at("namespaces"), objects.namespace(NAMESPACE)),
     *_MATCHED,
     *_CHANGED,
     *_SCALES,
+    *_OWNED,
     *_ENDED,
 )

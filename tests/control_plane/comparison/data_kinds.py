@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,98 @@ def _runtimes() -> Iterator[Step]:
 
 
 STEPS += titled("runtime classes", *_runtimes())
+
+
+_SCALE: Sample = {"apiVersion": "autoscaling/v1", "kind": "Scale"}
+
+
+def _scales() -> Iterator[Step]:
+    """The scale of a built-in kind: every patch, and who owns the number."""
+    many = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+    one, scale = f"{many}/scaled", f"{many}/scaled/scale"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "main", "image": "sample"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    own = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "scaled"}}
+
+    def put(replicas: int) -> Sample:
+        return {**_SCALE, "metadata": {"name": "scaled", "namespace": NAMESPACE}, "spec": {"replicas": replicas}}
+
+    def apply(name: str, manager: str, replicas: int, more: str = "") -> Iterator[Step]:
+        applied = {**_SCALE, "spec": {"replicas": replicas}}
+        yield patch(name, "apply", f"{scale}?fieldManager={manager}{more}", applied)
+        yield get(f"{name}: the object", one)
+
+    yield create("make it", f"{many}?fieldManager=maker", {**own, "spec": spec})
+    yield patch("a strategic patch", "strategic", scale, {"spec": {"replicas": 3}})
+    yield get("a strategic patch: the object", one)
+    yield patch("fewer than none, by a patch", "merge", scale, {"spec": {"replicas": -1}}, code=422)
+    yield update("fewer than none", scale, put(-2), code=422)
+    yield patch("apply the object", "apply", f"{one}?fieldManager=all&force=true", {**own, "spec": spec})
+    yield from apply("apply against somebody", "one", 6)
+    yield from apply("apply the same", "one", 2)
+    yield from apply("apply by force", "one", 6, "&force=true")
+    yield from apply("apply again", "one", 7)
+    yield from apply("apply against an applier", "two", 8)
+    yield from apply("apply fewer than none", "one", -1)
+    yield from apply("try to apply", "one", 9, "&dryRun=All")
+    yield patch("apply nothing", "apply", f"{scale}?fieldManager=one", _SCALE)
+    yield get("apply nothing: the object", one)
+    yield from apply("apply what is nobody's", "one", 4, "&force=true")
+    yield patch("a merge patch", "merge", scale, {"spec": {"replicas": 1}})
+    yield get("a merge patch: the object", one)
+    yield patch(
+        "apply with labels", "apply", f"{scale}?fieldManager=one&force=true", {**put(5), "metadata": _LABEL["metadata"]}
+    )
+    yield get("apply with labels: the object", one)
+    yield patch("apply as nobody", "apply", scale, _SCALE, code=422)
+    yield patch("apply another kind", "apply", f"{scale}?fieldManager=one", own, code=400)
+    yield patch("apply an unknown field", "apply", f"{scale}?fieldManager=one", {**_SCALE, "odd": 1}, code=500)
+    yield patch("apply under another name", "apply", f"{scale}?fieldManager=one", {**_SCALE, "metadata": {"name": "b"}})
+    yield patch("apply to what is not there", "apply", f"{many}/nobody/scale?fieldManager=one", _SCALE, code=404)
+    yield delete("delete it", one)
+
+
+STEPS += titled("scales", *_scales())
+
+
+def _sources() -> Iterator[Step]:
+    """Claims that are made of something."""
+    many = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    source = {"kind": "PersistentVolumeClaim", "name": "other"}
+    for name in ("dataSource", "dataSourceRef"):
+        claim = {"metadata": {"name": "copy"}, "spec": {**spec, name: source}}
+        yield create(f"a claim with {name}", f"{many}?dryRun=All", claim)
+
+
+STEPS += titled("persistentvolumeclaims", *_sources())
+
+
+def _default_classes() -> Iterator[Step]:
+    """Claims and ingresses that name no class."""
+    storage, ingress = "/apis/storage.k8s.io/v1/storageclasses", "/apis/networking.k8s.io/v1/ingressclasses"
+    claims = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims?dryRun=All"
+    ingresses = f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/ingresses?dryRun=All"
+    kept = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    backend = {"defaultBackend": {"service": {"name": "sample", "port": {"number": 80}}}}
+
+    def seen(name: str, where: str, spec: Sample, *, until: str = "", **annotations: str) -> Step:
+        step = create(name, where, {"metadata": {"name": "a", "annotations": annotations}, "spec": spec})
+        # the real server knows classes from a cache
+        return replace(step, patient=True, until=until)
+
+    def marked(of: str) -> Sample:
+        return {"metadata": {"name": "chosen", "annotations": {f"{of}.kubernetes.io/is-default-class": "true"}}}
+
+    yield create("a class of storage", storage, {**marked("storageclass"), "provisioner": "a.example.com"})
+    yield create("a class of ingresses", ingress, {**marked("ingressclass"), "spec": {"controller": "example.com/a"}})
+    yield seen("a claim", claims, kept, until="chosen")
+    yield seen("an ingress", ingresses, backend, until="chosen")
+    yield seen("a claim of none", claims, {**kept, "storageClassName": ""})
+    yield seen("a claim as of old", claims, kept, **{"volume.beta.kubernetes.io/storage-class": "b"})
+    yield seen("an ingress as of old", ingresses, backend, **{"kubernetes.io/ingress.class": "b"})
+    yield delete("delete the class of storage", f"{storage}/chosen")
+    yield delete("delete the class of ingresses", f"{ingress}/chosen")
+
+
+STEPS += titled("default classes", *_default_classes())

@@ -458,6 +458,8 @@ _STRATEGIC = (
         {"deprecatedCount": 3},
         code=422,
     ),
+    _merge("merge that takes the kind away", _POD, {"kind": None}),
+    patch("strategic patch of another kind", "strategic", _POD, {"kind": "Other", "apiVersion": "other/v1"}),
     Step(
         name="patch of a binding",
         method="PATCH",

@@ -17,7 +17,7 @@ pytestmark = needs_native_groups
 _FEWEST_REQUESTS = 1_700
 
 # where answers may differ: why, in which steps, and in which places of the answer
-_VOLUMES = r"^persistentvolume|^volumeattributes"
+_VOLUMES = r"^persistentvolume|^volumeattributes|^default classes: a claim"
 KNOWN = (
     (
         "volumes and their classes are not protected from being deleted",
@@ -28,6 +28,11 @@ KNOWN = (
         "volumes do not note since when they are in a phase",
         r"^persistentvolumes ",
         r"lastPhaseTransitionTime|managedFields",
+    ),
+    (
+        "of the source of a claim and the reference to it one is not made of the other",
+        r"^persistentvolumeclaims: a claim with",
+        r"dataSource",
     ),
     ("requests of a limit range are not made of its limits", r"^limitranges ", r"defaultRequest|managedFields"),
     (

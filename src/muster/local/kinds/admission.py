@@ -1,6 +1,6 @@
 """What Kubernetes' admission plugins do to objects, as far as they are on by default and have something to do here.
 
-RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection
+RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection, DefaultStorageClass, DefaultIngressClass
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from muster.local.kinds.priority import Classes, Priority
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 _RUNTIMES = "runtimeclasses.node.k8s.io"
+_STORAGE_CLASSES = "storageclasses.storage.k8s.io"
+_INGRESS_CLASSES = "ingressclasses.networking.k8s.io"
 GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -52,13 +54,48 @@ def admit_class(new: Object, old: Object | None, cluster: Cluster) -> str:
     return priority.second_default(new, _classes(cluster), updating=old is not None)
 
 
+def admit_claim(new: Object, old: Object | None, cluster: Cluster) -> str:
+    old_way = "volume.beta.kubernetes.io/storage-class" in (new["metadata"].get("annotations") or {})
+    if old is None and not old_way and new["spec"].get("storageClassName") is None:
+        _take_class(new["spec"], "storageClassName", cluster.list(_STORAGE_CLASSES), _DEFAULT_STORAGE)
+    return ""
+
+
+def admit_ingress(new: Object, old: Object | None, cluster: Cluster) -> str:
+    old_way = "kubernetes.io/ingress.class" in (new["metadata"].get("annotations") or {})
+    if old is None and not old_way and new["spec"].get("ingressClassName") is None:
+        _take_class(new["spec"], "ingressClassName", cluster.list(_INGRESS_CLASSES), _DEFAULT_INGRESS)
+    return ""
+
+
 STEPS: dict[tuple[str, str], Admit] = {
     ("", "pods"): admit_pod,
+    ("", "persistentvolumeclaims"): admit_claim,
+    ("networking.k8s.io", "ingresses"): admit_ingress,
     ("scheduling.k8s.io", "podgroups"): admit_group,
     ("scheduling.k8s.io", "compositepodgroups"): admit_composite,
     ("scheduling.k8s.io", "priorityclasses"): admit_class,
 }
 """By group and plural."""
+
+
+# --- classes that are taken where none is named ---
+
+_DEFAULT_STORAGE = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_DEFAULT_INGRESS = ("ingressclass.kubernetes.io/is-default-class",)
+
+
+def _take_class(spec: Object, field: str, classes: list[Object], annotations: tuple[str, ...]) -> None:
+    """Of several defaults the newest, of those of one second the first by name."""
+    found = sorted((one["metadata"] for one in classes), key=lambda meta: str(meta["name"]))
+    found.sort(key=lambda meta: str(meta["creationTimestamp"]), reverse=True)
+    for meta in found:
+        if any((meta.get("annotations") or {}).get(name) == "true" for name in annotations):
+            spec[field] = meta["name"]
+            return
 
 
 # --- priority ---

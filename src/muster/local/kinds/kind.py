@@ -136,6 +136,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What clients are warned of: the object as it is to be, and as it was if it was."""
     orphans: bool = False
     """What it owns stays when it is deleted and nobody says otherwise."""
+    orphaning: str = ""
+    """What is said to those who delete one and do not say what is to become of what it owns."""
     permanent: Mapping[str, str] = {}
     """By name, objects that nobody can delete, and why."""
     contains: bool = False

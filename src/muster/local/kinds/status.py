@@ -128,9 +128,9 @@ def needs_version(kind: Kind, name: str) -> Refusal:
     return _invalid(kind.group, kind.plural, name, [error])
 
 
-def wrong_kind(group: str, sent: str, wanted: str, *, name: str) -> Refusal:
+def wrong_kind(group: str, sent: str, *errors: FieldError, name: str) -> Refusal:
     """Of an object of a custom kind that says that it is of another."""
-    return _invalid(group, sent, name, [fields.invalid("kind", sent, f"must be {wanted}")])
+    return _invalid(group, sent, name, errors)
 
 
 def nameless(group: str, error: FieldError) -> Refusal:

@@ -265,8 +265,8 @@ class Objects:
         changed = self._mark(kind, doomed, asked)
         changed = changed or finalizers != meta.get("finalizers", [])
         _set_finalizers(meta, finalizers)
-        if not leaving and strategy.has_generation and not kind.ends_itself:
-            meta["generation"] = meta.get("generation", 0) + 1
+        if not leaving and meta.get("generation") and not kind.ends_itself:
+            meta["generation"] += 1
         is_over = _is_over(kind, doomed)
         if is_over and strategy.grace_seconds is None and not leaving:
             # nobody sees it being deleted: it goes as it was

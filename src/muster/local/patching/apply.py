@@ -94,8 +94,8 @@ def update(live: Object | None, new: Object, *, target: Target, manager: str, no
         return plain
     try:
         owners = _updated(live, plain, owners, target=target, manager=manager, now=now)
-    except ItemError:
-        # the object is wrong, and its validation will say so
+    except (ItemError, _NotKnown):
+        # the object is wrong, and its validation will say so; or nobody can tell whose its fields are
         entries = managers.entries(live)
         return {**plain, "metadata": {**plain["metadata"], "managedFields": entries}} if entries else plain
     return managers.owned(plain, managers.capped(owners))
@@ -122,6 +122,9 @@ def _updated(live: Object | None, new: Object, owners: Owners, *, target: Target
     """The owners after a write that is no apply."""
     before = target.empty if live is None else managers.bare(live)
     owners = _reconciled(owners, target)
+    for version in {owner.api_version for owner in owners.values()}:
+        if _problems_at(version, new, target) or _problems_at(version, before, target):
+            raise _NotKnown
     comparison = _Comparison(before, new, target)
     here = comparison.at(target.api_version)
     owners = managers.changed(owners, lambda owner: _left(owner, comparison))
@@ -139,6 +142,16 @@ def _updated(live: Object | None, new: Object, owners: Owners, *, target: Target
     if owner.key in owners:
         owner = owner.having(union(mine, owners[owner.key].fields))
     return {**owners, owner.key: owner}
+
+
+class _NotKnown(Exception):
+    """The version of an owner does not know all fields of the object."""
+
+
+def _problems_at(version: str, document: Object, target: Target) -> list[tuple[str, str]]:
+    """What an object has that another version does not know: there nobody could tell whose fields these are."""
+    shape = target.shape_in(version)
+    return problems(document, shape) if version != target.api_version and shape is not None else []
 
 
 def _left(owner: Owner, comparison: _Comparison) -> Fields:
@@ -264,9 +277,8 @@ class _Apply:
         return (copied(self._live) if unchanged else new), owners
 
     def _check_at(self, version: str, document: Object, words: str) -> None:
-        """Refuses what an owner's version does not know: in that version nobody could tell whose fields these are."""
-        shape = self._target.shape_in(version)
-        if version != self._target.api_version and shape is not None and (found := problems(document, shape)):
+        """Refuses what an owner's version does not know."""
+        if found := _problems_at(version, document, self._target):
             raise PatchError(500, "", f"{words}: {problems_text(found)}")
 
     def _taken(self, owner: Owner, comparison: _Comparison) -> Fields:

@@ -40,6 +40,8 @@ def unwrap(body: bytes) -> Envelope:
     """Raises Malformed."""
     if not body.startswith(MAGIC):
         raise Malformed("provided data does not appear to be a protobuf message")
+    if body == MAGIC:
+        raise Malformed("empty body")
     parts = _last(body[len(MAGIC) :])
     names = _last(_message(parts.get(1, b"")))
     return Envelope(_text(names.get(1, b"")), _text(names.get(2, b"")), _message(parts.get(2, b"")))

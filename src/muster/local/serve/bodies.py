@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from muster.local.checks import fields
 from muster.local.codec.values import Object
 from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
@@ -45,7 +46,8 @@ def read_as(request: Request, expected: GroupVersionKind, shape: Shape, *, valid
     try:
         decoded = decoding.read_body(request.body, expected, shape=shape, content_type=content_type)
     except WrongKind as error:
-        raise status.wrong_kind(expected.group, error.kind, expected.kind, name=error.name) from error
+        wrong = fields.invalid("kind", error.kind, f"must be {expected.kind}")
+        raise status.wrong_kind(expected.group, error.kind, wrong, name=error.name) from error
     except BadBody as error:
         raise status.bad_request(str(error)) from error
     if decoded.strict and validation == "Strict":

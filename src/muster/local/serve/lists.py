@@ -36,6 +36,8 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     match: str = ""
     initial_events: bool | None = None
+    seconds: int | None = None
+    """How long a watch may take."""
 
 
 class _Token(msgspec.Struct, omit_defaults=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from muster.local.checks import fields
@@ -13,6 +15,9 @@ from muster.local.serve.wire import Request
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Foreground", "Background", "Orphan")
 _LONGEST_MANAGER = 128
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS = 20
+_BOUND = 1 << 63
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,13 +36,16 @@ def flag(request: Request, name: str) -> bool:
 
 
 def number(request: Request, name: str) -> int | None:
-    text = request.first(name)
-    if not text:
+    values = request.every(name)
+    if not values:
         return None
-    try:
+    text = values[0]
+    # Python takes more for a number than Go does: spaces, 1_000, digits of other scripts
+    is_number = _NUMBER.fullmatch(text) is not None
+    if is_number and len(text) <= _MOST_DIGITS and -_BOUND <= int(text) < _BOUND:
         return int(text)
-    except ValueError:
-        raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    words = "value out of range" if is_number else "invalid syntax"
+    raise status.bad_request(f'strconv.ParseInt: parsing "{text}": {words}')
 
 
 def of_write(request: Request, *, name: str, applies: bool = False) -> Options:

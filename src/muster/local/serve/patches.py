@@ -15,7 +15,7 @@ from muster.local.objects import owners
 from muster.local.objects.objects import Write
 from muster.local.patching import apply, merge, strategic
 from muster.local.patching.merge import PatchError
-from muster.local.schema import decoding
+from muster.local.schema import custom, decoding
 from muster.local.serve import bodies
 from muster.local.serve.options import Options
 from muster.local.serve.wire import Request
@@ -128,15 +128,37 @@ class Patch:
         if self._options.validation == "Warn":
             self._write.warnings.extend(strict)
         changed: Object = decoded.value
-        if (changed.get("kind"), changed.get("apiVersion")) != (self._head["kind"], self._head["apiVersion"]):
-            words = f'no kind "{changed.get("kind", "")}" is registered for version "{changed.get("apiVersion", "")}"'
-            raise self._invalid(document, f'{words} in scheme "pkg/runtime/scheme.go:111"')
-        del changed["kind"], changed["apiVersion"]
+        self._check_kind(changed, document)
+        for name in ("kind", "apiVersion"):
+            changed.pop(name, None)
         return changed
+
+    def _check_kind(self, changed: Object, document: Any) -> None:
+        """Refuses what says that it is something else now."""
+        own, is_custom = self._served.kind, custom.is_custom(self._served.shape)
+        kind, api_version = changed.get("kind", ""), changed.get("apiVersion", "")
+        if (kind, api_version) == (own.name, own.api_version):
+            return
+        if not is_custom and (self._type == STRATEGIC or (kind, api_version) == ("", own.api_version)):
+            # a strategic patch is of the struct, whatever it is called; what has no kind is what it was
+            return
+        if not is_custom or not _are_names(kind, api_version):
+            words = f'no kind "{kind}" is registered for version "{api_version}"'
+            raise self._invalid(document, f'{words} in scheme "pkg/runtime/scheme.go:111"')
+        wrong = [
+            fields.invalid(field, sent, f"must be {wanted}")
+            for field, sent, wanted in (("apiVersion", api_version, own.api_version), ("kind", kind, own.name))
+            if sent != wanted
+        ]
+        raise status.wrong_kind(own.group, kind, *wrong, name=changed["metadata"].get("name", ""))
 
     def _invalid(self, document: Any, why: str) -> status.Refusal:
         quoted = self._parsed.value if self._type == STRATEGIC else document
         return status.nameless("", fields.invalid("patch", gotext.compact_json(quoted), why))
+
+
+def _are_names(kind: Any, api_version: Any) -> bool:
+    return all(isinstance(one, str) and one for one in (kind, api_version)) and api_version.count("/") <= 1
 
 
 def _refusal(error: PatchError) -> status.Refusal:

@@ -28,10 +28,6 @@ from muster.local.serve.wire import Answer, Request, Stream
 from muster.local.store.store import Stored
 
 _encode = msgspec.json.Encoder().encode
-_PRESERVED = (
-    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
-    "propagationPolicy=Orphan to suppress this warning"
-)
 
 
 class RequestInfo(msgspec.Struct, frozen=True):
@@ -128,7 +124,7 @@ class Verbs:
                 mark_initial=bool(wanted.initial_events) and bookmarks,
                 bookmarks=bookmarks,
             ),
-            seconds=options.number(request, "timeoutSeconds"),
+            seconds=wanted.seconds,
         )
         self._watches.add(watch)
         return watch
@@ -291,6 +287,7 @@ def _list_options(request: Request) -> ListOptions:
         version=request.first("resourceVersion"),
         match=request.first("resourceVersionMatch"),
         initial_events=initial,
+        seconds=options.number(request, "timeoutSeconds"),
     )
 
 
@@ -302,4 +299,5 @@ def _watch_version(text: str) -> int:
 
 
 def _warnings(served: Served, deletion: Deletion) -> tuple[str, ...]:
-    return (_PRESERVED,) if served.kind.strategy.orphans and not deletion.policy else ()
+    warning = served.kind.strategy.orphaning
+    return (warning,) if warning and not deletion.policy else ()

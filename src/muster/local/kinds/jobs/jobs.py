@@ -135,4 +135,8 @@ STRATEGY = Strategy(
     selectable=selectable,
     has_generation=True,
     orphans=True,
+    orphaning=(
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
+        "or set propagationPolicy=Orphan to suppress this warning"
+    ),
 )

@@ -234,13 +234,35 @@ def _param_ref(of: Object) -> str:
 
 
 def _targets(obj: Object, _now: float) -> str:
-    """What is asked of resources; nobody measures them here."""
-    found = []
-    for metric in (obj.get("spec") or {}).get("metrics") or ():
-        target = (metric.get("resource") or {}).get("target") or {}
-        wanted = f"{target['averageUtilization']}%" if "averageUtilization" in target else target.get("averageValue")
-        found.append(f"{metric['resource']['name']}: <unknown>/{wanted}" if wanted else "<unknown>")
-    return joined(found)
+    """What is measured and what is asked for, of the first two metrics."""
+    metrics, measured = _look_up(obj, "spec.metrics", ()), _look_up(obj, "status.currentMetrics", ())
+    if not metrics:
+        return NONE
+    first = [_target(metric, now) for metric, now in zip(metrics[:2], [*measured, {}, {}], strict=False)]
+    return ", ".join(first) + (f" + {len(metrics) - 2} more..." if len(metrics) > 2 else "")
+
+
+def _target(metric: Object, measured: Object) -> str:
+    kind = metric["type"][:1].lower() + metric["type"][1:]
+    part, current = metric.get(kind) or {}, (measured.get(kind) or {}).get("current") or {}
+    target, named = part.get("target") or {}, kind in ("resource", "containerResource")
+    which = next((one for one in ("averageValue", "averageUtilization", "value") if one in target), "")
+    unit = "%" if which == "averageUtilization" else ""
+    now = f"{current[which]}{unit}" if which in current else UNKNOWN
+    text = f"{now}/{target.get(which, UNKNOWN)}{unit}"
+    if named:
+        return f"{part.get('name', '')}: {text}"
+    return f"{text} (avg)" if which == "averageValue" and kind in ("object", "external") else text
+
+
+def _ingress_class(obj: Object, _now: float) -> str:
+    annotations = obj["metadata"].get("annotations") or {}
+    is_default = annotations.get("ingressclass.kubernetes.io/is-default-class") == "true"
+    return f"{name(obj)} (default)" if is_default else name(obj)
+
+
+def _audiences(requests: list[Object] | None) -> str:
+    return ",".join(one["audience"] for one in requests) if requests else "<unset>"
 
 
 def _versions(versions: list[Object] | None) -> str:
@@ -463,6 +485,7 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "QueueLengthLimit": "{spec.limited.limitResponse.queuing.queueLengthLimit|<none>}",
     },
     ("networking.k8s.io", "ingressclasses"): {
+        "Name": _ingress_class,
         "Controller": "{spec.controller}",
         "Parameters": lambda obj, _now: _reference(_look_up(obj, "spec.parameters", None)),
     },
@@ -512,7 +535,7 @@ _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
         "AttachRequired": "{spec.attachRequired}",
         "PodInfoOnMount": "{spec.podInfoOnMount}",
         "StorageCapacity": "{spec.storageCapacity}",
-        "TokenRequests": "<unset>",
+        "TokenRequests": _at("spec.tokenRequests", _audiences),
         "RequiresRepublish": "{spec.requiresRepublish}",
         "Modes": _at("spec.volumeLifecycleModes", lambda modes: ",".join(modes or ())),
     },

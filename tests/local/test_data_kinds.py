@@ -107,6 +107,27 @@ def test_a_group_is_the_same_in_both_versions(api):
     assert (found["metadata"]["uid"], found["spec"]) == (made["metadata"]["uid"], made["spec"])
 
 
+# --- accounts ---
+
+
+def test_a_pod_runs_as_the_account_that_it_names_or_as_the_default_one(api):
+    pods, container = "/api/v1/namespaces/default/pods", {"name": "c", "image": "i"}
+    account = {"metadata": {"name": "robot"}, "imagePullSecrets": [{"name": "pull"}]}
+    api.ask("POST", "/api/v1/namespaces/default/serviceaccounts", account, code=201)
+    plain = {"metadata": {"name": "a"}, "spec": {"containers": [container]}}
+    spec = api.ask("POST", pods, plain, code=201)["spec"]
+    assert (spec["serviceAccountName"], spec["serviceAccount"]) == ("default", "default")
+    named = {"metadata": {"name": "b"}, "spec": {"containers": [container], "serviceAccountName": "robot"}}
+    spec = api.ask("POST", pods, named, code=201)["spec"]
+    assert (spec["serviceAccountName"], spec["imagePullSecrets"]) == ("robot", [{"name": "pull"}])
+    named["metadata"]["name"], named["spec"]["serviceAccountName"] = "c", "nobody"
+    said = api.refused("POST", pods, named, code=403)
+    assert 'error looking up service account default/nobody: serviceaccount "nobody" not found' in said
+    # whoever leaves the account out does not mean to take it away
+    labelled = {**plain, "metadata": {"name": "a", "labels": {"x": "y"}}}
+    assert api.ask("PUT", f"{pods}/a", labelled)["spec"]["serviceAccountName"] == "default"
+
+
 # --- runtime classes ---
 
 

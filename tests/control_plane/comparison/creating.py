@@ -170,14 +170,10 @@ _PODS = (
     _pod("gate and node", schedulingGates=[{"name": "a"}], nodeName="n1"),
     _pod("negative deadline and grace", activeDeadlineSeconds=-1, terminationGracePeriodSeconds=-5),
     _pod("bad host name", hostname="Bad_Host", subdomain="Bad_Sub"),
-    _pod("bad node, account and scheduler", nodeName="Bad_Node", serviceAccountName="Bad_A", schedulerName="Bad_S"),
+    _pod("bad node and scheduler", nodeName="Bad_Node", schedulerName="Bad_S"),
     _pod("priority of one's own", code=403, priority=7),
     _pod("class that is not there", code=403, priorityClassName="nobody-has-it"),
     _pod("system class", code=201, priorityClassName="system-node-critical"),
-    _pod(
-        "token without an account",
-        volumes=[{"name": "f", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}],
-    ),
     _pod("bad preemption policy", code=403, preemptionPolicy="Always"),
     _pod("host network moves ports", code=201, hostNetwork=True, containers=[container(ports=[{"containerPort": 80}])]),
     _pod(

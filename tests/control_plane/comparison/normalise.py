@@ -27,6 +27,7 @@ _PORT_SAID = re.compile(r":3[0-2]\d{3}/")
 _SUFFIX = re.compile(r"\b(made-|Bad_)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _AGE = re.compile(r"(?:\d+[smh])+|<invalid>")
 _AGES = ("Age", "Last Seen", "First Seen")
+_ACCOUNT = ("serviceAccountName", "serviceAccount")
 _PORTS = range(30000, 32768)
 _NEAR = datetime.timedelta(days=1)
 _INITIAL_END = "k8s.io/initial-events-end"
@@ -90,7 +91,9 @@ class Normaliser:
 
     def _value(self, value: Document) -> Document:
         if isinstance(value, dict):
-            return {self.text(key): self._field(key, part, value) for key, part in value.items()}
+            # nobody makes accounts on the real server, and so pods need none there
+            named = {key: part for key, part in value.items() if key not in _ACCOUNT or part != "default"}
+            return {self.text(key): self._field(key, part, value) for key, part in named.items()}
         if isinstance(value, list):
             return [self._value(part) for part in value]
         return self.text(value) if isinstance(value, str) else value

@@ -1,6 +1,7 @@
 """What Kubernetes' admission plugins do to objects, as far as they are on by default and have something to do here.
 
-RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection, DefaultStorageClass, DefaultIngressClass
+ServiceAccount, RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection, DefaultStorageClass,
+DefaultIngressClass
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from muster.local.kinds.priority import Classes, Priority
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 _RUNTIMES = "runtimeclasses.node.k8s.io"
+_ACCOUNTS = "serviceaccounts"
+_DEFAULT_ACCOUNT = "default"
+_MIRROR = "kubernetes.io/config.mirror"
 _STORAGE_CLASSES = "storageclasses.storage.k8s.io"
 _INGRESS_CLASSES = "ingressclasses.networking.k8s.io"
 GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
@@ -26,12 +30,12 @@ def admit_pod(new: Object, old: Object | None, cluster: Cluster) -> str:
     spec = new["spec"]
     if old is not None:
         # what a client leaves out it does not mean to take away
-        for name in ("priority", "preemptionPolicy"):
+        for name in ("priority", "preemptionPolicy", "serviceAccountName", "serviceAccount"):
             if name in old["spec"]:
                 spec.setdefault(name, old["spec"][name])
         _tolerate(spec)
         return ""
-    if why := _take_priority(spec, cluster, priority.resolve_pod):
+    if why := _take_account(new, cluster) or _take_priority(spec, cluster, priority.resolve_pod):
         return why
     _tolerate(spec)
     return _take_runtime(spec, cluster)
@@ -96,6 +100,25 @@ def _take_class(spec: Object, field: str, classes: list[Object], annotations: tu
         if any((meta.get("annotations") or {}).get(name) == "true" for name in annotations):
             spec[field] = meta["name"]
             return
+
+
+# --- accounts ---
+
+
+def _take_account(pod: Object, cluster: Cluster) -> str:
+    """Why there is no such account as the pod is to run as; "" if there is, and then the pod names it."""
+    meta, spec = pod["metadata"], pod["spec"]
+    if _MIRROR in (meta.get("annotations") or {}):
+        return ""
+    name = spec.get("serviceAccountName") or _DEFAULT_ACCOUNT
+    account = cluster.get(_ACCOUNTS, name, namespace=meta["namespace"])
+    # the one of a new namespace is on its way
+    if account is None and name != _DEFAULT_ACCOUNT:
+        return f'error looking up service account {meta["namespace"]}/{name}: serviceaccount "{name}" not found'
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    if not spec.get("imagePullSecrets") and account is not None and account.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = list(account["imagePullSecrets"])
+    return ""
 
 
 # --- priority ---

@@ -34,8 +34,7 @@ Allocate = Callable[[Object, Object | None, Iterable[Object], bool], list[FieldE
 class Cluster(Protocol):
     """What else there is, for those who admit an object; `resource` is such as priorityclasses.scheduling.k8s.io."""
 
-    def get(self, resource: str, name: str) -> Object | None:
-        """An object that is in no namespace."""
+    def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None: ...
 
     def list(self, resource: str) -> list[Object]: ...
 

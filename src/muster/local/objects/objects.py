@@ -339,8 +339,8 @@ class _Cluster:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def get(self, resource: str, name: str) -> Object | None:
-        found = self._store.get(resource, "", name)
+    def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
+        found = self._store.get(resource, namespace, name)
         return None if found is None else _read(found)
 
     def list(self, resource: str) -> list[Object]:

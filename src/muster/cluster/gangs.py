@@ -248,7 +248,10 @@ class GangState(Roll):
     def below_minimum(self) -> bool:
         """It has started, and fewer are bound than it must have; never true of a basic group."""
         declared = self.declared
-        return declared is not None and declared.policy is Policy.GANG and self.once_started and self.lost > 0
+        if declared is None or declared.policy is not Policy.GANG or not self.once_started:
+            return False
+        # one that fell is not whole because of members that succeeded before that
+        return self.lost > 0 or (self.fallen and not self.lives)
 
     @property
     def partial(self) -> bool:

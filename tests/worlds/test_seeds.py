@@ -75,7 +75,7 @@ LATER = {
     1794824555990: "a pod for which others gave their binds up at once said that no node refuses it",
     1794824010390: "a pod whose binds had been given up without an answer was placed, and evicted in the same turn",
     18257: "a gang in backoff kept what was reserved for it although another scheduler had taken it",
-    1794920006753: "a gang whose evicted member succeeded first had lost its right of return, though it had to start whole",
+    1794920006753: "a gang whose evicted member succeeded first had lost its right of return and had to start whole",
     1794846472609: "a gang that ran was evicted whole, where it was enough that a bind of the same turn is not sent",
     476: "a pod with which a plugin failed said that room is kept for it on a node that was gone",
     1794820610680: "what was reserved for a gang counted as lost with what another lacked that had room reserved there",

@@ -22,6 +22,7 @@ class CuttingProxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._pairs = set()
         self._transports = weakref.WeakSet()
+        self._tasks = set()
         self._refusing = False
         self._flowing = asyncio.Event()
         self._heard = asyncio.Event()
@@ -83,7 +84,7 @@ class CuttingProxy:
     async def _start(self):
         self._flowing.set()
         self._heard.set()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _stop(self):
@@ -108,11 +109,17 @@ class CuttingProxy:
                 writer.transport.abort()
         return len(pairs)
 
-    async def _serve(self, reader, writer):
+    def _accept(self, reader, writer):
         self._transports.add(writer.transport)
         if self._refusing:
+            # no task: clients that never rest would keep the end waiting
             writer.transport.abort()
             return
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader, writer):
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         except OSError:

@@ -142,7 +142,7 @@ class History:
             if isinstance(decision, Evict | Release):
                 self.world.pod_gone(*(ref.pod.partition("/")[2] for ref in decision.pods if self.rng.random() < 0.8))
         for name in self._names("BINDING"):
-            if self.world.engine.cluster.pods[f"uid-{name}"].retries_later:
+            if self.world.engine.cluster.pods[f"uid-{name}"].setbacks.retries_later:
                 continue
             if self.rng.random() < 0.85:
                 self.world.bound(name)

@@ -138,7 +138,7 @@ def unanswered(world, *names, seconds):
     while world.now < until:
         for name in names:
             pod = world.engine.cluster.pods[f"uid-{name}"]
-            if pod.stage is Stage.BINDING and not pod.retries_later:
+            if pod.stage is Stage.BINDING and not pod.setbacks.retries_later:
                 world.bind_failed(name, Failure.TRANSIENT)
         decisions += world.decide(after=1.0)
     return decisions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.api.asks import Ask
 from muster.cluster.classes import PodClass
@@ -40,6 +41,39 @@ class Condemned(msgspec.Struct, frozen=True, gc=False):
     """The gang's `lost_to`..."""
     fallen: bool = False
     """...and whether the gang had fallen."""
+
+
+class Setbacks(msgspec.Struct, frozen=True, gc=False):
+    """What went wrong with a pod's binds: most pods have none, and a cluster has many pods."""
+
+    failures: int = 0
+    error: str = ""
+    """What the last failed bind was answered."""
+    unanswered_by: str = ""
+    """The node to which the last bind got no answer."""
+    retries: int = 0
+    """How often in a row that was so."""
+    retries_later: bool = False
+    """The bind failed and is tried again when a timer rings."""
+    repeats: bool = False
+    """The bind was asked for once more, and the one before, which got no answer, may have succeeded."""
+    answered: bool = False
+    """The bind was refused and will be tried again; nothing is on its way."""
+    denied_at: float | None = None
+    """When a policy first refused to let the pod be bound, of the times that it did in a row."""
+    denied_on: frozenset[str] = frozenset()
+    """The nodes where it did."""
+
+    def await_retry(self, failures: int) -> bool:
+        """Whether a bind is to be tried again after so many that failed."""
+        return self.retries_later and self.failures == failures
+
+    def tried_again(self, *, repeats: bool = False) -> Setbacks:
+        """A bind is on its way, after these."""
+        return replace(self, answered=False, retries_later=False, repeats=repeats)
+
+
+NO_SETBACKS = Setbacks()
 
 
 class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
@@ -108,23 +142,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Of a lone pod that was to be placed."""
     attempt: int = 0
     """In which of its gang's attempts it was last bound."""
-    denied_at: float | None = None
-    """When a policy first refused to let it be bound, of the times that it did in a row."""
-    denied_on: frozenset[str] = frozenset()
-    """The nodes where it did."""
-    retries_later: bool = False
-    """Its bind failed and is tried again when a timer rings."""
-    repeats: bool = False
-    """Its bind was asked for once more, and the one before, which got no answer, may have succeeded."""
-    answered: bool = False
-    """Its bind was refused and will be tried again; nothing is on its way."""
-    bind_failures: int = 0
-    unanswered_by: str = ""
-    """The node to which its last bind got no answer."""
-    retries: int = 0
-    """How often in a row that was so."""
-    bind_error: str = ""
-    """What the last failed bind was answered."""
+    setbacks: Setbacks = NO_SETBACKS
 
     @property
     def candidate(self) -> bool:

@@ -57,24 +57,29 @@ class Binding:
         """Handles a failed bind; returns whether the pod needs another place."""
         if pod.stage is not Stage.BINDING or pod.node != change.node:
             return False
-        pod.bind_failures += 1
-        pod.bind_error = change.message or str(change.failure)
+        transient = change.failure is Failure.TRANSIENT
+        before = pod.setbacks
+        retries = before.retries + 1 if transient and before.unanswered_by == change.node else 1
+        pod.setbacks = replace(
+            before,
+            failures=before.failures + 1,
+            error=change.message or str(change.failure),
+            unanswered_by=change.node if transient else "",
+            retries=retries,
+        )
         if change.failure is Failure.POD_GONE:
             self._intake.move(pod, Stage.PENDING, leaving=True)
             return False
-        again = change.failure is Failure.TRANSIENT and pod.unanswered_by == change.node
-        pod.retries = pod.retries + 1 if again else 1
-        pod.unanswered_by = change.node if change.failure is Failure.TRANSIENT else ""
-        if change.failure is Failure.TRANSIENT and pod.retries <= _RETRIES:
-            delay = backoff_seconds(pod.retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
+        if transient and retries <= _RETRIES:
+            delay = backoff_seconds(retries, initial=_FIRST_RETRY_SECONDS, maximum=_LAST_RETRY_SECONDS)
             self._retry_in(delay, pod, now)
-            if pod.retries == _QUIET_RETRIES + 1:
+            if retries == _QUIET_RETRIES + 1:
                 self._status.bind_unanswered(self._gang_of(pod), pod, change.node)
             return False
         if change.failure is Failure.DENIED and self._tries_again_there(pod, change.node, now):
             # surely not bound: where room was reserved before may be another's by now
             self._status.unnominate([pod])
-            if pod.denied_at is not None and now - pod.denied_at >= _QUIET_SECONDS:
+            if _denied_for(_QUIET_SECONDS, pod, now):
                 self._status.binds_rejected(self._gang_of(pod), [(pod, change.node)], waits=True)
             return False
         self._intake.move(pod, Stage.PENDING)
@@ -83,24 +88,24 @@ class Binding:
 
     def _tries_again_there(self, pod: PodState, node: str, now: float) -> bool:
         """A denial may be over in a moment, or hold for this node only: there, elsewhere, and so on in turns."""
-        if pod.denied_at is None:
-            pod.denied_at = now
+        if pod.setbacks.denied_at is None:
+            pod.setbacks = replace(pod.setbacks, denied_at=now)
             self._timers.set(now + DENIED_SECONDS, Purpose.DENIAL, key=pod.uid)
-        if now - pod.denied_at >= DENIED_SECONDS:
+        if _denied_for(DENIED_SECONDS, pod, now):
             self._timers.set(now, Purpose.DENIAL, key=pod.uid)
             return False
-        if node in pod.denied_on:
+        denied_on = pod.setbacks.denied_on
+        if node in denied_on:
             # it was denied here before: elsewhere next
             return False
-        pod.denied_on |= {node}
-        pod.answered = True
-        delay = min(_LAST_DENIAL_SECONDS, _FIRST_DENIAL_SECONDS * 2 ** (len(pod.denied_on) - 1))
+        pod.setbacks = replace(pod.setbacks, denied_on=denied_on | {node}, answered=True)
+        delay = min(_LAST_DENIAL_SECONDS, _FIRST_DENIAL_SECONDS * 2 ** len(denied_on))
         self._retry_in(delay, pod, now)
         return True
 
     def _retry_in(self, delay: float, pod: PodState, now: float) -> None:
-        pod.retries_later = True
-        self._timers.set(now + delay, Purpose.RETRY, key=pod.uid, ticket=pod.bind_failures)
+        pod.setbacks = replace(pod.setbacks, retries_later=True)
+        self._timers.set(now + delay, Purpose.RETRY, key=pod.uid, ticket=pod.setbacks.failures)
 
     def _gang_of(self, pod: PodState) -> GangState | None:
         return self._cluster.gangs.get(pod.gang) if pod.gang else None
@@ -112,9 +117,9 @@ class Binding:
             return
         gang = self._gang_of(pod)
         # who is surely not bound is not bound for a gang, or an object of it, that is not its own any more
-        left = pod.answered and (self._intake.names_another(pod) or (gang is not None and not gang.was_bound_for(pod)))
-        pod.answered = pod.retries_later = False
-        pod.repeats = bool(pod.unanswered_by)
+        refused = pod.setbacks.answered
+        left = refused and (self._intake.names_another(pod) or (gang is not None and not gang.was_bound_for(pod)))
+        pod.setbacks = pod.setbacks.tried_again(repeats=bool(pod.setbacks.unanswered_by))
         if left or not _still_fits(pod, self._cluster) or (gang is not None and _fell_apart(gang)):
             self._intake.move(pod, Stage.PENDING)
         else:
@@ -124,8 +129,8 @@ class Binding:
 
     def spared(self, pod: PodState, now: float) -> None:
         """The pod does not leave after all: a bind of it that failed meanwhile is tried again."""
-        if pod.stage is Stage.BINDING and pod.retries_later:
-            self._timers.set(now, Purpose.RETRY, key=pod.uid, ticket=pod.bind_failures)
+        if pod.stage is Stage.BINDING and pod.setbacks.retries_later:
+            self._timers.set(now, Purpose.RETRY, key=pod.uid, ticket=pod.setbacks.failures)
 
     def runs_on(self, gang: GangState) -> None:
         """Members were spared: a gang that said that nothing of it is left takes that back."""
@@ -279,7 +284,7 @@ class Binding:
         declared = gang.declared
         if declared is None or gang.started:
             return False
-        hopeless = [pod for pod in gang.candidates.values() if _denied_for_good(pod, now)]
+        hopeless = [pod for pod in gang.candidates.values() if _denied_for(DENIED_SECONDS, pod, now)]
         # who was on its way to a node that is gone comes back
         astray = [
             pod for pod in gang.members.values() if pod.stage is Stage.BINDING and pod.stranded and not pod.leaving
@@ -290,24 +295,25 @@ class Binding:
         )
         if not hopeless or enough:
             return False
-        if not gang.running and any(pod.stage is Stage.BINDING and not pod.answered for pod in gang.members.values()):
+        binding = (pod for pod in gang.members.values() if pod.stage is Stage.BINDING)
+        if not gang.running and any(not pod.setbacks.answered for pod in binding):
             # whoever is bound in a moment would be left alone
             return False
         first = min(hopeless, key=lambda pod: pod.key)
-        message = f"{first.key} may not be bound: {first.bind_error}"
+        message = f"{first.key} may not be bound: {first.setbacks.error}"
         if gang.running and not declared.holds_partial:
             self._release(gang, SCHEDULER_ERROR, message, now)
         self._status.gang_says(gang, SCHEDULER_ERROR, message)
         gang.denied = False
         for pod in gang.members.values():
             # tried anew, with the patience of the first time, when the gang is
-            pod.denied_at, pod.denied_on = None, frozenset()
+            pod.setbacks = replace(pod.setbacks, denied_at=None, denied_on=frozenset())
         return True
 
     def _release(self, gang: GangState, reason: str, message: str, now: float) -> None:
         """All members that have a node are to be deleted, if they got it for the present object."""
         for pod in list(gang.members.values()):
-            if pod.stage is Stage.BINDING and pod.answered:
+            if pod.stage is Stage.BINDING and pod.setbacks.answered:
                 # surely not bound
                 self._intake.move(pod, Stage.PENDING)
         gang.waited = 0.0
@@ -350,13 +356,15 @@ def _of(subset: Subset, pods: list[PodState]) -> int:
     return sum(pod.subset == subset.name for pod in pods)
 
 
-def _denied_for_good(pod: PodState, now: float) -> bool:
-    return pod.denied_at is not None and now - pod.denied_at >= DENIED_SECONDS
+def _denied_for(duration: float, pod: PodState, now: float) -> bool:
+    """Whether a policy has refused to let the pod be bound for so many seconds."""
+    since = pod.setbacks.denied_at
+    return since is not None and now - since >= duration
 
 
 def _bind_error(gang: GangState) -> str:
     unbound = (pod for pod in gang.members.values() if pod.stage in (Stage.PENDING, Stage.BINDING))
-    return min((pod.bind_error for pod in unbound if pod.bind_error), default="")
+    return min((pod.setbacks.error for pod in unbound if pod.setbacks.error), default="")
 
 
 def _still_fits(pod: PodState, cluster: Cluster) -> bool:

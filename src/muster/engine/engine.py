@@ -277,7 +277,7 @@ class Engine:
         for key, refused in rejected.items():
             unit = self._units.get(key)
             # tried again at once for the first time, however many of a unit's binds were refused
-            failures = refused[0][0].bind_failures if unit is None else unit.failures + 1
+            failures = refused[0][0].setbacks.failures if unit is None else unit.failures + 1
             gang = self.cluster.gangs.get(key) if unit is not None else None
             self._status.binds_rejected(gang, refused, waits=failures > 1)
             # a node that is gone says nothing about the unit
@@ -301,7 +301,7 @@ class Engine:
             return
         if unit is None:
             order = self._profile.place_in_queue(priority=pod.priority, created=pod.created, uid=pod.uid)
-            failures = pod.bind_failures
+            failures = pod.setbacks.failures
             pod.efforts = pod.efforts or Efforts()
             unit = PodUnit(
                 key=pod.uid, pod=pod, order=order, efforts=pod.efforts, failures=failures, tried_at=self._now
@@ -497,7 +497,7 @@ class Engine:
                 self._intake.noted.pods.append((pod, Cause.TIME_PASSED))
             case Purpose.GATES if pod is not None and pod.candidate:
                 self._intake.look_at_gates(pod)
-            case Purpose.RETRY if pod is not None and pod.retries_later and pod.bind_failures == timer.ticket:
+            case Purpose.RETRY if pod is not None and pod.setbacks.await_retry(timer.ticket):
                 if pod.stage is Stage.BINDING:
                     self._binding.retry(pod)
             case Purpose.DENIAL:
@@ -535,7 +535,8 @@ class Engine:
             self._timers.set(self._now + _QUIET_SECONDS, Purpose.DEADLINE, key=key)
             return
         if self._binding.time_out(gang, self._now):
-            self._back_off(unit, Cause.DEADLINE_OVER, refused=any(pod.bind_error for pod in gang.candidates.values()))
+            refused = any(pod.setbacks.error for pod in gang.candidates.values())
+            self._back_off(unit, Cause.DEADLINE_OVER, refused=refused)
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
         self.audit.record(Attempt(self._now, verdict, Cause.DEADLINE_OVER))
 

@@ -63,7 +63,7 @@ class Eviction:
             not_sent = self._take_back(pod)
             if not_sent:
                 taken_back.add(pod.gang or pod.uid)
-            if pod.answered or not_sent or (pod.stranded and pod.retries_later):
+            if pod.setbacks.answered or not_sent or (pod.stranded and pod.setbacks.retries_later):
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
                 gave_way = True
@@ -103,7 +103,7 @@ class Eviction:
 
     def _take_back(self, pod: PodState) -> bool:
         """Whether a bind of the pod that was decided in this turn, and is surely the only one, need not be sent."""
-        if pod.repeats:
+        if pod.setbacks.repeats:
             return False
         for number, decision in enumerate(self._decisions):
             if isinstance(decision, Bind) and any(placement.uid == pod.uid for placement in decision.pods):

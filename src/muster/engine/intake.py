@@ -15,7 +15,7 @@ from muster.api.wire import Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
-from muster.cluster.pods import BINDING, BOUND, PENDING, Condemned, PodState, Stage
+from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
 from muster.engine.changes import (
     BindFailed,
     Bound,
@@ -568,7 +568,9 @@ class Intake:
         pods: list[PodState] = []
         for pod, node in binds:
             record = pod.record = records[pod.subset]
-            pod.attempt, pod.answered, pod.retries_later, pod.repeats = attempt, False, False, False
+            pod.attempt = attempt
+            if pod.setbacks is not NO_SETBACKS:
+                pod.setbacks = pod.setbacks.tried_again()
             self._cluster.note(pod, node)
             pods.append(pod)
             placements.append(Placement(pod.uid, pod.key, node, record))

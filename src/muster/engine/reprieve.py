@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from operator import floordiv, sub
+from operator import add, floordiv, sub
 from typing import Protocol
 
 import numpy as np
@@ -210,17 +210,27 @@ class OneNode(_OneByOne):
     work = 4
 
     def __init__(self, pod_class: PodClass, row: int, free: Ints, victims: Occupied) -> None:
-        need = self._need = dict(pod_class.room)
-        self._parts = [_part_on(victims.of(number, number + 1), row) for number in range(len(victims))]
-        self._free = {r: int(free[r, row]) + sum(part.get(r, 0) for part in self._parts) for r in need}
-        self.enough = not pod_class.unknown and all(self._free[r] >= amount for r, amount in need.items())
+        resources = [resource for resource, _ in pod_class.room]
+        amounts = {kind: _amounts(kind, resources) for kind in dict.fromkeys(victims.kinds)}
+        nothing = [0] * len(resources)
+        self._ends = victims.ends
+        self._takes = [amounts[kind] if at == row else nothing for at, kind in victims.places()]
+        """What the pod at each place takes here of the resources that count."""
+        spare = [int(free[resource, row]) - need for resource, need in pod_class.room]
+        for takes in self._takes:
+            spare = list(map(add, spare, takes))
+        self._spare = spare
+        """What is left of these beside the pod; negative where it does not fit."""
+        self.enough = not pod_class.unknown and min(spare, default=0) >= 0
         self.reprieved = [False] * len(victims)
 
     def put_back(self, first: int, end: int) -> bool:
-        left = {r: free - sum(part.get(r, 0) for part in self._parts[first:end]) for r, free in self._free.items()}
-        if any(left[resource] < amount for resource, amount in self._need.items()):
+        spare = self._spare
+        for takes in self._takes[self._ends[first] : self._ends[end]]:
+            spare = list(map(sub, spare, takes))
+        if min(spare, default=0) < 0:
             return False
-        self._free = left
+        self._spare = spare
         self.reprieved[first:end] = [True] * (end - first)
         return True
 
@@ -320,13 +330,3 @@ def copies_without_each(pod_class: PodClass, free: Ints, usable: Bools, crowds: 
 def _amounts(pod_class: PodClass, resources: list[int]) -> list[int]:
     asked = dict(pod_class.room)
     return [asked.get(resource, 0) for resource in resources]
-
-
-def _part_on(places: Iterable[tuple[int, PodClass]], row: int) -> dict[int, int]:
-    """What is taken on one row, by resource."""
-    part: dict[int, int] = {}
-    for at, pod_class in places:
-        if at == row:
-            for resource, amount in pod_class.room:
-                part[resource] = part.get(resource, 0) + amount
-    return part

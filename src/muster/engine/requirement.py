@@ -88,7 +88,7 @@ class Requirement:
 
     @classmethod
     def of_pod(cls, pod: PodState) -> Requirement:
-        return cls([Batch(pod.pod_class, [pod], avoid=pod.denied_on)], lacking=_one, usable=_all)
+        return cls([Batch(pod.pod_class, [pod], avoid=pod.setbacks.denied_on)], lacking=_one, usable=_all)
 
 
 def wants(batches: Iterable[Batch]) -> dict[PodClass, int]:
@@ -123,7 +123,7 @@ def _batches(pods: Iterable[PodState]) -> list[Batch]:
     """Higher priority first, then larger pods; within a batch by name."""
     groups: dict[_Group, list[PodState]] = {}
     for pod in pods:
-        group = pod.subset, pod.priority, pod.pod_class, pod.denied_on
+        group = pod.subset, pod.priority, pod.pod_class, pod.setbacks.denied_on
         found = groups.get(group)
         if found is None:
             groups[group] = [pod]

@@ -19,6 +19,7 @@ from muster.engine.verdicts import (
     MEMBERS_GATED,
     MEMBERS_MISSING,
     RESERVED,
+    UNDOING,
     UNPROVEN,
     Outcome,
     Refusal,
@@ -80,8 +81,8 @@ class Status:
         A group says it of one member, whichever was the first.
         """
         for pod, node in refused:
-            what = "was given up" if pod.unanswered_by == node else "was refused"
-            message = f"binding to {node} {what}: {pod.bind_error}"
+            what = "was given up" if pod.setbacks.unanswered_by == node else "was refused"
+            message = f"binding to {node} {what}: {pod.setbacks.error}"
             if waits:
                 self.pods_wait([pod], message, reason=SCHEDULER_ERROR)
             else:
@@ -91,7 +92,7 @@ class Status:
 
     def bind_unanswered(self, gang: GangState | None, pod: PodState, node: str) -> None:
         """A bind is repeated again and again.  The pod has no word on it: any of them may have succeeded."""
-        self._warn(f"binding to {node} is tried again: {pod.bind_error}", action="Binding", pods=[pod])
+        self._warn(f"binding to {node} is tried again: {pod.setbacks.error}", action="Binding", pods=[pod])
         self._not_bound_yet(gang, pod)
 
     def _not_bound_yet(self, gang: GangState | None, pod: PodState) -> None:
@@ -100,14 +101,14 @@ class Status:
             return
         of = gang.spoken_of
         if not _tells_of_an_error(gang) or (of is not None and not _is_unbound(gang, of)):
-            self.gang_says(gang, SCHEDULER_ERROR, f"{pod.key} {_NOT_BOUND_YET}: {pod.bind_error}")
+            self.gang_says(gang, SCHEDULER_ERROR, f"{pod.key} {_NOT_BOUND_YET}: {pod.setbacks.error}")
             gang.spoken_of = pod
 
     def other_not_bound_yet(self, gang: GangState) -> None:
         """The member is bound, or gone, of which the group says that it is not bound: it speaks of another."""
         if gang.spoken_of is None or _is_unbound(gang, gang.spoken_of):
             return
-        unbound = [pod for pod in gang.members.values() if pod.bind_error and _is_unbound(gang, pod)]
+        unbound = [pod for pod in gang.members.values() if pod.setbacks.error and _is_unbound(gang, pod)]
         if unbound and _tells_of_an_error(gang):
             self._not_bound_yet(gang, min(unbound, key=lambda pod: pod.key))
         else:
@@ -295,8 +296,7 @@ class Status:
         elif gang.missing:
             missing = members_missing(gang.present, gang.missing, gang.strangers)
             # that it was undone says more than that its pods are not back yet
-            said = gang.below_said if gang.fallen else gang.said
-            if said is None or said[1] not in _UNDONE:
+            if not _tells_of_its_undoing(gang):
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
             self._not_ready(gang, MEMBERS_MISSING)
         elif gang.gated:
@@ -329,6 +329,15 @@ def _tells_of_an_error(gang: GangState) -> bool:
     said = gang.below_said if gang.fallen else gang.said
     # one that kubelets refused gives no other reason
     return said is not None and (said[1] == SCHEDULER_ERROR or (gang.refused and _NOT_BOUND_YET in said[2]))
+
+
+def _tells_of_its_undoing(gang: GangState) -> bool:
+    said = gang.below_said if gang.fallen else gang.said
+    if said is None:
+        return False
+    _, reason, message = said
+    # one that kubelets refused gives no other reason
+    return reason in _UNDONE or (reason == MEMBERS_REFUSED and any(word in message for word in UNDOING))
 
 
 def _is_unbound(gang: GangState, pod: PodState) -> bool:

@@ -67,7 +67,7 @@ class Unit(msgspec.Struct, gc=False, eq=False, kw_only=True):
     @property
     def bind_error(self) -> str:
         """What a refused bind of its pods was answered; "" if none was."""
-        return min((pod.bind_error for pod in self.candidates if pod.bind_error), default="")
+        return min((pod.setbacks.error for pod in self.candidates if pod.setbacks.error), default="")
 
     # --- who it is ---
 
@@ -204,7 +204,7 @@ class GangUnit(Unit, gc=False, eq=False, kw_only=True):
         if len(gang.candidates) > most or len(gang.classes) != 1 or gang.gated:
             return []
         pods = in_order_of_choice(gang.candidates.values())
-        if rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.denied_on for pod in pods):
+        if rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.setbacks.denied_on for pod in pods):
             return []
         return pods
 
@@ -284,7 +284,7 @@ class PodUnit(Unit, gc=False, eq=False, kw_only=True):
         return {} if placed.get("") else {"": 1}
 
     def alike(self, rule: GangRule, *, most: int) -> list[PodState]:
-        return [] if self.pod.denied_on else [self.pod]
+        return [] if self.pod.setbacks.denied_on else [self.pod]
 
     def preempts(self, rule: GangRule) -> bool:
         return self.pod.preempts

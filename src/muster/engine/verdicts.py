@@ -199,9 +199,15 @@ def _not_honoured(asks: tuple[Ask, ...]) -> str:
     return f"no plugin of this scheduler honours {_and([ask.field for ask in asks])}"
 
 
+_RELEASED = "released"
+_TAKEN_DOWN = "taken down"
+UNDOING = (_RELEASED, _TAKEN_DOWN)
+"""One of these is in every message that says that a gang was undone."""
+
+
 def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True, stay: int = 0) -> str:
     """Why a gang was undone, or kept although it should have been; `stay` of the bound may not be released."""
-    what = f"released{_but_for(stay)}" if released else "kept, as the group asks"
+    what = f"{_RELEASED}{_but_for(stay)}" if released else "kept, as the group asks"
     they = f"{'it is' if bound == 1 else 'they are'} {what}"
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
 
@@ -219,7 +225,7 @@ def left_of(bound: int, minimum: int, lost_to: str) -> str:
 
 def taken_down(bound: int, minimum: int, seconds: float, *, stay: int = 0) -> str:
     """Why a gang was undone that had started; `stay` of the bound may not be released."""
-    it = f"it is taken down to start whole again{_but_for(stay)}"
+    it = f"it is {_TAKEN_DOWN} to start whole again{_but_for(stay)}"
     return f"{bound} of {minimum} members were left for {seconds:g} s; {it}"
 
 

@@ -107,7 +107,7 @@ def a_bind_that_got_no_answer_is_tried_elsewhere(patch):
 
     def elsewhere(self, pod, change, now):
         if change.failure is Failure.TRANSIENT and pod.stage is Stage.BINDING:
-            pod.bind_failures += 1
+            pod.setbacks = replace(pod.setbacks, failures=pod.setbacks.failures + 1)
             self._intake.move(pod, Stage.PENDING)
             return True
         return failed(self, pod, change, now)
@@ -300,7 +300,7 @@ def nobody_hears_that_a_part_is_to_be_kept(patch):
 
 @fault("denied for good", "beside", "denials")
 def a_denial_is_never_final(patch):
-    patch(binding, "_denied_for_good", lambda pod, now: False)
+    patch(binding, "_denied_for", lambda duration, pod, now: False)
 
 
 # --- the queue ---

@@ -367,6 +367,7 @@ class Invariants:
                 passer, nodes, scene, unsure=unsure, sure=self._sound and not uids <= again and not nodes <= own
             )
         self._evictions.bound(decision.unit)
+        self._starts.decided(decision)
 
     def _check_candidate(self, placement: Placement, unit: str) -> Pod:
         pod = self._world.pods.get(placement.uid)

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from muster.api.wire import Pod, PodGroup
 from muster.engine.changes import Bound, Change, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.engine.decisions import Bind
+from muster.gangs.record import BOUND_FOR, BoundFor
 from muster.sim.plain import ENDED, unit_of
 from muster.sim.reading import Gang
 from muster.sim.world import World
@@ -27,6 +29,11 @@ class Starts:
         self._bound: dict[str, dict[str, Pod]] = {}
         """By gang and UID: pods that count as bound, whether they run or succeeded."""
         self._nodes: set[str] = set()
+        self._sent: dict[str, BoundFor] = {}
+        """By UID: what pods were last to be bound for."""
+
+    def decided(self, decision: Bind) -> None:
+        self._sent |= {placement.uid: placement.bound_for for placement in decision.pods}
 
     def told(self, change: Change) -> None:
         match change:
@@ -51,7 +58,9 @@ class Starts:
                 # the object that says so may still be on its way
                 pod = self._world.pods.get(uid)
                 if pod is not None and pod.metadata.deletion_timestamp is None and pod.status.phase not in ENDED:
-                    self._count(replace(pod, spec=replace(pod.spec, node_name=node)))
+                    record = {BOUND_FOR: self._sent[uid].text} if uid in self._sent else {}
+                    meta = replace(pod.metadata, annotations=pod.metadata.annotations | record)
+                    self._count(replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node)))
 
     def restarted(self) -> None:
         """A new scheduler has the objects only."""

@@ -89,6 +89,7 @@ RULES = {
     12479: "a gang was evicted whole whose object was made anew before its last pods went for another unit",
     11007: "a bind that was denied counted as open after the pod was bound elsewhere",
     1794859955514: "an acknowledged member of a second run counted for the first, until its object was seen",
+    7000519: "a gang that fell had its minimum acknowledged for a moment, and counted as fallen still",
     1794817149752: "a gang was passed while its group was read again, beside those whom a new scheduler had counted",
     1794821047721: "a gang that kubelets refused was undone in the same batch, since another member is denied for good",
     1794825186816: "the only member of a gang that was on its way was bound by hand",

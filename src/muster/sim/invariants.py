@@ -155,7 +155,8 @@ class Invariants:
     def told(self, change: Change) -> None:
         self._binds.told(change)
         self._life.told(change)
-        self._starts.told(change)
+        if whole := self._starts.told(change):
+            self._life.is_whole(whole)
         self._words.told(change)
         self._evictions.told(change)
         self._passes.untidy |= isinstance(change, BindFailed)

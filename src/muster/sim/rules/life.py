@@ -83,6 +83,10 @@ class Life:
         if isinstance(change, PodSeen) and change.pod.status.phase == "Failed" and is_refusal(change.pod.status.reason):
             self._turned_away(change.pod)
 
+    def is_whole(self, group_uid: str) -> None:
+        """The scheduler has heard that the minimum is bound: one that fell has returned, if only for a moment."""
+        self.fallen.discard(group_uid)
+
     def _turned_away(self, pod: Pod) -> None:
         """A kubelet refused the pod; one that was bound for an earlier object, or by others, is only lost."""
         if pod.metadata.uid in self._failed:

@@ -35,12 +35,13 @@ class Starts:
     def decided(self, decision: Bind) -> None:
         self._sent |= {placement.uid: placement.bound_for for placement in decision.pods}
 
-    def told(self, change: Change) -> None:
+    def told(self, change: Change) -> str:
+        """The UID of the group that has its minimum bound by this change, and perhaps had it before; "" if none has."""
         match change:
             case GroupSeen(group):
                 key = f"{group.metadata.namespace}/{group.metadata.name}"
                 self._groups[key] = group
-                self._look(key)
+                return self._look(key)
             case GroupGone(key):
                 self._groups.pop(key, None)
             case NodeSeen(node):
@@ -51,7 +52,7 @@ class Starts:
                 self._forget(seen.metadata.uid)
                 deleted = seen.metadata.deletion_timestamp is not None
                 if seen.spec.node_name and not deleted and seen.status.phase != ENDED[True]:
-                    self._count(seen)
+                    return self._count(seen)
             case PodGone(uid):
                 self._forget(uid)
             case Bound(uid, node):
@@ -60,7 +61,8 @@ class Starts:
                 if pod is not None and pod.metadata.deletion_timestamp is None and pod.status.phase not in ENDED:
                     record = {BOUND_FOR: self._sent[uid].text} if uid in self._sent else {}
                     meta = replace(pod.metadata, annotations=pod.metadata.annotations | record)
-                    self._count(replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node)))
+                    return self._count(replace(pod, metadata=meta, spec=replace(pod.spec, node_name=node)))
+        return ""
 
     def restarted(self) -> None:
         """A new scheduler has the objects only."""
@@ -71,18 +73,18 @@ class Starts:
         for change in self._world.objects():
             self.told(change)
 
-    def _count(self, pod: Pod) -> None:
+    def _count(self, pod: Pod) -> str:
         self._bound.setdefault(unit_of(pod), {})[pod.metadata.uid] = pod
-        self._look(unit_of(pod))
+        return self._look(unit_of(pod))
 
     def _forget(self, uid: str) -> None:
         for pods in self._bound.values():
             pods.pop(uid, None)
 
-    def _look(self, key: str) -> None:
+    def _look(self, key: str) -> str:
         group = self._groups.get(key)
         if group is None:
-            return
+            return ""
         gang = Gang(key, scheduler=self._scheduler)
         gang.group = group
         for pod in self._bound.get(key, {}).values():
@@ -92,5 +94,7 @@ class Starts:
                 gang.done.append(pod)
             elif pod.spec.node_name in self._nodes:
                 gang.running.append(pod)
-        if gang.running and gang.bound >= gang.minimum:
-            self.began.add(group.metadata.uid)
+        if not gang.running or gang.bound < gang.minimum:
+            return ""
+        self.began.add(group.metadata.uid)
+        return group.metadata.uid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from muster.api.times import seconds
@@ -53,7 +54,7 @@ _LONG_AGO = 4e9
 
 
 class Gang:
-    """One gang by what the objects say.
+    """One gang by what the objects say: filled once, and then the same, so that what follows from it is kept.
 
     Members count nowhere that are being deleted, failed, on a node that is not there, or wait for another scheduler.
     """
@@ -82,17 +83,17 @@ class Gang:
         """Those that succeeded, in whichever run."""
         self.in_flight: list[BoundFor] = []
         """What those on their way are being bound for."""
-        self.began: Container[str] = ()
-        """UIDs of groups that had their minimum bound for a moment at least."""
+        self.began = False
+        """Its group had its minimum bound for a moment at least."""
         self.priorities: list[int] = []
 
-    @property
+    @cached_property
     def minimum(self) -> int:
         assert self.group is not None
         gang = self.group.spec.scheduling_policy.gang
         return gang.min_count if gang else 1
 
-    @property
+    @cached_property
     def basic(self) -> bool:
         return self.group is not None and self.group.spec.scheduling_policy.gang is None
 
@@ -100,13 +101,13 @@ class Gang:
         """What it was bound for, if this scheduler bound it."""
         return bound_for(pod) if pod.spec.scheduler_name == self.scheduler else None
 
-    @property
+    @cached_property
     def run(self) -> int:
         """The last run that anybody is left of."""
         records = [*map(self._record, (*self.running, *self.done)), *self.in_flight]
         return max((record.run for record in records if record is not None), default=0)
 
-    @property
+    @cached_property
     def succeeded(self) -> int:
         """Members that succeeded and count, since their run goes on."""
         last = self._last
@@ -120,36 +121,36 @@ class Gang:
         goes_on = "" in makers and len(bare) < whole
         return len(made) + (len(bare) if goes_on else 0)
 
-    @property
+    @cached_property
     def _last(self) -> list[Pod]:
         """Those that succeeded in the last run."""
         return [pod for pod in self.done if (self._record(pod) or LONE).run == self.run]
 
-    @property
+    @cached_property
     def present(self) -> int:
         return len(self.candidates) + self.binding + self.bound
 
-    @property
+    @cached_property
     def bound(self) -> int:
         return len(self.running) + self.succeeded
 
-    @property
+    @cached_property
     def bound_at_most(self) -> int:
         """The same if binds are open that may be: then the run goes on in which others succeeded."""
         return len(self.running) + (len(self._last) if self.doubtful else self.succeeded)
 
-    @property
+    @cached_property
     def own(self) -> list[Pod]:
         """Those that run and were bound for the present object."""
         uid = "" if self.group is None else self.group.metadata.uid
         return [pod for pod in self.running if (record := self._record(pod)) is not None and record.uid == uid]
 
-    @property
+    @cached_property
     def bound_times(self) -> list[float]:
         """When those were bound."""
         return [at for pod in self.own if (at := _bound_at(pod)) is not None]
 
-    @property
+    @cached_property
     def recorded(self) -> bool:
         """Whether enough were bound for the present object under some minimum."""
         if self.group is None:
@@ -158,12 +159,12 @@ class Gang:
         mine = [record.minimum for record in records if record and record.uid == self.group.metadata.uid]
         return any(sum(other <= minimum for other in mine) >= minimum for minimum in mine)
 
-    @property
+    @cached_property
     def floor(self) -> int:
         """So many it must have to be whole once it has started."""
         return min(self.minimum, max(self._promised, default=self.minimum))
 
-    @property
+    @cached_property
     def floor_before(self) -> int:
         """The same without what is promised to those who perhaps come together, as long as not all of them are there.
 
@@ -172,13 +173,13 @@ class Gang:
         promised = self._promised
         return min(self.minimum, min(promised, default=self.minimum)) if self.grows else self.floor
 
-    @property
+    @cached_property
     def _promised(self) -> list[int]:
         told = self.minimum if self.says_started or self.says_below else self.bound
         records = [self._record(pod) for pod in self.running]
         return [told if record is None else record.minimum for record in records]
 
-    @property
+    @cached_property
     def grows(self) -> bool:
         """Perhaps some are on their way who come together for a raised minimum: it counts when all are there."""
         records = (self._record(pod) for pod in self.running)
@@ -186,40 +187,40 @@ class Gang:
         # where those are gone whom they were to join, nobody is left to tell that it was raised
         return (len(minimums) > 1 or not self.running) and bool(self.binding or self.doubtful)
 
-    @property
+    @cached_property
     def said(self) -> Condition | None:
         return None if self.group is None else condition(self.group.status.conditions, INITIALLY_SCHEDULED)
 
-    @property
+    @cached_property
     def says_started(self) -> bool:
         return self.said is not None and self.said.status == "True"
 
-    @property
+    @cached_property
     def once_started(self) -> bool:
         """The object says so, or the minimum was bound while it was there."""
         if self.group is None:
             return False
-        return self.says_started or self.says_below or self.recorded or self.group.metadata.uid in self.began
+        return self.says_started or self.says_below or self.recorded or self.began
 
-    @property
+    @cached_property
     def below(self) -> Condition | None:
         """What it says of being below its minimum."""
         return None if self.group is None else condition(self.group.status.conditions, BELOW_MINIMUM)
 
-    @property
+    @cached_property
     def says_below(self) -> bool:
         return self.below is not None and self.below.status == "True"
 
-    @property
+    @cached_property
     def disrupted(self) -> Condition | None:
         """What it says of being evicted whole."""
         return None if self.group is None else condition(self.group.status.conditions, DISRUPTION_TARGET)
 
-    @property
+    @cached_property
     def says_disrupted(self) -> bool:
         return self.disrupted is not None and self.disrupted.status == "True"
 
-    @property
+    @cached_property
     def below_minimum(self) -> bool:
         """It has started, and fewer than its minimum are bound now."""
         if self.group is None or self.basic or not self.once_started:
@@ -227,12 +228,12 @@ class Gang:
         # one that fell is not whole because of members that succeeded before that
         return self.bound < self.floor or (self._must_be_whole and not (self.running or self.binding))
 
-    @property
+    @cached_property
     def _must_be_whole(self) -> bool:
         """It fell, as was seen or as it says, and must start whole again."""
         return self.fell or (self.says_that_it_fell and not self.spared and not self.outlived_its_fall)
 
-    @property
+    @cached_property
     def outlived_its_fall(self) -> bool:
         """Members run that were bound before it is said to have fallen."""
         return any(map(self.ran_before_its_fall, self.own))
@@ -245,30 +246,30 @@ class Gang:
         # clocks differ: what was bound a moment before may have been bound since
         return self.says_that_it_fell and at is not None and at < seconds(below.last_transition_time) - 5.0
 
-    @property
+    @cached_property
     def says_that_it_fell(self) -> bool:
         return self.says_below and self.below is not None and self.below.reason != MEMBERS_LOST
 
-    @property
+    @cached_property
     def fallen(self) -> bool:
         """It had started, and must start whole again."""
         return self.below_minimum and (self._must_be_whole or self.nothing_left)
 
-    @property
+    @cached_property
     def nothing_left(self) -> bool:
         return bool(self.candidates) and not (self.running or self.binding or self.doubtful)
 
-    @property
+    @cached_property
     def has_started(self) -> bool:
         """What it lacks may come piece by piece."""
         return self.once_started and not self.fallen
 
-    @property
+    @cached_property
     def started(self) -> bool:
         # one that fell has its minimum from those who run, never from those alone who succeeded before
         return self.group is not None and (self.has_started or (self.bound >= self.minimum and not self.fallen))
 
-    @property
+    @cached_property
     def priority(self) -> int:
         if self.group is not None and self.group.spec.priority is not None:
             return self.group.spec.priority
@@ -279,32 +280,32 @@ class Gang:
         declared = None if self.group is None else self.group.spec.priority
         return declared is not None and (pod.spec.priority or 0) != declared
 
-    @property
+    @cached_property
     def at_odds(self) -> bool:
         """Some member is odd: before its start it may not be decided at all."""
         return any(map(self.odd, self.living))
 
-    @property
+    @cached_property
     def placeable(self) -> list[Pod]:
         """Candidates that may be placed, as far as they are concerned."""
         return [pod for pod in self.candidates if not held(pod) and not self.odd(pod)]
 
-    @property
+    @cached_property
     def shared(self) -> bool:
         """Members name several schedulers, who all speak of it."""
         return len({pod.spec.scheduler_name for pod in self.members}) > 1
 
-    @property
+    @cached_property
     def goes_whole(self) -> bool:
         """Who evicts one member must evict all: it says so, or has not started."""
         mode = None if self.group is None else self.group.spec.disruption_mode
         return self.group is not None and (bool(mode and mode.all) or not self.started)
 
-    @property
+    @cached_property
     def holds_partial(self) -> bool:
         return self.group is not None and self.group.metadata.annotations.get(ON_PARTIAL_ANNOTATION) == "hold"
 
-    @property
+    @cached_property
     def grace_seconds(self) -> float | None:
         """How long it may be below its minimum before it is taken down; None for ever."""
         annotations = {} if self.group is None else self.group.metadata.annotations
@@ -312,26 +313,26 @@ class Gang:
             return None
         return float(annotations.get(GRACE_ANNOTATION) or DEFAULT_GRACE_SECONDS)
 
-    @property
+    @cached_property
     def order(self) -> Order:
         assert self.group is not None
         meta = self.group.metadata
         ahead = 2 if self.partial else 1 if self.below_minimum else 0
         return (-self.priority, seconds(meta.creation_timestamp) - ahead * _LONG_AGO, meta.uid)
 
-    @property
+    @cached_property
     def partial(self) -> bool:
         """Some were bound for the present object, but not enough for it to start."""
         return self.group is not None and bool(self.own) and not self.started
 
-    @property
+    @cached_property
     def need(self) -> int:
         """How many must be placed together, at least."""
         have = self.bound + self.binding
         piecemeal = self.has_started and have < self.floor
         return 1 if piecemeal else max(1, self.minimum - have)
 
-    @property
+    @cached_property
     def deadline(self) -> float | None:
         """When a partial gang's time is over, as the objects say; None if they do not."""
         assert self.group is not None
@@ -339,13 +340,34 @@ class Gang:
         timeout = float(text) if text else DEFAULT_TIMEOUT_SECONDS
         return min(self.bound_times) + timeout if self.bound_times else None
 
-    @property
+    @cached_property
     def ready(self) -> bool:
         """May be decided: declared, complete, ungated, of one priority, asking for nothing in vain, and not done."""
         if self.group is None or not self.placeable or group_asks_in_vain(self.group):
             return False
         whole = not self.gated and not self.at_odds
         return self.started or (whole and (self.basic or self.present >= self.minimum))
+
+
+class _Told(NamedTuple):
+    """What a gang is read from, but for its members."""
+
+    group: PodGroup | None
+    fell: bool
+    spared: bool
+    began: bool
+
+
+class _Member(NamedTuple):
+    """What one of its pods is counted by."""
+
+    pod: Pod
+    node: str
+    there: bool
+    condemned: bool
+    doubtful: bool
+    bound_for: BoundFor | None
+    """Of those on their way."""
 
 
 class Waiting(NamedTuple):
@@ -390,6 +412,8 @@ class Reading:
         self._began = began
         self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
+        self._gangs: dict[str, tuple[tuple[_Told, list[_Member]], Gang]] = {}
+        """What they were last read from, and what came of it."""
 
     def empty(self) -> dict[str, Place]:
         """Every node with nothing on it."""
@@ -406,7 +430,7 @@ class Reading:
 
     def waits(self, pod: Pod) -> bool:
         """Ours, pending, and no bind of it is open."""
-        ours = pod.spec.scheduler_name == self.scheduler and not self.leaves(pod)
+        ours = pod.spec.scheduler_name == self.scheduler and not pod.spec.node_name and not self.leaves(pod)
         return ours and pod.status.phase not in ENDED and not self.node_of(pod)
 
     def leaves(self, pod: Pod) -> bool:
@@ -422,32 +446,51 @@ class Reading:
         return placement.node if placement else ""
 
     def gangs(self) -> dict[str, Gang]:
-        gangs: dict[str, Gang] = {}
-        for key, group in self._world.groups_told.items():
-            gang = gangs[key] = Gang(key, scheduler=self.scheduler)
-            gang.group = group
-            gang.fell = group.metadata.uid in self._fallen
-            gang.spared = group.metadata.uid in self._spared
-            gang.began = self._began
+        """All gangs; those of which nothing changed since the last reading are the same ones."""
+        members: dict[str, list[_Member]] = {key: [] for key in self._world.groups_told}
         for pod in self._world.pods.values():
             if pod.spec.scheduling_group is not None:
-                key = unit_of(pod)
-                self._count(pod, gangs.get(key) or gangs.setdefault(key, Gang(key, scheduler=self.scheduler)))
-        for gang in gangs.values():
-            names = {pod.spec.scheduler_name for pod in gang.members}
-            gang.foreign = bool(names) and self.scheduler not in names
-        return gangs
+                members.setdefault(unit_of(pod), []).append(self._member(pod))
+        kept, self._gangs = self._gangs, {}
+        for key, listed in members.items():
+            told = self._told_of(key), listed
+            known = kept.get(key)
+            self._gangs[key] = known if known is not None and known[0] == told else (told, self._gang(key, *told))
+        return {key: gang for key, (_, gang) in self._gangs.items()}
 
-    def _count(self, pod: Pod, gang: Gang) -> None:
-        phase, node = pod.status.phase, self.node_of(pod)
+    def _told_of(self, key: str) -> _Told:
+        group = self._world.groups_told.get(key)
+        if group is None:
+            return _Told(None, fell=False, spared=False, began=False)
+        uid = group.metadata.uid
+        return _Told(group, fell=uid in self._fallen, spared=uid in self._spared, began=uid in self._began)
+
+    def _member(self, pod: Pod) -> _Member:
+        uid, node = pod.metadata.uid, self.node_of(pod)
+        on_its_way = bool(node) and not pod.spec.node_name
+        bound_for = (self._world.in_flight.get(uid) or self._held[uid]).bound_for if on_its_way else None
+        return _Member(pod, node, node in self._world.nodes, uid in self._condemned, uid in self._doubtful, bound_for)
+
+    def _gang(self, key: str, told: _Told, members: list[_Member]) -> Gang:
+        gang = Gang(key, scheduler=self.scheduler)
+        gang.group, gang.fell, gang.spared, gang.began = told
+        for member in members:
+            self._count(member, gang)
+        names = {pod.spec.scheduler_name for pod in gang.members}
+        gang.foreign = bool(names) and self.scheduler not in names
+        return gang
+
+    def _count(self, member: _Member, gang: Gang) -> None:
+        pod = member.pod
+        phase, leaves = pod.status.phase, pod.metadata.deletion_timestamp is not None
         gang.members.append(pod)
         foreign = pod.spec.scheduler_name != self.scheduler and not pod.spec.node_name
-        if pod.metadata.uid in self._condemned and pod.metadata.deletion_timestamp is None:
+        if member.condemned and not leaves:
             # it may be spared: till it goes its gang is no more important than with it
             gang.priorities.append(pod.spec.priority or 0)
-        if foreign or phase == "Failed" or self.leaves(pod):
+        if foreign or phase == "Failed" or leaves or member.condemned:
             return
-        if phase != "Succeeded" and node and node not in self._world.nodes:
+        if phase != "Succeeded" and member.node and not member.there:
             return
         gang.priorities.append(pod.spec.priority or 0)
         if phase != "Succeeded":
@@ -456,20 +499,19 @@ class Reading:
             gang.done.append(pod)
         elif pod.spec.node_name:
             gang.running.append(pod)
-        elif node:
+        elif member.bound_for is not None:
             gang.binding += 1
-            uid = pod.metadata.uid
-            gang.in_flight.append((self._world.in_flight.get(uid) or self._held[uid]).bound_for)
+            gang.in_flight.append(member.bound_for)
         else:
             gang.candidates.append(pod)
             gang.gated += held(pod)
-            gang.doubtful += pod.metadata.uid in self._doubtful
+            gang.doubtful += member.doubtful
 
     def waiting(self, gangs: dict[str, Gang]) -> Iterator[Waiting]:
         """Every unit that may be decided now."""
         for pod in self._world.pods.values():
             lone = pod.spec.scheduling_group is None
-            if lone and not held(pod) and self.waits(pod):
+            if lone and self.waits(pod) and not held(pod):
                 created, priority = seconds(pod.metadata.creation_timestamp), pod.spec.priority or 0
                 order = (-priority, created, pod.metadata.uid)
                 yield Waiting(key_of(pod), order, priority, 1, [pod], None)

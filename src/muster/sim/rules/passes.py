@@ -118,7 +118,7 @@ class Passes:
     def held_from(self, unit: Waiting, scene: Scene) -> set[str]:
         """Nodes that the unit perhaps may not use, since they are held for gangs before it."""
         lasting: Places | None = None
-        left = scene.places(perhaps=True, kept=lambda keep: True)
+        left: Places | None = None
         held: set[str] = set()
         for before in scene.waiting:
             shaken = before.key in scene.shaken and before.key != unit.key
@@ -130,6 +130,7 @@ class Passes:
             # one more may have passed while it was being bound
             if count.perhaps + 1 >= self._limit(count.fewest):
                 lasting = lasting or self._lasting(scene)
+                left = left or scene.places(perhaps=True, kept=lambda keep: True)
                 if self._reading.exact(before) and not self._reading.fits(before, self._lasting(scene, beside=before)):
                     continue  # one that can never fit holds nothing
                 usable = self._reading.usable(before, lasting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from muster.api.times import seconds
@@ -67,6 +67,8 @@ class Scene:
         """By gang: status, reason and message, of those of which something is said in this batch."""
         self.takers: dict[str, Taker] = {}
         """By UID: on nodes that are there."""
+        self._full: Places | None = None
+        """The room that they leave, once somebody has asked."""
         self.doubtful: dict[str, Taker] = {}
         """Pods that perhaps take room, since their bind failed and the engine may still keep to it."""
         self.leaving: set[str] = set()
@@ -136,20 +138,28 @@ class Scene:
     def places(
         self,
         *,
-        gone: Container[str] = (),
+        gone: Collection[str] = (),
         perhaps: bool = False,
         kept: Callable[[Keep], bool] = lambda keep: False,
     ) -> Places:
         """The room without those who are `gone`, and what is `kept` taken; and what `perhaps` is taken or kept."""
-        places = self._reading.empty()
-        for uid, taker in self.takers.items():
-            if uid not in gone:
-                take(taker.needs, places[taker.node])
+        if gone:
+            places = self._occupied(gone)
+        else:
+            self._full = self._full or self._occupied()
+            places = {name: Place(room.copy(), ports.copy()) for name, (room, ports) in self._full.items()}
         for taker in self.doubtful.values() if perhaps else ():
             take(taker.needs, places[taker.node])
         for keep in (*self.reserved.values(), *self.perhaps.values()) if perhaps else self.reserved.values():
             if kept(keep):
                 take(keep.needs, places[keep.node])
+        return places
+
+    def _occupied(self, gone: Collection[str] = ()) -> Places:
+        places = self._reading.empty()
+        for uid, taker in self.takers.items():
+            if uid not in gone:
+                take(taker.needs, places[taker.node])
         return places
 
     def left_for(self, unit: Waiting) -> Places:
@@ -166,6 +176,7 @@ class Scene:
             for known in (self.doubtful, self.reserved, self.perhaps):
                 known.pop(placement.uid, None)
             if placement.node in self._world.nodes:
+                self._full = None
                 self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))
         self.drop(decision.unit)
         unit = self.unit_or_rest(decision.unit)

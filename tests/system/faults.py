@@ -48,12 +48,14 @@ class Fault(NamedTuple):
     """Rules that may catch it: one of them must."""
     needs: frozenset
     """Troubles without which a world cannot show it, or seldom does."""
+    first: int
+    """Worlds are tried from this seed on: one that was seen to catch it, where that took long."""
     plant: object
 
 
-def fault(*rules, needs=()):
+def fault(*rules, needs=(), first=0):
     def file(plant):
-        FAULTS[plant.__name__] = Fault(rules, frozenset(needs), plant)
+        FAULTS[plant.__name__] = Fault(rules, frozenset(needs), first, plant)
         return plant
 
     return file
@@ -83,7 +85,7 @@ def a_bookmark_is_taken_for_an_update(patch):
     patch(Reflector, "_take_events", careless)
 
 
-@fault("in step", "recount", needs=["short history", "cut watches"])
+@fault("in step", "recount", needs=["short history", "cut watches"], first=60)
 def a_deletion_is_missed_in_a_relist(patch):
     async def list_all(self, resource):
         page = self._read_page(await self._client.request("GET", resource.path()))
@@ -96,7 +98,7 @@ def a_deletion_is_missed_in_a_relist(patch):
     patch(Reflector, "_list_all", list_all)
 
 
-@fault("in step", "recount", needs=["short history", "cut watches", "same names"])
+@fault("in step", "recount", needs=["short history", "cut watches", "same names"], first=70)
 def a_pod_made_again_is_taken_for_the_one_before(patch):
     def take(self, item, news):
         meta = reflector._metadata(item)
@@ -113,7 +115,7 @@ def a_version_that_is_gone_is_asked_for_again_and_again(patch):
     patch(reflector, "_is_useless", lambda error, refusals: False)
 
 
-@fault("in step", "recount", "rest", needs=["short history", "cut watches"])
+@fault("in step", "recount", "rest", needs=["short history", "cut watches"], first=60)
 def what_happened_in_a_gap_is_skipped(patch):
     """Where history is lost, it goes on from now without a list."""
     recover = Reflector._recover
@@ -175,7 +177,7 @@ def an_eviction_names_no_uid(patch):
     patch(writes, "_encode", without)
 
 
-@fault("one node", "over-commit", "stale word", needs=["lost answers"])
+@fault("one node", "over-commit", "stale word", needs=["lost answers"], first=18)
 def a_lost_answer_is_taken_for_a_failure(patch):
     bind = writes.bind
 
@@ -204,20 +206,20 @@ def a_conflict_is_believed_to_be_the_pods_end(patch):
     patch(writes, "_after_conflict", resigned)
 
 
-@fault("told", "agreement", "half bound", "rest", needs=["conflicts"])
+@fault("told", "agreement", "half bound", "rest", needs=["conflicts"], first=33)
 def a_conflict_is_taken_for_the_end_of_the_object(patch):
     """As it was until a world showed it."""
     gone = writes.is_gone
     patch(writes, "is_gone", lambda error: error.code == 409 or gone(error))
 
 
-@fault("circles", needs=["stops", "errors"])
+@fault("circles", needs=["stops", "errors"], first=1_153)
 def who_is_to_stop_does_not_wait(patch):
     """As it was until a world showed it."""
     patch(scheduler, "_STOPPING_LOOK_SECONDS", 0.0)
 
 
-@fault("stale word", needs=["errors", "crowded"])
+@fault("stale word", needs=["errors", "crowded"], first=138)
 def what_is_said_of_a_pod_does_not_wait_for_its_bind(patch):
     put = Outbox.put
 
@@ -258,6 +260,7 @@ def a_bind_without_an_answer_is_sent_once_more(patch):
     "recount",
     "nomination",
     needs=["errors", "resets", "priorities", "crowded"],
+    first=2_983,
 )
 def a_deletion_that_failed_is_forgotten(patch):
     put = Outbox.put
@@ -270,12 +273,12 @@ def a_deletion_that_failed_is_forgotten(patch):
     patch(Outbox, "put", once)
 
 
-@fault("nominated", needs=["priorities", "crowded", "errors"])
+@fault("nominated", needs=["priorities", "crowded", "errors"], first=220)
 def victims_go_before_it_is_written_for_whom(patch):
     patch(Writer, "_hold_up", lambda self, deletion: self._go_if_ready(deletion))
 
 
-@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"])
+@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"], first=1_440)
 def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
     def careless(self, decision):
         self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])
@@ -283,7 +286,7 @@ def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
     patch(Writer, "_call_off", careless)
 
 
-@fault("agreement", "told", "gang condition", needs=["errors"])
+@fault("agreement", "told", "gang condition", needs=["errors"], first=106)
 def what_a_group_is_to_say_is_tried_once(patch):
     put = Outbox.put
 
@@ -306,7 +309,7 @@ def what_protected_a_group_stays_when_nobody_names_it(patch):
     patch(Protection, "_take_off", lambda self, group: None)
 
 
-@fault("protection", needs=[BY_LABEL])
+@fault("protection", needs=[BY_LABEL], first=38)
 def a_pod_that_has_ended_still_uses_its_group(patch):
     patch(protection, "_ENDED", ())
 
@@ -337,13 +340,13 @@ def nobody_asks_for_the_lease_before_a_write(patch):
     patch(Outbox, "__init__", trusting)
 
 
-@fault("leases", needs=["freezes"])
+@fault("leases", needs=["freezes"], first=96)
 def the_lease_is_asked_for_before_the_connection_is_there(patch):
     """The outbox asks, and nobody asks again."""
     patch(Client, "writing_while", lambda self, may_write: self)
 
 
-@fault("leases", needs=["stops", "slow"])
+@fault("leases", needs=["stops", "slow"], first=62)
 def the_lease_is_given_back_while_writes_are_on_their_way(patch):
     patch(Outbox, "under_way_of", lambda self, up_to: 0)
     patch(Muster, "_finish", lambda self, working: _cancel(working))
@@ -353,7 +356,7 @@ async def _cancel(task):
     task.cancel()
 
 
-@fault("leases", needs=["partitions"])
+@fault("leases", needs=["partitions"], first=22)
 def a_lease_is_taken_before_it_has_run_out(patch):
     may_take = Lease._may_take
 
@@ -411,7 +414,7 @@ def changes_that_come_during_a_turn_are_lost(patch):
 # --- owners ---
 
 
-@fault("living owners", needs=["owners", "lagging watches"])
+@fault("living owners", needs=["owners", "lagging watches"], first=296)
 def an_owner_that_was_not_seen_yet_is_taken_for_gone(patch):
     def ask(self, resource, meta):
         return None
@@ -420,7 +423,7 @@ def an_owner_that_was_not_seen_yet_is_taken_for_gone(patch):
     patch(Garbage, "_ask", ask)
 
 
-@fault("living owners", needs=["owners", "definitions"])
+@fault("living owners", needs=["owners", "definitions"], first=49)
 def what_is_read_in_another_version_is_taken_for_gone(patch):
     """As it was until the upgrade of an operator deleted what its objects owned."""
     serve = Garbage.serve
@@ -442,7 +445,7 @@ def what_is_read_in_another_version_is_taken_for_gone(patch):
     patch(Garbage, "serve", hasty)
 
 
-@fault("dead owners", needs=["owners"])
+@fault("dead owners", needs=["owners"], first=47)
 def an_owner_goes_and_nobody_asks_what_it_owned(patch):
     patch(Garbage, "_confirm_owner", lambda self, owner: iter(()))
 
@@ -467,13 +470,13 @@ def the_collector_leaves_its_mark(patch):
     patch(garbage, "_with_owners", marked)
 
 
-@fault("writers", needs=["appliers"])
+@fault("writers", needs=["appliers"], first=26)
 def what_others_own_is_taken_over_without_a_word(patch):
     carry_out = _Apply.carry_out
     patch(_Apply, "carry_out", lambda self, force: carry_out(self, force=True))
 
 
-@fault("writers", needs=["appliers"])
+@fault("writers", needs=["appliers"], first=79)
 def who_applies_less_takes_away_what_others_own_too(patch):
     def pruned(self, new, last, shape):
         return granular.removed(new, difference(last.fields, parts_of(self._config, shape)), shape) or new
@@ -495,7 +498,7 @@ def what_is_applied_as_nothing_vanishes(patch):
 # --- the server's process ---
 
 
-@fault("kept", needs=["disk"])
+@fault("kept", needs=["disk"], first=14)
 def a_write_that_failed_is_acknowledged(patch):
     append = SqliteLog.append
 
@@ -554,6 +557,6 @@ def a_job_is_not_looked_at_when_its_pods_change(patch):
     patch(Jobs, "_wake_owner", lambda self, pod: None)
 
 
-@fault("budgets", needs=["budgets"])
+@fault("budgets", needs=["budgets"], first=13)
 def a_budget_is_not_looked_at_when_its_pods_change(patch):
     patch(Budgets, "_wake", lambda self, pod: None)

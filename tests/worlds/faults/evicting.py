@@ -36,7 +36,7 @@ def victims_go_before_there_is_a_proof(patch):
     patch(Planner, "_together", hopeful)
 
 
-@fault("proof", "priorities")
+@fault("proof", "priorities", first=10)
 def one_of_the_victims_stays(patch):
     carry_out = Eviction.carry_out
 
@@ -58,7 +58,7 @@ def the_first_who_could_be_spared_goes_too(patch):
     patch(planning, "reprieve", one_more)
 
 
-@fault("one victim too many", "priorities", "stops")
+@fault("one victim too many", "priorities", "stops", first=26)
 def those_who_are_leaving_count_as_staying(patch):
     usage = Planner._when_the_leaving_have_left
 
@@ -71,7 +71,7 @@ def those_who_are_leaving_count_as_staying(patch):
     patch(Planner, "_when_the_leaving_have_left", as_it_is)
 
 
-@fault("precious victim", "crowded", "priorities")
+@fault("precious victim", "crowded", "priorities", first=8)
 def the_most_precious_go_first(patch):
     patch(DefaultPreemption, "importance", lambda self, victim: (-victim.priority, 0, 0, 0.0))
 
@@ -91,7 +91,7 @@ def everybody_is_worth_a_look(patch):
     patch(Levels, "below", lambda self, priority, free: below(self, 10**10, free))
 
 
-@fault("priority", "priorities", "uneven")
+@fault("priority", "priorities", "uneven", first=56)
 def a_member_is_worth_no_more_than_its_gang(patch):
     of = Candidates._of
 
@@ -110,7 +110,7 @@ def a_member_is_worth_no_more_than_its_gang(patch):
     everybody_is_worth_a_look(patch)
 
 
-@fault("priority", "priorities", "resizing")
+@fault("priority", "priorities", "resizing", first=68)
 def a_member_is_worth_what_it_says_itself(patch):
     victim = victims.Victim
 
@@ -131,7 +131,7 @@ def gangs_that_go_whole_are_evicted_in_part(patch):
     patch(GangState, "goes_whole", False)
 
 
-@fault("budget", "budgets", "priorities", "slow")
+@fault("budget", "budgets", "priorities", "slow", first=315)
 def budgets_are_not_looked_at(patch):
     patch(Account, "disrupts", lambda self, pods: Ruling.ALLOWED)
 
@@ -152,7 +152,7 @@ def groups_evict_that_say_they_never_do(patch):
     patch(intake, "declare", lambda group: replace(declare(group), preempts=True))
 
 
-@fault("nobody waits who may evict", "crowded", "priorities")
+@fault("nobody waits who may evict", "crowded", "priorities", first=33)
 def gangs_never_evict(patch):
     patch(Planner, "may_evict", lambda self, gang: False)
 
@@ -190,7 +190,7 @@ def evictions_for_nobody_go_out_all_the_same(patch):
     patch(Eviction, "settle", lambda self: self._ended.clear())
 
 
-@fault("recount", "late evictions", "priorities", "crowded")
+@fault("recount", "late evictions", "priorities", "crowded", first=50)
 def who_is_called_off_is_believed_to_be_spared(patch):
     settle = Eviction.settle
 

@@ -101,7 +101,7 @@ def memory_is_not_given_back(patch):
 # --- binds ---
 
 
-@fault("bound once", "transient")
+@fault("bound once", "transient", first=37)
 def a_bind_that_got_no_answer_is_tried_elsewhere(patch):
     failed = Binding.failed
 
@@ -277,7 +277,7 @@ def the_deadline_is_slept_through(patch):
     patch(Engine, "_deadline", lambda self, key: None)
 
 
-@fault("half bound", "restarts", "stubborn")
+@fault("half bound", "restarts", "stubborn", first=236)
 def a_restart_forgets_since_when_members_are_bound(patch):
     patch(intake, "_bound_at", lambda pod: None)
 
@@ -400,7 +400,7 @@ def members_that_a_raised_minimum_asks_for_are_tried_before_all_are_there(patch)
     patch(GangScheduling, "waits_for", waits_for)
 
 
-@fault("engine error")
+@fault("engine error", first=8)
 def that_no_node_would_do_is_not_thought_of(patch):
     summary = status.summary
     patch(status, "summary", lambda verdict: f"{summary(verdict)} ({verdict.suggestion.nodes} nodes)")

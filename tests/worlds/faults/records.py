@@ -14,7 +14,7 @@ def what_runs_is_released_whatever_object_it_was_bound_for(patch):
     patch(Roll, "has_part", lambda self: self.running > 0)
 
 
-@fault("gang whole", "reused")
+@fault("gang whole", "reused", first=77)
 def members_of_an_earlier_run_count(patch):
     patch(Roll, "_succeeded", lambda self, subset, counts: sum(counts.succeeded.values()))
 

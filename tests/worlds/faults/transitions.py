@@ -22,7 +22,7 @@ def members_that_found_no_place_are_forgotten(patch):
     patch(Engine, "_file", forgetful)
 
 
-@fault("life", "priorities")
+@fault("life", "priorities", first=8)
 def a_reservation_is_lost_without_a_word(patch):
     lose = Eviction.lose
 

@@ -36,7 +36,7 @@ def nodes_are_held_for_whoever_was_passed_once(patch):
     with_limit(patch, lambda limit: 1)
 
 
-@fault("nobody waits who fits", "stops", "stubborn")
+@fault("nobody waits who fits", "stops", "stubborn", first=367)
 def gangs_that_can_never_fit_hold_nodes(patch):
     patch(Starvation, "_fits", lambda self, entry: True)
 
@@ -59,18 +59,18 @@ def members_on_a_lost_node_count(patch):
     patch(Intake, "_strand", lambda self, node, *, stranded: None)
 
 
-@fault("nobody waits who fits", "beside", "slow")
+@fault("nobody waits who fits", "beside", "slow", first=189)
 def pods_that_kubelets_refuse_count_as_bound(patch):
     stage = intake._stage
     patch(intake, "_stage", lambda pod, now: Stage.BOUND if intake._turned_away(pod) else stage(pod, now))
 
 
-@fault("after the start", "beside")
+@fault("after the start", "beside", first=112)
 def nobody_notices_that_kubelets_refuse_members(patch):
     patch(intake, "_turned_away", lambda pod: False)
 
 
-@fault("order")
+@fault("order", first=7)
 def replacements_have_no_right_of_return(patch):
     patch(engine, "_ALWAYS", 0.0)
 
@@ -86,7 +86,7 @@ def a_gang_of_which_nothing_is_left_starts_piece_by_piece(patch):
     patch(Binding, "_look_at_fallen", blind)
 
 
-@fault("after the start", "taken down")
+@fault("after the start", "taken down", first=28)
 def nobody_takes_a_gang_down(patch):
     patch(Binding, "take_down", lambda self, gang, now: False)
 
@@ -110,7 +110,7 @@ def a_gang_that_is_evicted_whole_does_not_say_so(patch):
     patch(Eviction, "_evicted_whole", lambda self, gang, message: None)
 
 
-@fault("disruption target", "crowded", "priorities")
+@fault("disruption target", "crowded", "priorities", first=18)
 def a_gang_that_loses_a_member_says_that_it_was_evicted_whole(patch):
     settle = Eviction.settle
 
@@ -122,7 +122,7 @@ def a_gang_that_loses_a_member_says_that_it_was_evicted_whole(patch):
     patch(Eviction, "settle", loud)
 
 
-@fault("disruption target", "crowded", "modes", "priorities")
+@fault("disruption target", "crowded", "modes", "priorities", first=33)
 def a_gang_that_runs_again_goes_on_to_say_that_it_was_evicted(patch):
     patch(Status, "gang_runs_again", lambda self, gang: None)
 

@@ -8,10 +8,12 @@ from muster.sim.chaos.recipe import recipe
 from muster.sim.chaos.run import run
 
 SEEDS = list(islice((seed for seed in count() if "bugs" in recipe(seed).mood), 60))
+# the plain worlds have a hundred of these already, with smaller seeds
+OTHERS = list(islice((seed for seed in count(100_000) if "bugs" in recipe(seed).mood), 15))
 
 
 def test_plugins_that_raise_cost_one_unit_one_attempt(record_property):
-    outcomes = [run(seed) for seed in SEEDS]
+    outcomes = [run(seed) for seed in OTHERS]
     assert [(outcome.seed, outcome.violation) for outcome in outcomes if outcome.violation] == []
     record_property("simulation", {"bugs of plugins": sum(outcome.seen["bugs of plugins"] for outcome in outcomes)})
 

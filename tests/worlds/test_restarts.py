@@ -18,7 +18,8 @@ def short_world(first):
     raise AssertionError("no such world")
 
 
-@pytest.mark.parametrize("first", [0, 1000, 2000, 3000])
+# each is such a world: others are looked for only when it is one no longer
+@pytest.mark.parametrize("first", [88, 1133, 2194, 3024])
 def test_no_rule_is_broken_wherever_the_scheduler_dies(first, record_property):
     seed, points = short_world(first)
     for point in range(1, points + 1):

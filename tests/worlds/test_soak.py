@@ -41,14 +41,14 @@ def test_a_soak_ends_and_says_what_it_saw(soak):
 
 def test_a_soak_goes_on_after_a_failing_world_and_ends_with_status_1(soak, monkeypatch):
     plant("priority_does_not_count", monkeypatch.setattr)
-    status, lines = soak("--first", "0", "--worlds", "30")
+    status, lines = soak("--first", "25", "--worlds", "11")
     failed = [line for line in lines if " failed: " in line]
     assert status == 1
     # whoever is held back by what comes later breaks another rule
     assert sum(" failed: order: " in line for line in failed) > 1
     assert all(re.search(r"^seed (\d+) .*; replay: .venv/bin/python -m muster.sim.chaos \1$", line) for line in failed)
     assert count(lines, "worlds with a violation") == len(failed)
-    assert count(lines, "worlds") == 30 - len(failed)
+    assert count(lines, "worlds") == 11 - len(failed)
 
 
 def test_a_soak_says_every_few_minutes_what_it_saw(soak, monkeypatch):
@@ -76,8 +76,9 @@ COMMAND = [sys.executable, "-m", "muster.sim.chaos", "--minutes", "5", "--jobs",
 
 
 def test_several_processes_see_what_one_does(soak):
-    several = subprocess.run([*COMMAND, "--worlds", "30"], capture_output=True, check=False, text=True)
-    assert (several.returncode, several.stdout.splitlines()) == soak("--first", "0", "--worlds", "30")
+    # a few more than one process takes at once
+    several = subprocess.run([*COMMAND, "--worlds", "22"], capture_output=True, check=False, text=True)
+    assert (several.returncode, several.stdout.splitlines()) == soak("--first", "0", "--worlds", "22")
 
 
 def test_an_interrupt_ends_a_soak_early():

@@ -63,6 +63,7 @@ LATER = {
     1794839720106: "(a rule) those who come for a raised minimum count together, though nothing else of it is left",
     1794838992634: "(a rule) a gang that kubelets refused says why it waits in the same batch, and ran before in part",
     1794838123102: "evictions that were written down and never sent: the next scheduler released who ran on",
+    1794866602582: "a gang that gave its binds up for another was passed by one of less priority in the same turn",
     1794834790680: "a gang was evicted whole for a member in the way that had given its bind up at once",
     1794834795824: "a pod that is bound again and again stayed nominated to a place that became another's",
     1794834790217: "a gang was taken down while a member was to be evicted, which was spared and ran on alone",

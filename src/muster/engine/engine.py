@@ -127,6 +127,11 @@ class Engine:
                 self._queue.push(left, Cause.PUT_BACK)
             if self.cluster.stirred:
                 self._stir()
+            if self._decider.eviction.gave_way:
+                # who waits again goes before those of less priority
+                self._decider.eviction.gave_way = False
+                self._settled = self._settle()
+                work = work if self._settled else 0
             if self.cluster.nodes.usage.freed:
                 # deciding freed room, and it belongs to the best who waits for it
                 self._unbooked = self._queue.notice()

@@ -36,6 +36,8 @@ class Eviction:
         self._intake = intake
         self._reservations = reservations
         self._decisions = decisions
+        self.gave_way = False
+        """Some gave up their binds for others, and nobody has looked at who waits again since."""
         self._evictions: list[Decision] = []
         self._victims: dict[str, list[list[PodState]]] = {}
         """By unit for which room is reserved: whom it evicts, those together who stay or go together."""
@@ -66,7 +68,7 @@ class Eviction:
             if pod.setbacks.answered or not_sent or (pod.stranded and pod.setbacks.retries_later):
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
-                gave_way = True
+                gave_way = self.gave_way = True
         for reservation, _ in self._ended:
             if reservation.unit in taken_back:
                 # it had landed where others were evicted for it, in this turn, and has not after all

@@ -25,6 +25,7 @@ import msgspec
 
 from controlplane.plane import ADMINS, ControlPlane
 from muster.api.requests import effective_requests
+from muster.api.resources import NODES, PODS
 from muster.api.times import seconds, stamp
 from muster.api.wire import Container, Node, Pod, PodSpec
 from muster.base.errors import ApiError, Unreachable
@@ -32,7 +33,6 @@ from muster.base.quantity import amount, show
 from muster.kube.client import JSON, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import NODES, PODS
 from muster.kube.writes import is_gone
 
 __all__ = ["EXIT_CODE", "RUN_SECONDS", "STOP_SECONDS", "Kubelets"]

@@ -16,11 +16,11 @@ from typing import TypeVar
 import msgspec
 
 from controlplane.plane import ControlPlane
+from muster.api.resources import NODES
 from muster.api.times import stamp
 from muster.base.errors import ApiError
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.kube.resources import NODES
 
 __all__ = ["delete_nodes", "make_nodes"]
 

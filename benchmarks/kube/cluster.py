@@ -10,12 +10,12 @@ from contextlib import suppress
 
 import msgspec
 
+from muster.api.resources import NATIVE_POD_GROUPS, PODS, PRIORITY_CLASSES, Resource
 from muster.api.wire import Pod
 from muster.base.errors import ApiError
 from muster.engine.decisions import Placement, PodRef
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import NATIVE_POD_GROUPS, PODS, PRIORITY_CLASSES, Resource
 
 NAMESPACE = "default"
 _CREATING = 16

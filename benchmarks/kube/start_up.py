@@ -14,10 +14,10 @@ from benchmarks.report import machine
 from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
 from muster import __version__
+from muster.api.resources import PODS
 from muster.api.wire import Pod
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.kube.resources import PODS
 
 _NAMESPACE = "default"
 _IN_FLIGHT = 16

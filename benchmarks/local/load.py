@@ -18,9 +18,9 @@ from collections.abc import Awaitable, Iterable
 import msgspec
 
 from benchmarks.kube.cluster import NAMESPACE, pod
+from muster.api.resources import PODS
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.kube.resources import PODS
 
 _IN_FLIGHT = 32
 _encode = msgspec.json.Encoder().encode

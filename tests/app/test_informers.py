@@ -5,13 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from muster.app.groups import Origin
-from muster.app.inbox import Inbox
-from muster.app.informers import Informers
-from muster.base.errors import ApiError
-from muster.engine.changes import BudgetGone, BudgetSeen
-from muster.kube.reflector import Gone
-from muster.kube.resources import (
+from muster.api.resources import (
     CUSTOM_POD_GROUPS,
     DISRUPTION_BUDGETS,
     NATIVE_POD_GROUPS,
@@ -19,6 +13,12 @@ from muster.kube.resources import (
     PODS,
     PRIORITY_CLASSES,
 )
+from muster.app.inbox import Inbox
+from muster.app.informers import Informers
+from muster.base.errors import ApiError
+from muster.engine.changes import BudgetGone, BudgetSeen
+from muster.gangs.dialects import NATIVE
+from muster.kube.reflector import Gone
 from tests.kube.server import Api, Direct, deleted, modified, page, refusal, running, until
 
 pytestmark = pytest.mark.looptime
@@ -119,5 +119,5 @@ async def test_whether_a_label_counts_is_asked_again_when_the_group_of_the_field
     async with reading(api) as (informers, _):
         await informers.synced()
         assert "team/train" in informers.named_by_label
-        informers._of(Origin.NATIVE)([Gone("team/job", "uid-job")])
+        informers._of(NATIVE)([Gone("team/job", "uid-job")])
         assert "team/train" not in informers.named_by_label

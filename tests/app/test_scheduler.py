@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
+from muster.api.resources import NATIVE_POD_GROUPS
 from muster.api.wire import Metadata, Pod, PodGroup, PodStatus
-from muster.app.groups import Origin
 from muster.cluster.pods import Stage as PodStage
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import PodGone
 from muster.engine.decisions import Evict, GangCondition, Loss, Lost, Release
+from muster.gangs.dialects import NATIVE
 from muster.gangs.model import Aspect
-from muster.kube.resources import NATIVE_POD_GROUPS
 from tests.app.stage import START, Stage, at_work, binds, evicts, obliging, path, ref, waits
 from tests.kube.server import Held, Reply, refusal
 
@@ -193,8 +193,8 @@ async def test_a_gang_says_that_it_has_started_before_it_says_that_it_lost_membe
     where = NATIVE_POD_GROUPS[0].path("team", "g", "status")
     api.on("PATCH", where, refusal(500), Reply({}), Reply({}), Reply({}))
     async with at_work(api) as stage:
-        stage.informers.groups.seen(Origin.NATIVE, group)
-        stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+        stage.informers.groups.seen(NATIVE, group)
+        stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0]
         await stage.decide(GangCondition("team/g", True, "Scheduled", "all bound"))
         await stage.decide(GangCondition("team/g", True, "MembersLost", "one left", Aspect.BELOW_MINIMUM))
         await stage.outbox.done()
@@ -208,8 +208,8 @@ async def test_that_a_gang_was_evicted_whole_or_runs_again_is_written_until_it_s
     where = NATIVE_POD_GROUPS[0].path("team", "g", "status")
     api.on("PATCH", where, refusal(500), refusal(500), Reply({}))
     async with at_work(api) as stage:
-        stage.informers.groups.seen(Origin.NATIVE, group)
-        stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+        stage.informers.groups.seen(NATIVE, group)
+        stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0]
         await stage.decide(GangCondition("team/g", holds, "r", "m", Aspect.EVICTED))
         await stage.outbox.done()
         said = [status["conditions"][0] for status in stage.said()]
@@ -299,7 +299,7 @@ GROUP_PATH = NATIVE_POD_GROUPS[0].path("team", "g")
 
 
 def native_group(stage, *finalizers, version="1", leaving=False):
-    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+    stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0]
     meta = Metadata(
         name="g",
         namespace="team",
@@ -308,7 +308,7 @@ def native_group(stage, *finalizers, version="1", leaving=False):
         finalizers=finalizers,
         deletion_timestamp="2027-01-15T08:00:00Z" if leaving else None,
     )
-    stage.informers.groups.seen(Origin.NATIVE, PodGroup(metadata=meta))
+    stage.informers.groups.seen(NATIVE, PodGroup(metadata=meta))
 
 
 def labelled(phase="Running"):

@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.wire import Condition, Metadata, PodGroup, read
-from muster.app.groups import Origin
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import BindFailed, Failure, GroupGone, GroupRead, PodGone, Spared
 from muster.engine.decisions import Bind, GangCondition, MarkStarted, Reread
+from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
 from muster.gangs.model import Aspect
-from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
 from tests.builders import group
@@ -335,8 +335,8 @@ WHOLE = GangCondition("team/g", False, "Scheduled", "", Aspect.BELOW_MINIMUM)
 
 
 def with_group(stage):
-    stage.informers.groups.seen(Origin.NATIVE, GROUP)
-    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
+    stage.informers.groups.seen(NATIVE, GROUP)
+    stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0]
     return stage
 
 
@@ -432,7 +432,7 @@ async def test_a_gang_that_fell_is_bound_at_once_when_its_object_goes_while_it_w
     async with at_work(api) as stage:
         await with_group(stage).decide(replace(BELOW, uid="uid-g"), AGAIN)
         assert api.asked("POST") == []
-        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
+        stage.informers.groups.gone(NATIVE, "team/g", "uid-g")
         await stage.decide(told=GroupGone("team/g"))
         await until(lambda: len(api.asked("POST")) == 2)
         assert not stage.scheduler._writer._groups
@@ -443,8 +443,8 @@ async def test_what_is_said_of_an_object_that_took_the_place_of_another_is_not_l
     api.on("PATCH", WHERE, Reply({}))
     async with at_work(api, places=1) as stage:
         await with_group(stage).decide(binds("b"))
-        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
-        stage.informers.groups.seen(Origin.NATIVE, group("g", 2, uid="next"))
+        stage.informers.groups.gone(NATIVE, "team/g", "uid-g")
+        stage.informers.groups.seen(NATIVE, group("g", 2, uid="next"))
         await stage.decide(replace(STARTED, uid="next"), told=GroupGone("team/g"))
         await stage.decide(replace(BELOW, uid="next"))
         gate.set()
@@ -486,7 +486,7 @@ async def test_that_a_gang_waits_is_given_up_if_it_is_refused(api):
         await with_group(stage).carry_out(GangCondition("team/g", False, "Unschedulable", "no room"))
         assert len(conditions(stage)) == 1
         assert stage.scheduler._writer._groups
-        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
+        stage.informers.groups.gone(NATIVE, "team/g", "uid-g")
         await stage.decide(told=GroupGone("team/g"))
         assert not stage.scheduler._writer._groups
 
@@ -496,8 +496,8 @@ async def test_what_a_gang_says_is_not_written_on_another_object_of_its_name(api
     api.on("PATCH", WHERE, refusal(500), Reply({}))
     async with at_work(api) as stage:
         await with_group(stage).decide(replace(STARTED, uid="uid-g"))
-        stage.informers.groups.gone(Origin.NATIVE, "team/g", "uid-g")
-        stage.informers.groups.seen(Origin.NATIVE, group("g", 2, uid="next"))
+        stage.informers.groups.gone(NATIVE, "team/g", "uid-g")
+        stage.informers.groups.seen(NATIVE, group("g", 2, uid="next"))
         await stage.decide(told=GroupGone("team/g"))
         await stage.outbox.done()
         assert [call.document["metadata"]["uid"] for call in api.asked("PATCH")] == ["uid-g"]
@@ -507,7 +507,7 @@ async def test_a_finalizer_that_was_refused_since_others_wrote_is_written_again(
     where = NATIVE_POD_GROUPS[0].path("team", "g")
     api.on("PATCH", where, refusal(409), Reply({}))
     async with at_work(api) as stage:
-        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        with_group(stage).scheduler._writer.write_finalizers(NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
         await stage.outbox.done()
         assert [call.document["metadata"]["finalizers"] for call in api.asked("PATCH")] == [[FINALIZER]] * 2
 
@@ -516,11 +516,9 @@ async def test_a_finalizer_that_somebody_wrote_meanwhile_is_not_written_again(ap
     where = NATIVE_POD_GROUPS[0].path("team", "g")
     gate = hold(api, "PATCH", where, refusal(409))
     async with at_work(api) as stage:
-        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        with_group(stage).scheduler._writer.write_finalizers(NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
         await asyncio.sleep(1)
-        stage.informers.groups.seen(
-            Origin.NATIVE, replace(GROUP, metadata=replace(GROUP.metadata, finalizers=(FINALIZER,)))
-        )
+        stage.informers.groups.seen(NATIVE, replace(GROUP, metadata=replace(GROUP.metadata, finalizers=(FINALIZER,))))
         gate.set()
         await stage.outbox.done()
         assert len(api.asked("PATCH")) == 1
@@ -531,10 +529,10 @@ async def test_a_finalizer_is_not_written_on_a_group_that_is_being_deleted_meanw
     where = NATIVE_POD_GROUPS[0].path("team", "g")
     api.on("PATCH", where, refusal(409), refusal(422))
     async with at_work(api) as stage:
-        with_group(stage).scheduler._writer.write_finalizers(Origin.NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
+        with_group(stage).scheduler._writer.write_finalizers(NATIVE, GROUP, (FINALIZER,), keeps=lambda key: True)
         await until(lambda: api.asked("PATCH"))
         leaving = replace(GROUP.metadata, deletion_timestamp="2027-01-15T08:00:00Z")
-        stage.informers.groups.seen(Origin.NATIVE, replace(GROUP, metadata=leaving))
+        stage.informers.groups.seen(NATIVE, replace(GROUP, metadata=leaving))
         await asyncio.sleep(60)
         assert len(api.asked("PATCH")) == 1
 
@@ -546,12 +544,12 @@ CUSTOM_STATUS = CUSTOM_POD_GROUPS[0].path("team", "g", "status")
 
 def both(stage, *, native, custom, conditions=()):
     """Groups of one name with these minima."""
-    stage.informers.native.resource = NATIVE_POD_GROUPS[0]
-    stage.informers.custom.resource = CUSTOM_POD_GROUPS[0]
+    stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0]
+    stage.informers.declaring[CUSTOM].resource = CUSTOM_POD_GROUPS[0]
     one = group("g", custom, uid="custom", conditions=conditions)
     protected = replace(one, metadata=replace(one.metadata, finalizers=(FINALIZER,)))
-    stage.informers.groups.seen(Origin.CUSTOM, protected)
-    stage.informers.groups.seen(Origin.NATIVE, group("g", native, uid="native"))
+    stage.informers.groups.seen(CUSTOM, protected)
+    stage.informers.groups.seen(NATIVE, group("g", native, uid="native"))
 
 
 async def test_a_custom_group_whose_native_namesake_asks_for_another_minimum_says_once_that_it_does_not_count(api):
@@ -577,7 +575,7 @@ async def test_a_custom_group_that_counted_in_between_says_again_that_it_does_no
     async with at_work(api) as stage:
         both(stage, native=3, custom=2)
         await stage.carry_out()
-        stage.informers.groups.gone(Origin.NATIVE, "team/g")
+        stage.informers.groups.gone(NATIVE, "team/g")
         await stage.carry_out()
         both(stage, native=3, custom=2)
         await stage.carry_out()
@@ -589,7 +587,7 @@ async def test_nothing_is_kept_of_a_custom_group_that_did_not_count_and_is_gone(
     async with at_work(api) as stage:
         both(stage, native=3, custom=2)
         await stage.carry_out()
-        for origin in Origin:
+        for origin in DIALECTS:
             stage.informers.groups.gone(origin, "team/g")
         await stage.decide(told=GroupGone("team/g"))
         assert not stage.scheduler._writer._overruled
@@ -620,7 +618,7 @@ async def test_a_native_group_that_goes_before_that_is_written_has_nothing_to_be
         await stage.decide(binds("b"))
         both(stage, native=3, custom=2)
         await stage.decide()
-        stage.informers.groups.gone(Origin.NATIVE, "team/g")
+        stage.informers.groups.gone(NATIVE, "team/g")
         bind.gate.set()
         await stage.outbox.done()
     assert [call.method for call in api.calls] == ["POST"]
@@ -647,8 +645,8 @@ def answers(stage):
 
 
 def serving(stage, *, native=True, custom=False):
-    stage.informers.native.resource = NATIVE_POD_GROUPS[0] if native else None
-    stage.informers.custom.resource = CUSTOM_POD_GROUPS[0] if custom else None
+    stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0] if native else None
+    stage.informers.declaring[CUSTOM].resource = CUSTOM_POD_GROUPS[0] if custom else None
     return stage
 
 
@@ -677,7 +675,7 @@ async def test_a_group_that_comes_while_it_is_not_found_is_there(api):
     api.on("GET", GROUP_PATH, held)
     async with at_work(api) as stage:
         await serving(stage).decide(READ)
-        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        stage.informers.groups.seen(NATIVE, read(PodGroup, document(2, version=5)))
         held.gate.set()
         await stage.outbox.done()
         await stage.decide()
@@ -687,7 +685,7 @@ async def test_a_group_that_comes_while_it_is_not_found_is_there(api):
 async def test_a_server_that_does_not_know_the_kind_says_nothing_about_the_group(api):
     api.on("GET", GROUP_PATH, refusal(404, "404 page not found"), Reply(document(4, version=9)))
     async with at_work(api) as stage:
-        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        stage.informers.groups.seen(NATIVE, read(PodGroup, document(2, version=5)))
         await serving(stage).carry_out(READ)
         await stage.decide()
         assert answers(stage) == [(7, 4)]
@@ -696,7 +694,7 @@ async def test_a_server_that_does_not_know_the_kind_says_nothing_about_the_group
 async def test_a_group_that_is_not_there_is_gone(api):
     api.on("GET", GROUP_PATH, NOT_THERE)
     async with at_work(api) as stage:
-        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        stage.informers.groups.seen(NATIVE, read(PodGroup, document(2, version=5)))
         await serving(stage).carry_out(READ)
         await stage.decide()
         assert answers(stage) == [(7, None)]
@@ -716,7 +714,7 @@ async def test_both_apis_are_asked_where_both_are_served_and_the_native_one_coun
 async def test_what_cannot_be_read_leaves_what_was_known(api):
     api.on("GET", GROUP_PATH, Reply({"metadata": {"name": 7}}))
     async with at_work(api) as stage:
-        stage.informers.groups.seen(Origin.NATIVE, read(PodGroup, document(2, version=5)))
+        stage.informers.groups.seen(NATIVE, read(PodGroup, document(2, version=5)))
         await serving(stage).carry_out(READ)
         await stage.decide()
         assert answers(stage) == [(7, 2)]

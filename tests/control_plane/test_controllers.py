@@ -6,12 +6,12 @@ import pytest
 
 from controlplane.nodes import make_nodes
 from controlplane.plane import ControlPlane
+from muster.api.resources import PODS
 from muster.controllers.driver import Kind
 from muster.controllers.job_objects import Job
 from muster.controllers.jobs import Jobs
 from muster.controllers.manager import attach_all, attach_kubelets
 from muster.controllers.objects import JOBS, POD_GROUPS, WORKLOADS, Pod, PodGroup, Workload
-from muster.kube.resources import PODS
 from muster.local.kubelets import node_document
 from tests.control_plane.controlling import controlling, suffix
 from tests.control_plane.embedded import embedded

@@ -5,14 +5,15 @@ import time
 
 import pytest
 
+from muster.api.resources import NATIVE_POD_GROUPS, PODS, Resource
 from muster.api.wire import Condition, Metadata, PodGroup
 from muster.base.errors import ApiError
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
+from muster.gangs.dialects import CUSTOM, NATIVE
 from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.kube.resources import NATIVE_POD_GROUPS, PODS, Resource
 from tests.control_plane.checks import until
 from tests.control_plane.conftest import needs_native_groups
 
@@ -183,7 +184,7 @@ async def test_conditions_of_another_group_of_that_name_touch_nothing(plane, cli
     before = plane.request("GET", group.path(namespace, "g"))
     meta = Metadata(name="g", namespace=namespace, uid=OTHER)
     said = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")
-    await writes.write_group_condition(client, group, PodGroup(metadata=meta), said, at=5.0)
+    await writes.write_group_condition(client, group, PodGroup(metadata=meta), said, at=5.0, dialect=NATIVE)
     assert plane.request("GET", group.path(namespace, "g")) == before
 
 
@@ -219,6 +220,7 @@ async def test_what_is_wrong_with_a_request_is_told(client, namespace):
 
 @needs_native_groups
 async def test_a_group_that_is_not_there_is_told_from_a_kind_that_is_not_served(client, namespace):
-    assert await writes.read_group(client, NATIVE_POD_GROUPS[0], f"{namespace}/none") is None
+    assert await writes.read_group(client, NATIVE_POD_GROUPS[0], f"{namespace}/none", dialect=NATIVE) is None
+    unknown = Resource("muster.dev", "v0", "podgroups", "PodGroup")
     with pytest.raises(ApiError):
-        await writes.read_group(client, Resource("muster.dev", "v0", "podgroups", "PodGroup"), f"{namespace}/none")
+        await writes.read_group(client, unknown, f"{namespace}/none", dialect=CUSTOM)

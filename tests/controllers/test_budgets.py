@@ -3,10 +3,10 @@
 import pytest
 
 from muster.api.calls import Done, Look, Refused
+from muster.api.resources import DISRUPTION_BUDGETS, PODS, Resource
 from muster.api.times import stamp
 from muster.controllers.budgets import Budget, Budgets
 from muster.controllers.objects import JOBS, Pod
-from muster.kube.resources import DISRUPTION_BUDGETS, PODS, Resource
 from tests.controllers.world import World
 
 SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from muster.api.calls import Create, Delete, Done, Look, Lost, Patch, Refused, Replace, Say
+from muster.api.resources import NODES, PODS, Resource
 from muster.base.errors import ApiError, Unreachable
 from muster.controllers.driver import Kind, _collection
 from muster.controllers.job_objects import Job
 from muster.controllers.jobs import Jobs
 from muster.controllers.objects import JOBS, Bare, Pod
-from muster.kube.resources import NODES, PODS, Resource
 from muster.local import kubelets
 from tests.controllers.server import Server, running
 from tests.controllers.world import START

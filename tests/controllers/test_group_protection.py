@@ -3,9 +3,9 @@
 import pytest
 
 from muster.api.calls import Refused
+from muster.api.resources import PODS
 from muster.controllers.group_protection import FINALIZER, GroupProtection
 from muster.controllers.objects import POD_GROUPS, Pod, PodGroup
-from muster.kube.resources import PODS
 from tests.controllers.world import World
 
 

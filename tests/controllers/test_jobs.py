@@ -8,12 +8,12 @@ import itertools
 import pytest
 
 from muster.api.calls import Create, Delete, Lost, Patch, Refused
+from muster.api.resources import NODES, PODS
 from muster.controllers.job_groups import group_name, workload_name
 from muster.controllers.job_objects import TRACKING, Job
 from muster.controllers.job_ttl import FinishedJobs
 from muster.controllers.jobs import Jobs
 from muster.controllers.objects import JOBS, POD_GROUPS, WORKLOADS, Metadata, Pod, PodGroup, Workload
-from muster.kube.resources import NODES, PODS
 from muster.local import kubelets
 from tests.controllers.world import World
 

@@ -3,11 +3,11 @@
 import pytest
 
 from muster.api.calls import Lost, Refused
+from muster.api.resources import LEASES, NODES, PODS
 from muster.controllers.nodes import NodeLifecycle
 from muster.controllers.objects import Lease, Node, Pod
 from muster.controllers.pod_garbage import PodGarbage
 from muster.controllers.taints import TaintEvictions
-from muster.kube.resources import LEASES, NODES, PODS
 from muster.local import kubelets
 from tests.controllers.world import World
 

@@ -14,8 +14,8 @@ from copy import deepcopy
 import msgspec
 
 from muster.api.calls import Create, Delete, Done, Look, Patch, Refused, Replace, Say
+from muster.api.resources import PODS
 from muster.api.times import seconds, stamp
-from muster.kube.resources import PODS
 
 START = seconds("2027-01-15T08:00:00Z")
 

@@ -24,7 +24,7 @@ from muster.engine.changes import (
 )
 from muster.engine.decisions import Bind, CallOff, Decision, Evict, GangCondition, Placement, Release, Reread
 from muster.engine.engine import Engine
-from muster.gangs.dialects import dialect_of
+from muster.gangs.dialects.v1beta1 import says
 from muster.plugins.defaults import default_profile
 from muster.sim.transitions import Transitions
 from tests.builders import bound_for, group, node, pod
@@ -106,9 +106,7 @@ class Walk:
     # --- the API ---
 
     def _write(self, decision: GangCondition, on: PodGroup) -> None:
-        written = dialect_of(on).condition(
-            decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
-        )
+        written = says(decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message)
         kept = tuple(found for found in on.status.conditions if found.type != written.type)
         conditions = (*kept, replace(written, last_transition_time=stamp(self.now)))
         self.group = replace(on, status=replace(on.status, conditions=conditions))

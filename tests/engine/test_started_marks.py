@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from muster.engine.decisions import GangCondition, MarkStarted, Release
 from muster.engine.engine import Engine
 from muster.gangs import dialects
-from muster.gangs.dialects.v1beta1 import V1Beta1
+from muster.gangs.dialects.v1beta1 import Native
 from muster.gangs.record import STARTED
 from muster.plugins.defaults import default_profile
 from muster.sim.world import World
@@ -15,16 +15,15 @@ from tests.builders import cluster, group, node, only, pod
 START = 1_700_000_000.0
 
 
-class WithoutStatus(V1Beta1):
+class WithoutStatus(Native):
     """PodGroups on which nothing can be written."""
 
-    def declare(self, declaration):
-        return replace(super().declare(declaration), has_status=False, started=False)
+    has_status = False
 
 
 @pytest.fixture
 def without_status(monkeypatch):
-    monkeypatch.setattr(dialects, "DIALECTS", (WithoutStatus(),))
+    monkeypatch.setitem(dialects._BY_NAME, "", WithoutStatus())
 
 
 def marks(decisions):

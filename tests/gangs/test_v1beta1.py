@@ -3,7 +3,8 @@
 import pytest
 
 from muster.api.wire import Condition, Pod, PodGroup, read
-from muster.gangs.dialects import declare, dialect_of, membership
+from muster.gangs.dialects import declare, membership
+from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, Aspect, DisruptionMode, Membership, Policy, Subset
 from tests.builders import group, pod
 
@@ -115,8 +116,7 @@ def test_other_conditions_say_nothing_about_the_start():
 
 @pytest.mark.parametrize(("started", "status"), [(True, "True"), (False, "False")])
 def test_the_condition_is_written_as_upstream_spells_it(started, status):
-    dialect = dialect_of(group("train", 4))
-    assert dialect.condition(Aspect.STARTED, holds=started, reason="Scheduled", message="m") == Condition(
+    assert says(Aspect.STARTED, holds=started, reason="Scheduled", message="m") == Condition(
         type="PodGroupInitiallyScheduled", status=status, reason="Scheduled", message="m"
     )
 
@@ -127,4 +127,4 @@ def test_whether_it_was_evicted_whole_is_read_and_written_as_upstream_spells_it(
     found = group("train", 4, condition=written)
     assert declare(found).evicted_said == (status == "True", "r", "m")
     holds = status == "True"
-    assert dialect_of(found).condition(Aspect.EVICTED, holds=holds, reason="r", message="m") == written
+    assert says(Aspect.EVICTED, holds=holds, reason="r", message="m") == written

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from muster.api.resources import PODS
 from muster.base.errors import ApiError, KubeError, LeaseLost, Unreachable
 from muster.kube.client import MERGE_PATCH, Client
-from muster.kube.resources import PODS
 from tests.kube.server import Api, Cut, Held, Reply, Stream, added, connection, page, pod, refusal, serving
 from tests.kube.test_credentials_certificates import Authority
 

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
+from muster.api.resources import NATIVE_POD_GROUPS
+from muster.api.resources import PODS as PODS_RESOURCE
 from muster.api.wire import Pod
 from muster.kube import reflector as module
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import NATIVE_POD_GROUPS
-from muster.kube.resources import PODS as PODS_RESOURCE
 from tests.kube.server import (
     PODS,
     Api,

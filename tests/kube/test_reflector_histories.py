@@ -9,10 +9,10 @@ import looptime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muster.api.resources import PODS
 from muster.api.wire import Pod
 from muster.base.errors import ApiError, Unreachable
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import PODS
 from tests.kube.server import added, bookmark, deleted, failed, modified, page, pod, running, settled
 
 NAMES = "abcd"

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from muster.api.resources import PODS as PODS_RESOURCE
 from muster.api.wire import Pod
 from muster.kube import reflector as module
 from muster.kube.client import Client
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import PODS as PODS_RESOURCE
 from tests.kube.server import (
     PODS,
     Api,

@@ -2,13 +2,14 @@
 
 import pytest
 
+from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS
 from muster.api.wire import Condition, Metadata, PodGroup, PodGroupStatus
 from muster.base.errors import ApiError, Unreachable
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
+from muster.gangs.dialects import CUSTOM
 from muster.kube import writes
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH
-from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS
 from tests.kube.server import Api, Cut, Direct, Held, Reply, pod, refusal
 
 pytestmark = pytest.mark.looptime
@@ -322,7 +323,7 @@ def group(status=None):
 
 async def say(api, before, status="True"):
     said = Condition(type="PodGroupScheduled", status=status, reason="Scheduled", message="all bound")
-    await writes.write_group_condition(Direct(api), CUSTOM_POD_GROUPS[0], before, said, at=AT)
+    await writes.write_group_condition(Direct(api), CUSTOM_POD_GROUPS[0], before, said, at=AT, dialect=CUSTOM)
 
 
 async def test_a_groups_condition_is_applied_to_the_group_of_that_uid(api):

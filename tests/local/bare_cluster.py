@@ -10,6 +10,7 @@ import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from muster.api.resources import PODS
 from muster.app import logs
 from muster.app.up import Wanted, serve
 from muster.controllers.driver import Driver, Kind
@@ -17,7 +18,6 @@ from muster.controllers.group_protection import GroupProtection
 from muster.controllers.objects import POD_GROUPS, Pod, PodGroup
 from muster.kube.client import Client
 from muster.kube.connection import load
-from muster.kube.resources import PODS
 
 
 async def main():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.kube.resources import NATIVE_POD_GROUPS
+from muster.api.resources import NATIVE_POD_GROUPS
 from muster.sim.scenario.file import load
 from muster.sim.scenario.run import run
 from tests.control_plane.scenarios.playing import missed, only_simulated, played, story

@@ -5,10 +5,10 @@ from contextlib import closing
 import msgspec
 from msgspec.structs import replace
 
+from muster.api.resources import NATIVE_POD_GROUPS, NODES, PODS
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, SchedulingGroup
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS
 from muster.local.kinds import rows
 from muster.local.process.cluster import make_server
 from muster.local.serve.wire import Request

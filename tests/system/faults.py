@@ -10,7 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from muster.app import scheduler, writer
-from muster.app.groups import Origin
 from muster.app.inbox import Warm
 from muster.app.informers import Informers
 from muster.app.run import Muster
@@ -25,6 +24,7 @@ from muster.controllers.namespaces import Namespaces
 from muster.controllers.objects import OwnerReference
 from muster.controllers.protection import NamedByLabel, Protection
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, Spared
+from muster.gangs.dialects import NATIVE
 from muster.kube import reflector, writes
 from muster.kube.client import Client
 from muster.kube.lease import Lease
@@ -319,7 +319,7 @@ def a_new_leader_protects_what_changes_from_now_on(patch):
     make = Scheduler.__init__
 
     def hasty(self, *args, informers, **more):
-        informers.groups.take_touched(Origin.NATIVE)
+        informers.groups.take_touched(NATIVE)
         informers.named_by_label.take_touched()
         make(self, *args, informers=informers, **more)
 

@@ -2,9 +2,9 @@
 
 from urllib.parse import quote
 
+from muster.api.resources import DISRUPTION_BUDGETS, NODES, PODS, Resource
 from muster.controllers.objects import JOBS, NAMESPACES
 from muster.kube.client import MERGE_PATCH
-from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, Resource
 from muster.local.kubelets import DOWN
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS
 from tests.system.applied import document

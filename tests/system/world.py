@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from muster.api.resources import NODES, PODS, PRIORITY_CLASSES
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
@@ -12,7 +13,6 @@ from muster.gangs.dialects.v1beta1 import (
     ON_PARTIAL_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
-from muster.kube.resources import NODES, PODS, PRIORITY_CLASSES
 from muster.sim.chaos import recipe as engine_recipe
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of

@@ -42,6 +42,12 @@ class Metadata(Wire, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
+class Object(Wire, frozen=True):
+    """Something that an API server keeps."""
+
+    metadata: Metadata
+
+
 class Condition(Wire, frozen=True):
     type: str
     status: str
@@ -224,10 +230,11 @@ class PodGroupStatus(Wire, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class PodGroup(Wire, frozen=True):
-    metadata: Metadata
+class PodGroup(Object, frozen=True):
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
+    dialect: str = ""
+    """Name of the one that declared it, where that is another; not part of the API."""
 
 
 class PriorityClass(Wire, frozen=True):

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
+from muster.api.resources import NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES, Resource
 from muster.api.wire import Node, Pod, PodGroup, condition
 from muster.base.errors import LocalError
 from muster.base.quantity import milli
 from muster.kube.client import Client
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES, Resource
 
 NAMESPACE = "default"
 NODE_COUNT, NODE_CPU = 4, 8

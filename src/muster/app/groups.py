@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import msgspec
 
-from muster.api.wire import PodGroup, PriorityClass
+from muster.api.wire import Object, PodGroup, PriorityClass
 from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen
-from muster.gangs.dialects import declare
+from muster.gangs.dialects import DIALECTS, NATIVE, declare
+from muster.gangs.dialects.dialect import Dialect
 
-
-class Origin(IntEnum):
-    """Where a PodGroup comes from; of two with the same name the first of these counts."""
-
-    NATIVE = 0
-    CUSTOM = 1
+_PRECEDENCE = {dialect: place for place, dialect in enumerate(DIALECTS)}
 
 
 class Groups:
@@ -26,77 +20,92 @@ class Groups:
     """
 
     def __init__(self) -> None:
-        self._declared: dict[str, dict[Origin, PodGroup]] = {}
+        self._declared: dict[str, dict[Dialect, PodGroup]] = {}
         self._classes: dict[str, PriorityClass] = {}
-        self._gone: dict[tuple[Origin, str], str] = {}
+        self._gone: dict[tuple[Dialect, str], str] = {}
         """UIDs of groups that a read found gone, and of which the watch still tells."""
-        self._touched: dict[Origin, set[str]] = {origin: set() for origin in Origin}
+        self._declares: dict[tuple[Dialect, str], tuple[str, ...]] = {}
+        """Keys of the groups that each object declares."""
+        self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
         """Keys of groups that came or changed and have not been taken."""
 
-    def find(self, key: str) -> tuple[Origin, PodGroup] | None:
+    def find(self, key: str) -> tuple[Dialect, PodGroup] | None:
         """The object that counts for a gang."""
         found = self._declared.get(key)
         if not found:
             return None
-        origin = min(found)
-        return origin, found[origin]
+        dialect = min(found, key=_PRECEDENCE.__getitem__)
+        return dialect, found[dialect]
 
     def gives_way(self, key: str) -> bool:
         """Whether pods that name another group besides this one belong to that."""
         found = self.find(key)
         return found is not None and declare(found[1]).gives_way
 
-    def overruled(self, key: str) -> PodGroup | None:
-        """A custom group that asks for another minimum than the native one of its name, which counts."""
-        found = self._declared.get(key, {})
-        if len(found) < len(Origin) or declare(found[Origin.NATIVE]).subsets == declare(found[Origin.CUSTOM]).subsets:
-            return None
-        return found[Origin.CUSTOM]
+    def overruled(self, key: str) -> dict[Dialect, PodGroup]:
+        """Groups that ask for another minimum than the one of their name that counts."""
+        counts = self.find(key)
+        if counts is None:
+            return {}
+        subsets = declare(counts[1]).subsets
+        return {dialect: group for dialect, group in self._declared[key].items() if declare(group).subsets != subsets}
 
-    def of(self, origin: Origin, key: str) -> PodGroup | None:
+    def of(self, dialect: Dialect, key: str) -> PodGroup | None:
         """The object of one API, whether it counts for the gang or not."""
-        return self._declared.get(key, {}).get(origin)
+        return self._declared.get(key, {}).get(dialect)
 
-    def seen(self, origin: Origin, group: PodGroup) -> Change:
-        """The group as it is now; what is older than what was read meanwhile changes nothing."""
-        key = f"{group.metadata.namespace}/{group.metadata.name}"
-        if not self._is_older(group, self.of(origin, key)) and self._gone.get((origin, key)) != group.metadata.uid:
-            self._declared.setdefault(key, {})[origin] = group
-            self._touched[origin].add(key)
-        return self._now(key)
+    def seen(self, dialect: Dialect, found: Object) -> list[GroupSeen | GroupGone]:
+        """An object of this dialect as it is now; what is older than what was read meanwhile changes nothing."""
+        groups, declares = dialect.groups(found), (dialect, _key(found))
+        keys = tuple(map(_key, groups))
+        for group in groups:
+            self._put(dialect, group)
+        for key in (dropped := [key for key in self._declares.get(declares, ()) if key not in keys]):
+            if self.of(dialect, key) is not None:
+                self._forget(dialect, key)
+        self._declares[declares] = keys
+        return [self._now(key) for key in (*dropped, *keys)]
 
-    def gone(self, origin: Origin, key: str, uid: str = "") -> Change:
-        """The group of this UID is gone; one of its name that was made since, and read, is not."""
-        if self._gone.get((origin, key)) == uid:
-            del self._gone[origin, key]
-        known = self.of(origin, key)
-        if known is not None and uid in ("", known.metadata.uid):
-            self._forget(origin, key)
-        return self._now(key)
+    def _put(self, dialect: Dialect, group: PodGroup) -> None:
+        key = _key(group)
+        if not self._is_older(group, self.of(dialect, key)) and self._gone.get((dialect, key)) != group.metadata.uid:
+            self._declared.setdefault(key, {})[dialect] = group
+            self._touched[dialect].add(key)
 
-    def _forget(self, origin: Origin, key: str) -> None:
+    def gone(self, dialect: Dialect, name: str, uid: str = "") -> list[GroupSeen | GroupGone]:
+        """The object of this UID is gone; one of its name that was made since, and read, is not."""
+        keys = self._declares.pop((dialect, name), (name,))
+        for key in keys:
+            if self._gone.get((dialect, key)) == uid:
+                del self._gone[dialect, key]
+            known = self.of(dialect, key)
+            if known is not None and uid in ("", known.metadata.uid):
+                self._forget(dialect, key)
+        return [self._now(key) for key in keys]
+
+    def _forget(self, dialect: Dialect, key: str) -> None:
         groups = self._declared[key]
-        del groups[origin]
+        del groups[dialect]
         if not groups:
             del self._declared[key]
-        self._touched[origin].discard(key)
+        self._touched[dialect].discard(key)
         for other in groups:
             # the one that did not count does now
             self._touched[other].add(key)
 
-    def read(self, origin: Origin, key: str, group: PodGroup | None, *, before: PodGroup | None) -> None:
+    def read(self, dialect: Dialect, key: str, group: PodGroup | None, *, before: PodGroup | None) -> None:
         """What a read at the API server itself found, ahead of the watch perhaps; None for nothing.
 
         `before` is what was known when the read began: what the watch has told since may be newer.  One that it told
         to be gone does not come back, and one of which it told that it came is there.
         """
-        known = self.of(origin, key)
+        known = self.of(dialect, key)
         if group is None:
             if known is not None and before is not None and known.metadata.uid == before.metadata.uid:
-                self._gone[origin, key] = known.metadata.uid
-                self._forget(origin, key)
+                self._gone[dialect, key] = known.metadata.uid
+                self._forget(dialect, key)
         elif known is not None or before is None or before.metadata.uid != group.metadata.uid:
-            self.seen(origin, group)
+            self._put(dialect, group)
 
     def answer(self, key: str, number: int) -> GroupRead:
         """What there is to say of the gang after a read of this number."""
@@ -112,9 +121,9 @@ class Groups:
         one, other = group.metadata.resource_version, "" if known is None else known.metadata.resource_version
         return one.isdecimal() and other.isdecimal() and int(one) < int(other)
 
-    def take_touched(self, origin: Origin) -> set[str]:
+    def take_touched(self, dialect: Dialect) -> set[str]:
         """Keys of groups of one API that came or changed since this was last asked."""
-        taken, self._touched[origin] = self._touched[origin], set()
+        taken, self._touched[dialect] = self._touched[dialect], set()
         return taken
 
     def class_seen(self, found: PriorityClass) -> list[Change]:
@@ -134,11 +143,15 @@ class Groups:
         found = self.find(key)
         if found is None:
             return GroupGone(key)
-        origin, group = found
+        dialect, group = found
         spec = group.spec
         named = self._classes.get(spec.priority_class_name)
-        if named is not None and origin is Origin.CUSTOM and spec.priority is None:
+        if named is not None and dialect is not NATIVE and spec.priority is None:
             spec = msgspec.structs.replace(spec, priority=named.value)
         if named is not None and spec.preemption_policy is None:
             spec = msgspec.structs.replace(spec, preemption_policy=named.preemption_policy)
         return GroupSeen(group if spec is group.spec else msgspec.structs.replace(group, spec=spec))
+
+
+def _key(found: Object) -> str:
+    return f"{found.metadata.namespace}/{found.metadata.name}"

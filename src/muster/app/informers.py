@@ -5,26 +5,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
-from muster.app.groups import Groups, Origin
-from muster.app.inbox import Sink
-from muster.controllers.protection import NamedByLabel
-from muster.engine.changes import BudgetGone, BudgetSeen, Change, NodeGone, NodeSeen, PodGone, PodSeen
-from muster.kube.client import Client
-from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import (
-    CUSTOM_POD_GROUPS,
+from muster.api.resources import (
     DISRUPTION_BUDGETS,
-    NATIVE_POD_GROUPS,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     Resource,
 )
-
-_Any = (
-    Reflector[Pod] | Reflector[Node] | Reflector[PodDisruptionBudget] | Reflector[PriorityClass] | Reflector[PodGroup]
+from muster.api.wire import Node, Object, Pod, PodDisruptionBudget, PriorityClass
+from muster.app.groups import Groups
+from muster.app.inbox import Sink
+from muster.controllers.protection import NamedByLabel
+from muster.engine.changes import (
+    BudgetGone,
+    BudgetSeen,
+    Change,
+    GroupGone,
+    GroupSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
 )
+from muster.gangs.dialects import DIALECTS
+from muster.gangs.dialects.dialect import Dialect
+from muster.kube.client import Client
+from muster.kube.reflector import Gone, Reflector
+
+_Any = Reflector[Pod] | Reflector[Node] | Reflector[PodDisruptionBudget] | Reflector[PriorityClass] | Reflector[Object]
 
 
 class Informers:
@@ -38,11 +46,17 @@ class Informers:
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
         self.budgets = Reflector(client, [DISRUPTION_BUDGETS], PodDisruptionBudget, deliver=self._budgets)
-        self.native = Reflector(client, NATIVE_POD_GROUPS, PodGroup, deliver=self._of(Origin.NATIVE), optional=True)
-        self.custom = Reflector(client, CUSTOM_POD_GROUPS, PodGroup, deliver=self._of(Origin.CUSTOM), optional=True)
+        self.declaring: dict[Dialect, Reflector[Object]] = {
+            dialect: Reflector(client, dialect.resources, dialect.kind, deliver=self._of(dialect), optional=True)
+            for dialect in DIALECTS
+            if dialect.resources
+        }
+        """Of objects that declare gangs."""
 
     def __iter__(self) -> Iterator[_Any]:
-        yield from (self.nodes, self.classes, self.budgets, self.native, self.custom, self.pods)
+        yield from (self.nodes, self.classes, self.budgets)
+        yield from self.declaring.values()
+        yield self.pods
 
     async def synced(self) -> None:
         """Returns when everything was read once."""
@@ -50,11 +64,11 @@ class Informers:
 
     async def refresh(self) -> None:
         """Reads anew what decides where pods may go: after this nothing that happened before is unknown."""
-        deciding = (self.nodes, self.budgets, self.native, self.custom, self.pods)
-        await asyncio.gather(*(reflector.refresh() for reflector in deciding))
+        await asyncio.gather(*(reflector.refresh() for reflector in self if reflector is not self.classes))
 
-    def resource(self, origin: Origin) -> Resource | None:
-        return (self.native if origin is Origin.NATIVE else self.custom).resource
+    def resource(self, dialect: Dialect) -> Resource | None:
+        """Where objects of the dialect are served, if they are."""
+        return self.declaring[dialect].resource
 
     # --- what they deliver ---
 
@@ -72,18 +86,18 @@ class Informers:
     def _budgets(self, batch: list[PodDisruptionBudget | Gone]) -> None:
         self.sink.put([BudgetGone(one.key) if isinstance(one, Gone) else BudgetSeen(one) for one in batch])
 
-    def _of(self, origin: Origin) -> Callable[[list[PodGroup | Gone]], None]:
-        def deliver(batch: list[PodGroup | Gone]) -> None:
+    def _of(self, dialect: Dialect) -> Callable[[list[Object | Gone]], None]:
+        def deliver(batch: list[Object | Gone]) -> None:
             groups = self.groups
-            self.sink.put(
-                [
-                    groups.gone(origin, one.key, one.uid) if isinstance(one, Gone) else groups.seen(origin, one)
-                    for one in batch
-                ]
-            )
+            changes: list[GroupSeen | GroupGone] = []
             for one in batch:
-                key = one.key if isinstance(one, Gone) else f"{one.metadata.namespace}/{one.metadata.name}"
-                self.named_by_label.group_changed(key)
+                if isinstance(one, Gone):
+                    changes += groups.gone(dialect, one.key, one.uid)
+                else:
+                    changes += groups.seen(dialect, one)
+            self.sink.put(changes)
+            for change in changes:
+                self.named_by_label.group_changed(change.key)
 
         return deliver
 

@@ -16,10 +16,10 @@ import msgspec
 import yaml
 
 import muster
+from muster.api.resources import NATIVE_POD_GROUPS
 from muster.base.errors import ApiError, ConfigError, KubeconfigError, KubeError, Unreachable
 from muster.kube.client import APPLY_PATCH, Client
 from muster.kube.connection import load as connect
-from muster.kube.resources import NATIVE_POD_GROUPS
 
 __all__ = [
     "NAMESPACE",

@@ -211,9 +211,9 @@ class Muster:
             "read",
             nodes=len(informers.nodes.known),
             pods=len(informers.pods.known),
-            groups=len(informers.native.known) + len(informers.custom.known),
+            groups=sum(len(reflector.known) for reflector in informers.declaring.values()),
         )
-        if informers.native.resource is None and informers.custom.resource is None:
+        if all(reflector.resource is None for reflector in informers.declaring.values()):
             _log.warning("no PodGroups are served here: gangs cannot be declared; `muster install --apply` brings them")
 
     async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Protocol
 
 from muster.api.wire import PodGroup
-from muster.app.groups import Origin
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.writer import BindMeasure, Writer
@@ -19,6 +18,8 @@ from muster.controllers.protection import Protection
 from muster.engine.changes import Change
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK
+from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.gangs.dialects.dialect import Dialect
 from muster.kube.client import Client
 from muster.kube.outbox import Outbox, Urgency
 
@@ -86,10 +87,10 @@ class Scheduler:
             instance=instance,
             measure=measure,
         )
-        self._protections = {
-            Origin.CUSTOM: self._protect(Origin.CUSTOM, wanted=lambda key: True),
+        self._protections: dict[Dialect, Protection] = {
+            CUSTOM: self._protect(CUSTOM, wanted=lambda key: True),
             # Kubernetes protects its own groups, but does not see that pods name them by label
-            Origin.NATIVE: self._protect(Origin.NATIVE, wanted=informers.named_by_label.__contains__),
+            NATIVE: self._protect(NATIVE, wanted=informers.named_by_label.__contains__),
         }
         self._stopping = False
 
@@ -106,9 +107,9 @@ class Scheduler:
             await asyncio.sleep(0)
         if changes:
             named = self._informers.named_by_label.take_touched()
-            touched = {origin: self._informers.groups.take_touched(origin) for origin in Origin}
-            for origin, protection in self._protections.items():
-                protection.look(touched[origin] | named)
+            touched = {dialect: self._informers.groups.take_touched(dialect) for dialect in DIALECTS}
+            for dialect, protection in self._protections.items():
+                protection.look(touched[dialect] | named)
             self._writer.tell_overruled(set().union(*touched.values()))
         began = time.perf_counter()
         # with nothing to spend no unit is decided, but answers to binds are still acted on
@@ -158,16 +159,16 @@ class Scheduler:
 
     # --- groups in use ---
 
-    def _protect(self, origin: Origin, *, wanted: Callable[[str], bool]) -> Protection:
+    def _protect(self, dialect: Dialect, *, wanted: Callable[[str], bool]) -> Protection:
         return Protection(
-            partial(self._informers.groups.of, origin),
+            partial(self._informers.groups.of, dialect),
             wanted=wanted,
             in_use=self._in_use,
-            write=partial(self._write_finalizers, origin),
+            write=partial(self._write_finalizers, dialect),
         )
 
-    def _write_finalizers(self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...]) -> None:
-        self._writer.write_finalizers(origin, group, finalizers, keeps=self._protections[origin].keeps)
+    def _write_finalizers(self, dialect: Dialect, group: PodGroup, finalizers: tuple[str, ...]) -> None:
+        self._writer.write_finalizers(dialect, group, finalizers, keeps=self._protections[dialect].keeps)
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""

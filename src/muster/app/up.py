@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from muster import __version__
+from muster.api.resources import NODES
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ApiError, LocalError
 from muster.controllers.manager import Manager, attach_kubelets, suffixes
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.connection import load
-from muster.kube.resources import NODES
 from muster.local.kubelets import DOWN, node_document
 from muster.local.process.identity import KUBECONFIG, Identity
 

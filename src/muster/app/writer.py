@@ -18,8 +18,8 @@ from typing import Protocol
 import structlog
 from msgspec.structs import replace
 
+from muster.api.resources import NODES, PODS
 from muster.api.wire import PodGroup, condition
-from muster.app.groups import Origin
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
 from muster.base.errors import ApiError, KubeError, ObjectError
@@ -41,19 +41,18 @@ from muster.engine.decisions import (
     Reread,
 )
 from muster.engine.intake import GROUP_ERROR
-from muster.gangs.dialects import dialect_of
+from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.model import Aspect
 from muster.kube import writes
 from muster.kube.client import Client
 from muster.kube.outbox import Errand, Outbox, Urgency
-from muster.kube.resources import NODES, PODS
 from muster.kube.writes import Regarding
 
 _log = structlog.get_logger()
 
 # so often the reason of a deletion is tried to be written before the deletion goes without
 _INSISTENT_TRIES = 6
-_OVERRULED = "the PodGroup of the same name in scheduling.k8s.io counts"
 
 
 class BindMeasure(Protocol):
@@ -172,8 +171,8 @@ class Writer:
         """By UID."""
         self._groups: dict[str, _Group] = {}
         """By gang."""
-        self._overruled: dict[str, str] = {}
-        """By key: UIDs of custom groups that were told that they do not count."""
+        self._overruled: dict[str, dict[Dialect, str]] = {}
+        """By key: UIDs of groups that were told that they do not count."""
         self._evicting: list[_Deletion] = []
         """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
 
@@ -460,14 +459,12 @@ class Writer:
         found = self._informers.groups.find(decision.gang)
         if found is None:
             return
-        origin, group = found
-        resource = self._informers.resource(origin)
+        dialect, group = found
+        resource = self._informers.resource(dialect)
         if resource is None or decision.uid not in ("", group.metadata.uid):
             return
-        said = dialect_of(group).condition(
-            decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
-        )
-        await writes.write_group_condition(self._client, resource, group, said, at=at)
+        said = says(decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message)
+        await writes.write_group_condition(self._client, resource, group, said, at=at, dialect=dialect)
 
     def _mark_started(self, decision: MarkStarted) -> None:
         for ref in decision.pods:
@@ -482,14 +479,13 @@ class Writer:
     async def _send_read(self, decision: Reread) -> None:
         """Reads the groups of that name in all APIs that are served: one may have been made beside the other."""
         groups = self._informers.groups
-        for origin in Origin:
-            resource = self._informers.resource(origin)
-            if resource is None:
+        for dialect, reflector in self._informers.declaring.items():
+            if reflector.resource is None:
                 continue
             try:
-                before = groups.of(origin, decision.gang)
-                found = await writes.read_group(self._client, resource, decision.gang)
-                groups.read(origin, decision.gang, found, before=before)
+                before = groups.of(dialect, decision.gang)
+                found = await writes.read_group(self._client, reflector.resource, decision.gang, dialect=dialect)
+                groups.read(dialect, decision.gang, found, before=before)
             except ObjectError as error:
                 # what was known of it stands, as for the watch
                 _log.warning("a group cannot be read", group=decision.gang, error=str(error))
@@ -497,40 +493,48 @@ class Writer:
         self._answer.put([groups.answer(decision.gang, decision.number)])
 
     def tell_overruled(self, touched: Iterable[str]) -> None:
-        """Custom groups that do not count, since native ones of their names ask for something else, say so: once."""
+        """Groups that do not count, since others of their names ask for something else, say so: once."""
         for key in sorted(touched):
-            group = self._informers.groups.overruled(key)
-            if group is None:
+            overruled = self._informers.groups.overruled(key)
+            told = self._overruled.get(key, {})
+            uids = {dialect: group.metadata.uid for dialect, group in overruled.items()}
+            for dialect, uid in uids.items():
+                if told.get(dialect) != uid:
+                    send = partial(self._send_overruled, dialect, key, self._clock())
+                    subject = f"overruled {dialect.name} {key}"
+                    self._outbox.put(Errand(Urgency.GROUP, send, subject=subject, lasting=True))
+            if uids:
+                self._overruled[key] = uids
+            else:
                 self._overruled.pop(key, None)
-            elif self._overruled.get(key) != group.metadata.uid:
-                self._overruled[key] = group.metadata.uid
-                send = partial(self._send_overruled, key, self._clock())
-                self._outbox.put(Errand(Urgency.GROUP, send, subject=f"overruled {key}", lasting=True))
 
-    async def _send_overruled(self, key: str, at: float) -> None:
-        group, resource = self._informers.groups.overruled(key), self._informers.resource(Origin.CUSTOM)
-        if group is None or resource is None:
+    async def _send_overruled(self, dialect: Dialect, key: str, at: float) -> None:
+        groups, resource = self._informers.groups, self._informers.resource(dialect)
+        group, counts = groups.overruled(key).get(dialect), groups.find(key)
+        there = None if counts is None else self._informers.resource(counts[0])
+        if group is None or resource is None or there is None:
             return
-        said = dialect_of(group).condition(Aspect.STARTED, holds=False, reason=GROUP_ERROR, message=_OVERRULED)
+        message = f"the {there.kind} of the same name in {there.group} counts"
+        said = says(Aspect.STARTED, holds=False, reason=GROUP_ERROR, message=message)
         before = condition(group.status.conditions, said.type)
         # that a gang has started under this object is never taken back
         if before is None or (before.status != "True" and before.message != said.message):
-            await writes.write_group_condition(self._client, resource, group, said, at=at)
+            await writes.write_group_condition(self._client, resource, group, said, at=at, dialect=dialect)
 
     def write_finalizers(
-        self, origin: Origin, group: PodGroup, finalizers: tuple[str, ...], *, keeps: Callable[[str], bool]
+        self, dialect: Dialect, group: PodGroup, finalizers: tuple[str, ...], *, keeps: Callable[[str], bool]
     ) -> None:
         """`keeps` is asked once more when the errand is sent: pods may have come or gone while it waited."""
-        send = partial(self._send_finalizers, origin, group, FINALIZER in finalizers, keeps)
+        send = partial(self._send_finalizers, dialect, group, FINALIZER in finalizers, keeps)
         self._outbox.put(Errand(Urgency.GROUP, send, subject=f"finalizers {group.metadata.uid}", lasting=True))
 
     async def _send_finalizers(
-        self, origin: Origin, group: PodGroup, protected: bool, keeps: Callable[[str], bool]
+        self, dialect: Dialect, group: PodGroup, protected: bool, keeps: Callable[[str], bool]
     ) -> None:
         """Written on the group as it is known now: a write that was refused for an old view of it is repeated."""
-        resource = self._informers.resource(origin)
+        resource = self._informers.resource(dialect)
         key = f"{group.metadata.namespace}/{group.metadata.name}"
-        current = self._informers.groups.of(origin, key)
+        current = self._informers.groups.of(dialect, key)
         if resource is None or current is None or current.metadata.uid != group.metadata.uid:
             return
         finalizers = current.metadata.finalizers
@@ -569,7 +573,7 @@ class Writer:
         if event.node:
             yield writes.regarding(NODES, event.node, event.node)
         if event.gang and (found := self._informers.groups.find(event.gang)) is not None:
-            origin, group = found
-            resource = self._informers.resource(origin)
+            dialect, group = found
+            resource = self._informers.resource(dialect)
             if resource is not None:
                 yield writes.regarding(resource, event.gang, group.metadata.uid)

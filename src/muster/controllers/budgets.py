@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from muster.api.calls import Answer, Asked, Done, Look, Patch, Refused, Say
+from muster.api.resources import DISRUPTION_BUDGETS, PODS, Resource
 from muster.api.times import seconds, stamp
 from muster.api.wire import Condition, Wire, condition
 from muster.base.selectors import LabelSelector
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.objects import Metadata, OwnerReference, Pod, event, read
-from muster.kube.resources import DISRUPTION_BUDGETS, PODS, Resource
 
 _COMPONENT = "controllermanager"
 _ALLOWED = "DisruptionAllowed"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 from muster.api.calls import Answer, Asked, Done, Look
+from muster.api.resources import Resource
 from muster.api.wire import Wire
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.objects import read
-from muster.kube.resources import Resource
 
 _AGAIN_SECONDS = 30.0
 

@@ -25,6 +25,7 @@ from muster.api.calls import (
     Say,
     is_fine,
 )
+from muster.api.resources import Resource
 from muster.api.wire import Wire
 from muster.base.backoff import backoff_seconds
 from muster.base.errors import ApiError, KubeError
@@ -32,7 +33,6 @@ from muster.controllers.events import EventBook
 from muster.controllers.shelf import Shelf
 from muster.kube.client import JSON, MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.reflector import Gone, Reflector
-from muster.kube.resources import Resource
 
 _log = structlog.get_logger()
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from muster.api.calls import Answer, Asked, Delete, Done, Look, Patch, Refused
+from muster.api.resources import Resource
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.objects import Bare, Metadata, OwnerReference, event, read
-from muster.kube.resources import Resource
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"

@@ -7,12 +7,12 @@ from copy import deepcopy
 from typing import Any
 
 from muster.api.calls import Create, Delete, Document, Patch, Say
+from muster.api.resources import PODS
 from muster.api.times import seconds
 from muster.controllers import job_failures
 from muster.controllers.job_failures import NO_INDEX, index_of
 from muster.controllers.job_objects import COMPONENT, INDEX, TRACKING, Job
 from muster.controllers.objects import JOBS, Pod, PodGroup, event
-from muster.kube.resources import PODS
 
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 _LONGEST_PREFIX = 58

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from muster.api.resources import DISRUPTION_BUDGETS, LEASES, NODES, PODS, Resource
 from muster.api.wire import Wire
 from muster.controllers.accounts import Accounts
 from muster.controllers.budgets import Budget, Budgets
@@ -39,7 +40,6 @@ from muster.controllers.objects import (
 from muster.controllers.pod_garbage import PodGarbage
 from muster.controllers.taints import TaintEvictions
 from muster.kube.client import Client
-from muster.kube.resources import DISRUPTION_BUDGETS, LEASES, NODES, PODS, Resource
 from muster.local import kubelets
 
 _DEFINITIONS = Resource(

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from muster.api.calls import Answer, Asked, Document, Done, Look, Patch, Refused, Say
+from muster.api.resources import LEASES, NODES, PODS
 from muster.api.times import stamp
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.objects import Lease, Node, NodeCondition, Pod, Taint, event, read
-from muster.kube.resources import LEASES, NODES, PODS
 
 GRACE_SECONDS = 40.0
 _STARTUP_GRACE_SECONDS = 60.0

@@ -8,8 +8,8 @@ import msgspec
 
 from muster.api import wire
 from muster.api.calls import Say
+from muster.api.resources import Resource
 from muster.api.wire import Condition, Wire
-from muster.kube.resources import Resource
 
 JOBS = Resource("batch", "v1", "jobs", "Job")
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)

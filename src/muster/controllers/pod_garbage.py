@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from muster.api.calls import Delete, Document, Done, Look, Patch, Refused
+from muster.api.resources import NODES, PODS
 from muster.api.times import stamp
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.objects import Node, Pod
-from muster.kube.resources import NODES, PODS
 
 QUARANTINE_SECONDS = 40.0
 """For a node that is not there to show up."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import inf
 
 from muster.api.calls import Delete, Patch, Say
+from muster.api.resources import PODS
 from muster.api.times import stamp
 from muster.controllers.desk import AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.objects import Node, Pod, Taint, Toleration, event
-from muster.kube.resources import PODS
 from muster.plugins.tolerations import tolerated
 
 _COMPONENT = "taint-eviction-controller"

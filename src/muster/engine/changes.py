@@ -36,6 +36,11 @@ class GroupSeen(_Change, frozen=True, tag="group"):
 
     group: PodGroup
 
+    @property
+    def key(self) -> str:
+        """namespace/name"""
+        return f"{self.group.metadata.namespace}/{self.group.metadata.name}"
+
 
 class GroupGone(_Change, frozen=True, tag="group-gone"):
     key: str

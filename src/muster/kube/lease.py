@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import msgspec
 import structlog
 
+from muster.api.resources import LEASES
 from muster.api.times import micro_stamp
 from muster.base.errors import ApiError, KubeError, LeaseLost
 from muster.kube.client import Client
-from muster.kube.resources import LEASES
 
 _log = structlog.get_logger()
 

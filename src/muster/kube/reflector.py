@@ -11,11 +11,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 import structlog
 
+from muster.api.resources import Resource
 from muster.api.wire import Metadata, Wire
 from muster.base.backoff import backoff_seconds
 from muster.base.errors import ApiError, KubeError, Unreachable
 from muster.kube.client import Client, Status
-from muster.kube.resources import Resource
 
 _log = structlog.get_logger()
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import msgspec
 
+from muster.api.resources import EVENTS, PODS, Resource
 from muster.api.times import micro_stamp, stamp
 from muster.api.wire import Condition, Pod, PodGroup, condition, read
 from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
+from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.record import BOUND_FOR, STARTED
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
-from muster.kube.resources import EVENTS, PODS, Resource
 
 FIELD_MANAGER = "muster"
 
@@ -207,10 +208,10 @@ async def _patch_status(client: Client, resource: Resource, key: str, patch: obj
 
 
 async def write_group_condition(
-    client: Client, resource: Resource, group: PodGroup, said: Condition, *, at: float
+    client: Client, resource: Resource, group: PodGroup, said: Condition, *, at: float, dialect: Dialect
 ) -> None:
     """Server-side apply of one condition: Kubernetes' own PodGroups and custom ones take it alike."""
-    meta = group.metadata
+    meta, kind = group.metadata, dialect.conditions.get(said.type, said.type)
     before = condition(group.status.conditions, said.type)
     kept = before.last_transition_time if before is not None and before.status == said.status else None
     document = {
@@ -220,7 +221,7 @@ async def write_group_condition(
         "status": {
             "conditions": [
                 {
-                    "type": said.type,
+                    "type": kind,
                     "status": said.status,
                     "reason": said.reason,
                     "message": _cut(said.message, _LONGEST_MESSAGE),
@@ -235,7 +236,7 @@ async def write_group_condition(
             "PATCH",
             resource.path(meta.namespace, meta.name, "status"),
             # one manager a condition: what a manager applied before and no longer names is taken away
-            query={"fieldManager": f"{FIELD_MANAGER}.{said.type}", "force": "true"},
+            query={"fieldManager": f"{FIELD_MANAGER}.{kind}", "force": "true"},
             body=_encode(document),
             content_type=APPLY_PATCH,
         )
@@ -244,19 +245,21 @@ async def write_group_condition(
             raise
 
 
-async def read_group(client: Client, resource: Resource, key: str) -> PodGroup | None:
+async def read_group(client: Client, resource: Resource, key: str, *, dialect: Dialect) -> PodGroup | None:
     """The group as it is now, whatever watches have told; None if it is not there.
 
     A server that does not know the kind, perhaps since it has just started, says nothing about the group.
     """
-    namespace, name = _split(key)
+    namespace, name = _split(dialect.object_of(key))
     try:
         # without a resourceVersion: not from the server's cache, if that is not up to date
-        return read(PodGroup, await client.request("GET", resource.path(namespace, name)))
+        found = read(dialect.kind, await client.request("GET", resource.path(namespace, name)))
     except ApiError as error:
         if error.code != 404 or f'"{name}"' not in error.message:
             raise
         return None
+    declared = {f"{group.metadata.namespace}/{group.metadata.name}": group for group in dialect.groups(found)}
+    return declared.get(key)
 
 
 async def write_finalizers(client: Client, resource: Resource, group: PodGroup, finalizers: tuple[str, ...]) -> None:

@@ -30,7 +30,7 @@ from muster.engine.decisions import (
     Reread,
 )
 from muster.engine.engine import Engine
-from muster.gangs.dialects import dialect_of
+from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.record import STARTED
 from muster.sim.faults import BindFate, Faults
 from muster.sim.objects import Objects, with_condition
@@ -293,9 +293,7 @@ class World(Objects):
     def _write_gang_condition(self, decision: GangCondition) -> None:
         group = self.groups.get(decision.gang)
         if group is not None and decision.uid in ("", group.metadata.uid):
-            written = dialect_of(group).condition(
-                decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message
-            )
+            written = says(decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message)
             before = condition(group.status.conditions, written.type)
             same = before is not None and before.status == written.status
             since = before.last_transition_time if before is not None and same else stamp(self.now)

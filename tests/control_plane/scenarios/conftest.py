@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.base.errors import ApiError
-from muster.kube.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from tests.control_plane.checks import until
 from tests.control_plane.conftest import needs_native_groups
 

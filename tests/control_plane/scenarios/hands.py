@@ -6,12 +6,12 @@ from itertools import groupby
 
 import msgspec
 
+from muster.api.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.api.wire import Pod, PodGroup, read
 from muster.base.errors import ApiError, ObjectError
 from muster.gangs.dialects import gang_of
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.kube.client import JSON, MERGE_PATCH
-from muster.kube.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.sim.objects import stop_seconds
 from muster.sim.scenario import manifests
 from muster.sim.scenario.actions import (

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from muster.api.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.api.times import stamp
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
 from muster.base.errors import ApiError
@@ -22,7 +23,6 @@ from muster.gangs.dialects import gang_of
 from muster.gangs.record import BOUND_FOR
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
 from muster.kube.connection import load
-from muster.kube.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.sim.kubelets import Kubelets
 from muster.sim.objects import EXIT_CODE, ORPHAN_SECONDS, RUN_SECONDS, stop_seconds
 from muster.sim.scenario.perform import ScenarioFaults
@@ -263,7 +263,7 @@ class KubeStage:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _CATCH_UP_SECONDS
         informers = self._driver.informers
-        groups = next(one for one in (informers.native, informers.custom) if one.resource == self._group_resource)
+        groups = next(one for one in informers.declaring.values() if one.resource == self._group_resource)
         reflectors = (informers.nodes, groups, informers.pods, informers.classes, informers.budgets)
         while not there.is_known_to(reflectors):
             if loop.time() > deadline:

@@ -10,8 +10,10 @@ whatever label their owner wrote: such a group gives way to the one that the lab
 from __future__ import annotations
 
 from muster.api.asks import Ask
+from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.times import seconds
 from muster.api.wire import Condition, Pod, PodGroup, PodGroupSpec, condition
+from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.model import (
     DEFAULT_GRACE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -43,59 +45,73 @@ _TYPES = {
 }
 
 
-class V1Beta1:
+class _V1Beta1(Dialect):
     """PodGroups as Kubernetes 1.37 serves them; minCount may change at any time."""
 
-    declares = PodGroup
+    def groups(self, found: PodGroup) -> tuple[PodGroup, ...]:
+        return (found,)
+
+
+class Native(_V1Beta1):
+    name = "v1beta1"
+    resources = NATIVE_POD_GROUPS
 
     def membership(self, pod: Pod) -> Membership | None:
-        field, label = pod.spec.scheduling_group, pod.metadata.labels.get(GROUP_LABEL)
-        name = (field.pod_group_name if field is not None else None) or label
-        if not name:
+        field = pod.spec.scheduling_group
+        if field is None or not field.pod_group_name:
             return None
-        besides = f"{pod.metadata.namespace}/{label}" if label and label != name else ""
-        return Membership(f"{pod.metadata.namespace}/{name}", besides=besides)
+        return Membership(f"{pod.metadata.namespace}/{field.pod_group_name}")
 
-    def declare(self, declaration: PodGroup) -> Gang:
-        meta, spec = declaration.metadata, declaration.spec
-        gang = spec.scheduling_policy.gang
-        mode = spec.disruption_mode
-        now = condition(declaration.status.conditions, INITIALLY_SCHEDULED)
-        below = condition(declaration.status.conditions, BELOW_MINIMUM)
-        target = condition(declaration.status.conditions, DISRUPTION_TARGET)
-        restarts = meta.annotations.get(BELOW_MINIMUM_ANNOTATION) == BelowMinimum.RESTART
-        return Gang(
-            key=f"{meta.namespace}/{meta.name}",
-            uid=meta.uid,
-            created=seconds(meta.creation_timestamp),
-            # a basic group is feasible with one pod, as upstream's PlacementFeasible has it
-            subsets=(Subset(minimum=max(1, gang.min_count) if gang else 1),),
-            policy=Policy.GANG if gang else Policy.BASIC,
-            priority=spec.priority,
-            timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
-            disruption=DisruptionMode.ALL if mode and mode.all else DisruptionMode.SINGLE,
-            preempts=spec.preemption_policy != "Never",
-            holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
-            below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
-            grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
-            asks=_asks(spec),
-            made_by_controller=any(owner.controller for owner in meta.owner_references),
-            # whoever is below its minimum has had it: the first condition may have got lost
-            started=any(found is not None and found.status == "True" for found in (now, below)),
-            started_at=_since(now),
-            said=None if now is None else (now.reason, now.message),
-            below_since=_since(below),
-            below_said=None if below is None else (below.reason, below.message),
-            evicted_said=None if target is None else (target.status == "True", target.reason, target.message),
-        )
 
-    def condition(self, aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:
-        return Condition(
-            type=_TYPES[aspect],
-            status="True" if holds else "False",
-            reason=reason,
-            message=message,
-        )
+class Custom(_V1Beta1):
+    name = "muster"
+    resources = CUSTOM_POD_GROUPS
+
+    def membership(self, pod: Pod) -> Membership | None:
+        label = pod.metadata.labels.get(GROUP_LABEL)
+        return Membership(f"{pod.metadata.namespace}/{label}") if label else None
+
+
+def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
+    """What a PodGroup declares; `dialect` is the one that its object speaks."""
+    meta, spec = group.metadata, group.spec
+    gang = spec.scheduling_policy.gang
+    mode = spec.disruption_mode
+    now = condition(group.status.conditions, INITIALLY_SCHEDULED)
+    below = condition(group.status.conditions, BELOW_MINIMUM)
+    target = condition(group.status.conditions, DISRUPTION_TARGET)
+    restarts = meta.annotations.get(BELOW_MINIMUM_ANNOTATION) == BelowMinimum.RESTART
+    return Gang(
+        key=f"{meta.namespace}/{meta.name}",
+        uid=meta.uid,
+        created=seconds(meta.creation_timestamp),
+        # a basic group is feasible with one pod, as upstream's PlacementFeasible has it
+        subsets=(Subset(minimum=max(1, gang.min_count) if gang else 1),),
+        policy=Policy.GANG if gang else Policy.BASIC,
+        priority=spec.priority,
+        timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
+        disruption=DisruptionMode.ALL if mode and mode.all else DisruptionMode.SINGLE,
+        preempts=spec.preemption_policy != "Never",
+        holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
+        below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
+        grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
+        fitting_reason=dialect.fitting_reason,
+        asks=_asks(spec),
+        made_by_controller=any(owner.controller for owner in meta.owner_references),
+        has_status=dialect.has_status,
+        # whoever is below its minimum has had it: the first condition may have got lost
+        started=any(found is not None and found.status == "True" for found in (now, below)),
+        started_at=_since(now),
+        said=None if now is None else (now.reason, now.message),
+        below_since=_since(below),
+        below_said=None if below is None else (below.reason, below.message),
+        evicted_said=None if target is None else (target.status == "True", target.reason, target.message),
+    )
+
+
+def says(aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:
+    """How a PodGroup's status says it."""
+    return Condition(type=_TYPES[aspect], status="True" if holds else "False", reason=reason, message=message)
 
 
 def _asks(spec: PodGroupSpec) -> tuple[Ask, ...]:

@@ -136,6 +136,17 @@ class SchedulingGroup(Wire, frozen=True):
     pod_group_name: str | None = None
 
 
+class PodGroupReference(Wire, frozen=True):
+    name: str = ""
+    subset: str = ""
+
+
+class WorkloadReference(Wire, frozen=True):
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
 class PodSpec(Wire, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -152,6 +163,8 @@ class PodSpec(Wire, frozen=True):
     termination_grace_period_seconds: int | None = None
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
+    pod_group: PodGroupReference | None = None
+    workload_ref: WorkloadReference | None = None
     topology_spread_constraints: tuple[TopologySpread, ...] = ()
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[Empty, ...] = ()

@@ -13,9 +13,9 @@ from muster.api.resources import (
     Resource,
 )
 from muster.api.wire import Node, Object, Pod, PodDisruptionBudget, PriorityClass
-from muster.app.groups import Groups
 from muster.app.inbox import Sink
 from muster.controllers.protection import NamedByLabel
+from muster.edge.groups import Groups
 from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
@@ -68,17 +68,23 @@ class Informers:
 
     def resource(self, dialect: Dialect) -> Resource | None:
         """Where objects of the dialect are served, if they are."""
-        return self.declaring[dialect].resource
+        reflector = self.declaring.get(dialect)
+        return None if reflector is None else reflector.resource
 
     # --- what they deliver ---
 
     def _pods(self, batch: list[Pod | Gone]) -> None:
+        changes: list[Change] = []
         for one in batch:
             if isinstance(one, Gone):
                 self.named_by_label.gone(one.uid)
+                changes.append(PodGone(one.uid))
+                changes += self.groups.pod_gone(one.uid)
             else:
                 self.named_by_label.seen(one)
-        self.sink.put([PodGone(one.uid) if isinstance(one, Gone) else PodSeen(one) for one in batch])
+                changes += self.groups.pod_seen(one)
+                changes.append(PodSeen(one))
+        self.sink.put(changes)
 
     def _nodes(self, batch: list[Node | Gone]) -> None:
         self.sink.put([NodeGone(one.key) if isinstance(one, Gone) else NodeSeen(one) for one in batch])

@@ -109,8 +109,8 @@ class GangState(Roll):
         """Which reading that is."""
         self._grows_from: dict[str, int] = {}
         """By subset: what it had to have before members were bound together up to a raised minimum."""
-        self._started_under = ""
-        """UID of the object under which the minimum was bound, as seen here."""
+        self._started_under: str | None = None
+        """UID of the object under which the minimum was bound, as seen here; "" where no object declares the gang."""
 
     def count(self, pod: PodState) -> None:
         Roll.count(self, pod)

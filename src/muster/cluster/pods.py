@@ -88,6 +88,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     gang: str | None
     """Key of its gang; None for a lone pod."""
     subset: str
+    """Which it counts for: what `names_subset` means where its gang is declared."""
     names: Membership | None = None
     """How it names its gang, if it names two; None for all others."""
     overruled: str = ""
@@ -110,6 +111,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Where it takes room; "" while pending or ended."""
     asks: tuple[Ask, ...] = ()
     """What the pod asks for beside room on a node that it admits."""
+    names_subset: str = ""
+    """As the pod, or the record of its bind, has it."""
+    remark: str = ""
+    """Why the pod is alone although it says something of a gang; "" for most."""
     gated_as: str = ""
     """The reason under which the pod itself says why it is held; "" where the API server says so."""
     level: int = 0

@@ -35,7 +35,7 @@ from muster.engine.decisions import Placement
 from muster.engine.life import Cause
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
-from muster.gangs.dialects import declare, membership
+from muster.gangs.dialects import declare, membership, remark
 from muster.gangs.model import Membership
 from muster.gangs.record import STARTED, BoundFor, bound_for
 
@@ -205,7 +205,7 @@ class Intake:
             # whether it goes whole may be new, even if all levels are as before
             self._cluster.version += 1
             self._cluster.relevel(gang)
-        if declared.priority != (None if told is None else told.priority):
+        if told is None or (told.priority, told.subset_names) != (declared.priority, declared.subset_names):
             self._gate_the_odd(gang)
         self.noted.gangs[gang.key] = Cause.OBJECT_REMADE if new and told is not None else Cause.OBJECT_CAME
         self._settle_names(gang.key)
@@ -291,6 +291,7 @@ class Intake:
         before.remove(pod)
         self._unreserve(pod)
         pod.gang = key
+        pod.subset = self._subset(pod.names)
         pod.gated_by, pod.gated_as = self._why_gated(pod)
         after = self._cluster.gang(key)
         after.add(pod)
@@ -301,6 +302,10 @@ class Intake:
                 self._cluster.relevel(gang)
         self.noted.members.append(pod)
         self._cluster.forget_if_empty(before)
+
+    def _subset(self, member: Membership) -> str:
+        gang = self._cluster.gangs.get(member.settled(self._gives_way))
+        return member.subset if gang is None or gang.declared is None else gang.declared.subset_of(member.subset)
 
     def _gives_way(self, key: str) -> bool:
         gang = self._cluster.gangs.get(key)
@@ -316,8 +321,13 @@ class Intake:
         pod.overruled = overruled
 
     def _gate_the_odd(self, gang: GangState) -> None:
-        """The gang declares another priority than before: members wait that differ from it, and others need not."""
+        """The gang declares another priority or other subsets than before: members wait that differ from it, and others
+        need not."""
         for pod in list(gang.members.values()):
+            if gang.declared is not None and (subset := gang.declared.subset_of(pod.names_subset)) != pod.subset:
+                gang.uncount(pod)
+                pod.subset = subset
+                gang.count(pod)
             # one that is being bound may come back
             waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
             gated = self._why_gated(pod) if waits else (pod.gated_by, pod.gated_as)
@@ -381,7 +391,8 @@ class Intake:
             priority=spec.priority or 0,
             pod_class=self._cluster.classes.of(pod),
             gang=None if member is None else member.settled(self._gives_way) if names_two else member.gang,
-            subset="" if member is None else member.subset,
+            subset="" if member is None else self._subset(member),
+            names_subset="" if member is None else member.subset,
             names=member if names_two else None,
             ours=spec.scheduler_name in self._names,
             controller=_controller(pod) if meta.owner_references else "",
@@ -391,6 +402,7 @@ class Intake:
             gated_by=None,
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
+            remark=remark(pod) if member is None and meta.labels and not spec.node_name else "",
             leaving=meta.deletion_timestamp is not None,
             stage=_stage(pod, PENDING),
             node="",
@@ -485,7 +497,7 @@ class Intake:
         member, record = self._belongs(pod)
         if member is None:
             return state.gang is not None
-        if (member.settled(self._gives_way), member.subset) != (state.gang, state.subset):
+        if (member.settled(self._gives_way), member.subset) != (state.gang, state.names_subset):
             return True
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
@@ -505,7 +517,9 @@ class Intake:
         if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
             return unsupported(unhonoured), UNSUPPORTED
         gang = self._gang_of(state)
-        why = None if gang is None or gang.declared is None else gang.declared.at_odds_with(state.priority)
+        if gang is None or gang.declared is None:
+            return None, ""
+        why = gang.declared.at_odds_with(state.priority) or gang.declared.without_subset(state.names_subset)
         return why, "" if why is None else GROUP_ERROR
 
     def _pod_gone(self, change: PodGone) -> None:

@@ -65,6 +65,11 @@ class Status:
         refs = (PodRef(pod.uid, pod.key),)
         self._decisions.append(Event(reason=UNSUPPORTED, note=passed_over(asks), action="Binding", pods=refs))
 
+    def remark(self, pod: PodState) -> None:
+        """The pod is bound alone, and may have been meant as a member."""
+        refs = (PodRef(pod.uid, pod.key),)
+        self._decisions.append(Event(reason=GROUP_ERROR, note=pod.remark, action="Binding", warning=True, pods=refs))
+
     def pods_gated(self, pods: Iterable[PodState]) -> None:
         """Pods that are held say why, unless the API server has said it."""
         alike: dict[tuple[str, str], dict[str, PodState]] = {}

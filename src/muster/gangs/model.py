@@ -106,9 +106,25 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return sum(subset.minimum for subset in self.subsets)
 
     @property
+    def subset_names(self) -> tuple[str, ...]:
+        return tuple(subset.name for subset in self.subsets)
+
+    @property
     def gives_way(self) -> bool:
         """Whether pods that name another gang besides this one belong to that: nobody asked for this one."""
         return self.policy is Policy.BASIC and self.made_by_controller
+
+    def subset_of(self, named: str) -> str:
+        """The subset that members count for which name this one; of a single subset they need not name it."""
+        return self.subsets[0].name if not named and len(self.subsets) == 1 else named
+
+    def without_subset(self, named: str) -> str | None:
+        """Why a member that names this subset may not be placed; None if it may."""
+        known = self.subset_names
+        if self.subset_of(named) in known:
+            return None
+        there = ", ".join(name or '""' for name in known) if len(known) > 1 or known[0] else "none"
+        return f'the group has no subset "{named}"; it has {there}'
 
     def at_odds_with(self, priority: int) -> str | None:
         """Why a member of this priority may not be placed, in upstream's words; None if it may."""
@@ -125,6 +141,8 @@ class Membership(msgspec.Struct, frozen=True, gc=False):
 
     gang: str
     subset: str = ""
+    replica_of: str = ""
+    """Key of the group that declares this gang and others like it, one for each replica; "" if the gang has its own."""
     besides: str = ""
     """Another gang that the pod names, which counts where `gang` gives way to it; "" for none."""
 

@@ -8,15 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from muster.api.wire import Pod, PodGroup
 from muster.gangs.dialects import v1beta1
+from muster.gangs.dialects.coscheduling import Coscheduling
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.kai import Kai
+from muster.gangs.dialects.labels import Labels
+from muster.gangs.dialects.subsets import Subsets
+from muster.gangs.dialects.v1alpha1 import V1Alpha1
+from muster.gangs.dialects.v1alpha2 import V1Alpha2
+from muster.gangs.dialects.volcano import Volcano
 from muster.gangs.model import Gang, Membership
 
 NATIVE = v1beta1.Native()
 CUSTOM = v1beta1.Custom()
+V1ALPHA1 = V1Alpha1()
+LABELS = Labels()
 
-DIALECTS: tuple[Dialect, ...] = (NATIVE, CUSTOM)
+DIALECTS: tuple[Dialect, ...] = (
+    NATIVE,
+    V1Alpha2(),
+    Subsets(),
+    V1ALPHA1,
+    CUSTOM,
+    Coscheduling(),
+    Volcano(),
+    Kai(),
+    LABELS,
+)
 """In order of precedence: of two names on one pod, and of two objects of one name, the first counts."""
 
 _BY_NAME = {"": NATIVE} | {dialect.name: dialect for dialect in DIALECTS}
@@ -30,8 +51,13 @@ def membership(pod: Pod) -> Membership | None:
         if found is None:
             found = named
         elif named is not None and named.gang != found.gang:
-            return Membership(found.gang, found.subset, besides=named.gang)
+            return replace(found, besides=named.gang)
     return found
+
+
+def remark(pod: Pod) -> str:
+    """Why a lone pod is no member although it says something of that; "" for most."""
+    return next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
 
 
 def gang_of(pod: Pod, groups: Mapping[str, PodGroup]) -> str | None:

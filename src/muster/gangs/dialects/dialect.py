@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from muster.api.resources import Resource
-from muster.api.wire import Object, Pod, PodGroup
+from muster.api.wire import Condition, Object, Pod, PodGroup
 from muster.gangs.model import Membership
 
 
@@ -27,16 +30,25 @@ class Dialect(ABC):
     """Its objects have conditions; else members say that their gang has started."""
     fitting_reason: ClassVar[str] = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
-    conditions: ClassVar[Mapping[str, str]] = {}
+    conditions: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Conditions that it spells otherwise than v1beta1, by the type there."""
 
     @abstractmethod
     def membership(self, pod: Pod) -> Membership | None:
         """The gang that the pod names in this dialect, if it does."""
 
-    @abstractmethod
+    def remark(self, pod: Pod) -> str:
+        """Why a pod is no member although it says something of that; "" for most."""
+        return ""
+
     def groups(self, found: Any) -> tuple[PodGroup, ...]:
-        """What an object declares; most declare one group of their own name."""
+        """What an object declares; most declare one group of their own name, and pods that say everything none."""
+        return ()
+
+    def read_conditions(self, written: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """Conditions under the types that v1beta1 has for them."""
+        types = {spelled: kind for kind, spelled in self.conditions.items()}
+        return tuple(replace(one, type=types[one.type]) if one.type in types else one for one in written)
 
     def object_of(self, key: str) -> str:
         """namespace/name of the object that declares the gang of this key."""

@@ -9,6 +9,8 @@ whatever label their owner wrote: such a group gives way to the one that the lab
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from muster.api.asks import Ask
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.times import seconds
@@ -30,10 +32,16 @@ INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 BELOW_MINIMUM = "PodGroupBelowMinimum"
 DISRUPTION_TARGET = "DisruptionTarget"
 GROUP_LABEL = "muster.dev/pod-group"
+SUBSETS_ANNOTATION = "muster.dev/subsets"
+"""Minimums of parts of the group, which count instead of its own: "leader=1,worker=3"."""
+SUBSET_LABEL = "muster.dev/subset"
 TIMEOUT_ANNOTATION = "muster.dev/schedule-timeout-seconds"
 ON_PARTIAL_ANNOTATION = "muster.dev/on-partial"
 BELOW_MINIMUM_ANNOTATION = "muster.dev/below-minimum"
 GRACE_ANNOTATION = "muster.dev/below-minimum-grace-seconds"
+
+# minimums are of 32 bits
+_LONGEST_MINIMUM = 10
 
 _TOPOLOGY = Ask("spec.schedulingConstraints.topology", "TopologyPlacementGenerator")
 _DEVICES = Ask("spec.resourceClaims", "DynamicResources")
@@ -60,7 +68,8 @@ class Native(_V1Beta1):
         field = pod.spec.scheduling_group
         if field is None or not field.pod_group_name:
             return None
-        return Membership(f"{pod.metadata.namespace}/{field.pod_group_name}")
+        subset = pod.metadata.labels.get(SUBSET_LABEL, "") if pod.metadata.labels else ""
+        return Membership(f"{pod.metadata.namespace}/{field.pod_group_name}", subset)
 
 
 class Custom(_V1Beta1):
@@ -68,8 +77,9 @@ class Custom(_V1Beta1):
     resources = CUSTOM_POD_GROUPS
 
     def membership(self, pod: Pod) -> Membership | None:
-        label = pod.metadata.labels.get(GROUP_LABEL)
-        return Membership(f"{pod.metadata.namespace}/{label}") if label else None
+        labels = pod.metadata.labels
+        name = labels.get(GROUP_LABEL)
+        return Membership(f"{pod.metadata.namespace}/{name}", labels.get(SUBSET_LABEL, "")) if name else None
 
 
 def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
@@ -86,7 +96,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         uid=meta.uid,
         created=seconds(meta.creation_timestamp),
         # a basic group is feasible with one pod, as upstream's PlacementFeasible has it
-        subsets=(Subset(minimum=max(1, gang.min_count) if gang else 1),),
+        subsets=_subsets(meta.annotations) or (Subset(minimum=max(1, gang.min_count) if gang else 1),),
         policy=Policy.GANG if gang else Policy.BASIC,
         priority=spec.priority,
         timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
@@ -118,6 +128,22 @@ def _asks(spec: PodGroupSpec) -> tuple[Ask, ...]:
     constraints = spec.scheduling_constraints
     topology = (_TOPOLOGY,) if constraints is not None and constraints.topology else ()
     return (*topology, _DEVICES) if spec.resource_claims else topology
+
+
+def subsets_text(minimums: Iterable[tuple[str, int]]) -> str:
+    """The annotation that says so."""
+    return ",".join(f"{name}={minimum}" for name, minimum in minimums)
+
+
+def _subsets(annotations: Mapping[str, str]) -> tuple[Subset, ...]:
+    """What the annotation says; nothing if it cannot be read."""
+    subsets: dict[str, Subset] = {}
+    for part in filter(None, annotations.get(SUBSETS_ANNOTATION, "").split(",")):
+        name, _, minimum = part.strip().partition("=")
+        if name in subsets or not (minimum.isascii() and minimum.isdecimal()) or len(minimum) > _LONGEST_MINIMUM:
+            return ()
+        subsets[name] = Subset(name=name, minimum=max(1, int(minimum)))
+    return tuple(subsets.values())
 
 
 def _seconds(text: str | None, default: float) -> float:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 import msgspec
 
-from muster.api.wire import Object, PodGroup, PriorityClass
+from muster.api.wire import Object, Pod, PodGroup, PriorityClass
+from muster.edge.by_pods import DeclaredByPods
 from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen
-from muster.gangs.dialects import DIALECTS, NATIVE, declare
+from muster.gangs.dialects import DIALECTS, NATIVE, V1ALPHA1, declare
 from muster.gangs.dialects.dialect import Dialect
 
 _PRECEDENCE = {dialect: place for place, dialect in enumerate(DIALECTS)}
@@ -26,6 +30,7 @@ class Groups:
         """UIDs of groups that a read found gone, and of which the watch still tells."""
         self._declares: dict[tuple[Dialect, str], tuple[str, ...]] = {}
         """Keys of the groups that each object declares."""
+        self._by_pods = DeclaredByPods(partial(self.of, V1ALPHA1))
         self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
         """Keys of groups that came or changed and have not been taken."""
 
@@ -64,7 +69,27 @@ class Groups:
             if self.of(dialect, key) is not None:
                 self._forget(dialect, key)
         self._declares[declares] = keys
-        return [self._now(key) for key in (*dropped, *keys)]
+        return [self._now(key) for key in (*dropped, *keys)] + self._replicas((*dropped, *keys))
+
+    def _replicas(self, keys: Iterable[str]) -> list[GroupSeen | GroupGone]:
+        """What is new for replicas of these groups."""
+        return self._renew(self._by_pods.template_changed(keys))
+
+    def pod_seen(self, pod: Pod) -> list[GroupSeen | GroupGone]:
+        """What a pod as it is now changes for gangs that are declared by their pods; to be told before the pod is."""
+        return self._renew(self._by_pods.seen(pod))
+
+    def pod_gone(self, uid: str) -> list[GroupSeen | GroupGone]:
+        """The same for a pod that is gone; to be told after that."""
+        return self._renew(self._by_pods.gone(uid))
+
+    def _renew(self, changed: dict[str, tuple[Dialect, PodGroup | None]]) -> list[GroupSeen | GroupGone]:
+        for key, (dialect, group) in changed.items():
+            if group is not None:
+                self._put(dialect, group)
+            elif self.of(dialect, key) is not None:
+                self._forget(dialect, key)
+        return [self._now(key) for key in changed]
 
     def _put(self, dialect: Dialect, group: PodGroup) -> None:
         key = _key(group)
@@ -81,7 +106,7 @@ class Groups:
             known = self.of(dialect, key)
             if known is not None and uid in ("", known.metadata.uid):
                 self._forget(dialect, key)
-        return [self._now(key) for key in keys]
+        return [self._now(key) for key in keys] + self._replicas(keys)
 
     def _forget(self, dialect: Dialect, key: str) -> None:
         groups = self._declared[key]

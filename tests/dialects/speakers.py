@@ -1,0 +1,139 @@
+"""How users of each dialect write a gang: the object that declares it, if there is one, and what its pods say."""
+
+from muster.api.wire import Pod, read
+from muster.gangs.dialects import DIALECTS
+
+NAMESPACE = "team"
+GANG = "train"
+
+
+class Speaker:
+    """One dialect as its users write it."""
+
+    def __init__(
+        self, name, spec=None, *, pod=None, labels=None, annotations=None, marks=None, object_name=GANG, key=GANG
+    ):
+        """`spec` makes the object's spec from a minimum and perhaps a timeout; without it there is no object.
+
+        `pod` makes what stands in a pod's spec, `labels` and `annotations` what stands beside it, from a minimum and a
+        timeout; `marks` are annotations that stand there always.
+        """
+        self.name = name
+        self.dialect = next(dialect for dialect in DIALECTS if dialect.name == name)
+        self.key = f"{NAMESPACE}/{key}"
+        self._spec = spec
+        self._pod = pod or (lambda: {})
+        self._labels = labels or (lambda minimum: {})
+        self._annotations = annotations or (lambda timeout: marks or {})
+        self._object_name = object_name
+
+    def __str__(self):
+        return f"{self.name}{' by label' if self._pod() == {} and self._spec else ''}"
+
+    @property
+    def has_object(self):
+        return self._spec is not None
+
+    def group(self, minimum, *, timeout=None, uid="one", created="2026-01-01T00:00:00Z", version="1"):
+        meta = {
+            "name": self._object_name,
+            "namespace": NAMESPACE,
+            "uid": uid,
+            "creationTimestamp": created,
+            "resourceVersion": version,
+        }
+        spec, annotations = self._spec(minimum, timeout)
+        return read(self.dialect.kind, {"metadata": meta | {"annotations": annotations}, "spec": spec})
+
+    def pod(self, name, minimum, *, cpu, timeout=None, priority=0):
+        spec = {
+            "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+            "schedulerName": "muster",
+            "priority": priority,
+        }
+        return read(
+            Pod,
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": NAMESPACE,
+                    "uid": f"uid-{name}",
+                    "creationTimestamp": "2026-01-01T00:00:00Z",
+                    "labels": self._labels(minimum),
+                    "annotations": self._annotations(timeout),
+                },
+                "spec": spec | self._pod(),
+            },
+        )
+
+
+def _v1beta1(minimum, timeout):
+    return _annotated({"schedulingPolicy": {"gang": {"minCount": minimum}}, "disruptionMode": {"all": {}}}, timeout)
+
+
+def _v1alpha2(minimum, timeout):
+    spec, annotations = _v1beta1(minimum, timeout)
+    return spec | {"disruptionMode": "PodGroup"}, annotations
+
+
+def _coscheduling(minimum, timeout):
+    return {"minMember": minimum, "scheduleTimeoutSeconds": timeout or 0}, {}
+
+
+def _subsets(minimum, timeout):
+    return {"subsets": [{"name": "all", "minMember": minimum}], "scheduleTimeoutSeconds": timeout}, {}
+
+
+def _annotated(spec, timeout):
+    return spec, {"muster.dev/schedule-timeout-seconds": str(timeout)} if timeout else {}
+
+
+def _volcano(minimum, timeout):
+    return _annotated({"minMember": minimum, "minTaskMember": {}, "queue": "default"}, timeout)
+
+
+def _kai(minimum, timeout):
+    return _annotated({"minMember": minimum, "queue": "default"}, timeout)
+
+
+def _workload(minimum, timeout):
+    return _annotated({"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": minimum}}}]}, timeout)
+
+
+_FIELD = {"schedulingGroup": {"podGroupName": GANG}}
+_REF = {"name": "w", "podGroup": "workers"}
+
+SPEAKERS = [
+    Speaker("v1beta1", _v1beta1, pod=lambda: _FIELD),
+    Speaker("v1alpha2", _v1alpha2, pod=lambda: _FIELD),
+    Speaker("muster", _v1beta1, labels=lambda minimum: {"muster.dev/pod-group": GANG}),
+    Speaker("coscheduling", _coscheduling, labels=lambda minimum: {"scheduling.x-k8s.io/pod-group": GANG}),
+    Speaker("v1alpha1", _workload, pod=lambda: {"workloadRef": _REF}, object_name="w", key="w/workers"),
+    Speaker(
+        "v1alpha1",
+        _workload,
+        pod=lambda: {"workloadRef": _REF | {"podGroupReplicaKey": "r0"}},
+        object_name="w",
+        key="w/workers/r0",
+    ),
+    Speaker(
+        "v1alpha1",
+        _workload,
+        labels=lambda minimum: {"muster.dev/workload": "w", "muster.dev/workload-pod-group": "workers"},
+        object_name="w",
+        key="w/workers",
+    ),
+    Speaker("subsets", _subsets, pod=lambda: {"podGroup": {"name": GANG}}),
+    Speaker("subsets", _subsets, pod=lambda: {"podGroup": {"name": GANG, "subset": "all"}}),
+    Speaker("subsets", _subsets, labels=lambda minimum: {"muster.dev/pod-group": GANG}),
+    Speaker("volcano", _volcano, marks={"scheduling.k8s.io/group-name": GANG}),
+    Speaker("kai", _kai, marks={"pod-group-name": GANG}),
+    *(
+        Speaker(
+            "labels",
+            labels=lambda minimum, prefix=prefix: {f"{prefix}/name": GANG, f"{prefix}/min-available": str(minimum)},
+            annotations=lambda timeout: {"muster.dev/schedule-timeout-seconds": str(timeout)} if timeout else {},
+        )
+        for prefix in ("pod-group", "pod-group.scheduling.sigs.k8s.io")
+    ),
+]

@@ -1,0 +1,121 @@
+"""An engine that is told of objects in any dialect, and a cluster that does what it decides."""
+
+from msgspec.structs import replace
+
+from muster.api.times import stamp
+from muster.api.wire import Condition
+from muster.edge.groups import Groups
+from muster.engine.changes import Bound, NodeSeen, PodGone, PodSeen
+from muster.engine.decisions import Bind, Evict, GangCondition, MarkStarted, PodCondition, Release, Reread
+from muster.engine.engine import Engine
+from muster.gangs.dialects.v1beta1 import says
+from muster.gangs.record import BOUND_FOR, STARTED
+from muster.plugins.defaults import default_profile
+from tests.builders import node
+
+START = 1_800_000_000.0
+
+
+class Talk:
+    """Remembers what was decided about pods, in words that are the same in every dialect."""
+
+    def __init__(self, nodes, *, cpu=4):
+        self.engine = Engine(default_profile())
+        self.groups = Groups()
+        self.now = START
+        self.pods = {}
+        self.objects = {}
+        """By dialect."""
+        self.said = []
+        self.refused = ()
+        """Names of pods whose binds are never answered."""
+        self.engine.apply([NodeSeen(node(f"n{number}", cpu=cpu)) for number in range(nodes)])
+
+    def declared(self, speaker, found):
+        self.objects[speaker.dialect] = found
+        self.engine.apply(self.groups.seen(speaker.dialect, found))
+
+    def undeclared(self, speaker, found):
+        meta = found.metadata
+        del self.objects[speaker.dialect]
+        self.engine.apply(self.groups.gone(speaker.dialect, f"{meta.namespace}/{meta.name}", meta.uid))
+
+    def seen(self, pod):
+        self.pods[pod.metadata.uid] = pod
+        self.engine.apply([*self.groups.pod_seen(pod), PodSeen(pod)])
+
+    def gone(self, uid):
+        del self.pods[uid]
+        self.engine.apply([PodGone(uid), *self.groups.pod_gone(uid)])
+
+    def restart(self):
+        self.engine, groups = Engine(default_profile()), self.groups
+        nodes = [NodeSeen(node(f"n{number}", cpu=4)) for number in range(8)]
+        declared = [groups._now(key) for key in sorted(groups._declared)]
+        self.engine.apply([*nodes, *declared, *map(PodSeen, self.pods.values())])
+
+    def until_quiet(self, *, seconds=0.0):
+        """Decides and carries out until nothing is left to be done, then waits as long as this."""
+        until = self.now + seconds
+        while True:
+            while self._turn():
+                pass
+            at = self.engine.next_decide_at
+            if at is None or at > until:
+                break
+            self.now = max(self.now, at)
+        self.now = until
+        return self
+
+    def _turn(self):
+        decisions = self.engine.decide(self.now)
+        for decision in decisions:
+            match decision:
+                case Bind(pods=placements):
+                    for placement in placements:
+                        self.said.append(f"bind {placement.pod} to {placement.node}")
+                        self._bind(placement)
+                case Release() | Evict():
+                    for ref in decision.pods:
+                        self.said.append(f"{type(decision).__name__.lower()} {ref.pod}")
+                        self.gone(ref.uid)
+                case PodCondition():
+                    for ref in decision.pods:
+                        self.said.append(f"{ref.pod} waits")
+                case GangCondition():
+                    self._say(decision)
+                case MarkStarted():
+                    for ref in decision.pods:
+                        self._annotate(ref.uid, STARTED, decision.gang)
+                case Reread():
+                    self.engine.apply([self.groups.answer(decision.gang, decision.number)])
+        return decisions
+
+    def _say(self, decision):
+        dialect, _ = self.groups.find(decision.gang)
+        found = self.objects[dialect]
+        said = says(decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message)
+        kind = dialect.conditions.get(said.type, said.type)
+        others = tuple(other for other in found.status.conditions if other.type != kind)
+        written = replace(said, type=kind, last_transition_time=stamp(self.now))
+        self.objects[dialect] = replace(found, status=replace(found.status, conditions=(*others, written)))
+        self.engine.apply(self.groups.seen(dialect, self.objects[dialect]))
+
+    def _annotate(self, uid, key, value):
+        pod = self.pods[uid]
+        meta = replace(pod.metadata, annotations=pod.metadata.annotations | {key: value})
+        self.seen(replace(pod, metadata=meta))
+
+    def _bind(self, placement):
+        if placement.pod.partition("/")[2] in self.refused:
+            return
+        self.engine.apply([Bound(placement.uid, placement.node, self.now)])
+        pod = self.pods[placement.uid]
+        meta = replace(pod.metadata, annotations=pod.metadata.annotations | {BOUND_FOR: placement.bound_for.text})
+        scheduled = Condition(type="PodScheduled", status="True", last_transition_time=stamp(self.now))
+        status = replace(pod.status, conditions=(scheduled,))
+        self.seen(replace(pod, metadata=meta, spec=replace(pod.spec, node_name=placement.node), status=status))
+
+    @property
+    def bound(self):
+        return sorted(pod.metadata.name for pod in self.pods.values() if pod.spec.node_name)

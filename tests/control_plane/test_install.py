@@ -62,6 +62,10 @@ patch  scheduling.k8s.io/podgroups/status
 watch  muster.dev/podgroups
 patch  muster.dev/podgroups
 patch  muster.dev/podgroups/status
+watch  scheduling.x-k8s.io/podgroups
+patch  scheduling.x-k8s.io/podgroups
+watch  scheduling.k8s.io/workloads
+patch  pods
 create events.k8s.io/events
 create coordination.k8s.io/leases        muster-system
 update coordination.k8s.io/leases        muster-system muster
@@ -69,12 +73,13 @@ update coordination.k8s.io/leases        muster-system muster
 MAY_NOT = """
 get    secrets
 create pods
-patch  pods
+update pods
 delete nodes
 create events
 delete scheduling.k8s.io/podgroups
 create muster.dev/podgroups
 delete muster.dev/podgroups
+patch  scheduling.x-k8s.io/podgroups/status
 get    muster.dev/workloads
 create coordination.k8s.io/leases
 get    coordination.k8s.io/leases        kube-system   muster

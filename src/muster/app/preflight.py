@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from muster.base.errors import ApiError, KubeError
+from muster.gangs.dialects import DIALECTS
 from muster.kube.client import Client
 from muster.kube.connection import Connection
 
@@ -29,24 +31,30 @@ class Right(NamedTuple):
         return f"{self.verb} {kind}/{self.subresource}" if self.subresource else f"{self.verb} {kind}"
 
 
+def _of_groups() -> Iterator[Right]:
+    """To read what declares gangs, to say how they are doing, and to protect groups in use."""
+    for dialect in DIALECTS:
+        for group, plural in sorted({(resource.group, resource.plural) for resource in dialect.resources}):
+            yield Right("get", group, plural)
+            yield Right("watch", group, plural)
+            if dialect.protects:
+                yield Right("patch", group, plural)
+            if dialect.has_status:
+                yield Right("patch", group, plural, "status")
+
+
 ASKED_FOR = (
     Right("get", "", "pods"),
     Right("create", "", "pods", "binding"),
     Right("patch", "", "pods", "status"),
     Right("delete", "", "pods"),
-    Right("patch", "scheduling.k8s.io", "podgroups", "status"),
-    Right("patch", "muster.dev", "podgroups", "status"),
+    Right("patch", "", "pods"),
     Right("create", "events.k8s.io", "events"),
-    Right("get", "scheduling.k8s.io", "podgroups"),
-    Right("get", "muster.dev", "podgroups"),
-    Right("patch", "scheduling.k8s.io", "podgroups"),
-    Right("patch", "muster.dev", "podgroups"),
     Right("watch", "", "pods"),
     Right("watch", "", "nodes"),
     Right("watch", "scheduling.k8s.io", "priorityclasses"),
     Right("watch", "policy", "poddisruptionbudgets"),
-    Right("watch", "scheduling.k8s.io", "podgroups"),
-    Right("watch", "muster.dev", "podgroups"),
+    *dict.fromkeys(_of_groups()),
 )
 """Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected or not read again, or
 decisions on what was listed long ago.  Lists need not be asked for: nothing begins before all of them were read."""

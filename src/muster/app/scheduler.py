@@ -18,7 +18,7 @@ from muster.controllers.protection import Protection
 from muster.engine.changes import Change
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK
-from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.gangs.dialects import DIALECTS, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.kube.client import Client
 from muster.kube.outbox import Outbox, Urgency
@@ -88,10 +88,10 @@ class Scheduler:
             measure=measure,
         )
         self._protections: dict[Dialect, Protection] = {
-            CUSTOM: self._protect(CUSTOM, wanted=lambda key: True),
-            # Kubernetes protects its own groups, but does not see that pods name them by label
-            NATIVE: self._protect(NATIVE, wanted=informers.named_by_label.__contains__),
+            dialect: self._protect(dialect, wanted=lambda key: True) for dialect in DIALECTS if dialect.protects
         }
+        # Kubernetes protects its own groups, but does not see that pods name them by label
+        self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
         self._stopping = False
 
     async def run(self) -> None:

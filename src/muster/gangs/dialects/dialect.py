@@ -28,6 +28,8 @@ class Dialect(ABC):
     """What its objects look like."""
     has_status: ClassVar[bool] = True
     """Its objects have conditions; else members say that their gang has started."""
+    protects: ClassVar[bool] = True
+    """An object in use is not deleted before its pods have ended."""
     fitting_reason: ClassVar[str] = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
     conditions: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -38,7 +38,7 @@ class V1Alpha1(Dialect):
         Resource("v1alpha1.muster.dev", "v1alpha1", "workloads", "Workload"),
     )
     kind = Workload
-    has_status = False
+    has_status = protects = False
 
     def membership(self, pod: Pod) -> Membership | None:
         field = pod.spec.workload_ref

@@ -100,6 +100,22 @@ def _workload(minimum, timeout):
     return _annotated({"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": minimum}}}]}, timeout)
 
 
+def _draft(minimum, timeout, **more):
+    group = {"name": "workers", "minCount": minimum} | more
+    return {"podGroups": [group | ({"schedulingTimeoutSeconds": timeout} if timeout else {})]}, {}
+
+
+def _selecting(minimum, timeout):
+    spec, annotations = _draft(minimum, timeout, podGroupSelector={"role": "worker"})
+    others = {"name": "others", "podGroupSelector": {"selector": {"matchLabels": {"role": "other"}}}}
+    return {"gangGroups": [*spec["podGroups"], others]}, annotations
+
+
+def _replicated(minimum, timeout):
+    key = {"fieldPath": "metadata.labels['replica']"}
+    return _draft(minimum, timeout, gangMode="Replicated", replicatedGangKey=key, replicas=2)
+
+
 _FIELD = {"schedulingGroup": {"podGroupName": GANG}}
 _REF = {"name": "w", "podGroup": "workers"}
 
@@ -122,6 +138,24 @@ SPEAKERS = [
         labels=lambda minimum: {"muster.dev/workload": "w", "muster.dev/workload-pod-group": "workers"},
         object_name="w",
         key="w/workers",
+    ),
+    Speaker("draft", _draft, pod=lambda: {"workload": {"name": "w"}}, object_name="w", key="w/workers"),
+    Speaker("draft", _draft, labels=lambda minimum: {"muster.dev/workload": "w"}, object_name="w", key="w/workers"),
+    Speaker(
+        "draft",
+        _selecting,
+        pod=lambda: {"workload": {"name": "w"}},
+        labels=lambda minimum: {"role": "worker"},
+        object_name="w",
+        key="w/workers",
+    ),
+    Speaker(
+        "draft",
+        _replicated,
+        pod=lambda: {"workload": {"name": "w"}},
+        labels=lambda minimum: {"role": "worker", "replica": "r0"},
+        object_name="w",
+        key="w/workers/r0",
     ),
     Speaker("subsets", _subsets, pod=lambda: {"podGroup": {"name": GANG}}),
     Speaker("subsets", _subsets, pod=lambda: {"podGroup": {"name": GANG, "subset": "all"}}),

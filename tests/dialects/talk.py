@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster.api.times import stamp
 from muster.api.wire import Condition
 from muster.edge.groups import Groups
-from muster.engine.changes import Bound, NodeSeen, PodGone, PodSeen
+from muster.engine.changes import Bound, NodeSeen
 from muster.engine.decisions import Bind, Evict, GangCondition, MarkStarted, PodCondition, Release, Reread
 from muster.engine.engine import Engine
 from muster.gangs.dialects.v1beta1 import says
@@ -42,17 +42,19 @@ class Talk:
 
     def seen(self, pod):
         self.pods[pod.metadata.uid] = pod
-        self.engine.apply([*self.groups.pod_seen(pod), PodSeen(pod)])
+        self.engine.apply(self.groups.pod_seen(pod))
 
     def gone(self, uid):
         del self.pods[uid]
-        self.engine.apply([PodGone(uid), *self.groups.pod_gone(uid)])
+        self.engine.apply(self.groups.pod_gone(uid))
 
     def restart(self):
-        self.engine, groups = Engine(default_profile()), self.groups
-        nodes = [NodeSeen(node(f"n{number}", cpu=4)) for number in range(8)]
-        declared = [groups._now(key) for key in sorted(groups._declared)]
-        self.engine.apply([*nodes, *declared, *map(PodSeen, self.pods.values())])
+        self.engine, self.groups = Engine(default_profile()), Groups()
+        self.engine.apply([NodeSeen(node(f"n{number}", cpu=4)) for number in range(8)])
+        for dialect, found in self.objects.items():
+            self.engine.apply(self.groups.seen(dialect, found))
+        for pod in self.pods.values():
+            self.engine.apply(self.groups.pod_seen(pod))
 
     def until_quiet(self, *, seconds=0.0):
         """Decides and carries out until nothing is left to be done, then waits as long as this."""

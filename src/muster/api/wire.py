@@ -141,6 +141,13 @@ class PodGroupReference(Wire, frozen=True):
     subset: str = ""
 
 
+class WorkloadName(Wire, frozen=True):
+    """The draft's reference."""
+
+    name: str = ""
+    pod_group: str = ""
+
+
 class WorkloadReference(Wire, frozen=True):
     name: str = ""
     pod_group: str = ""
@@ -164,6 +171,7 @@ class PodSpec(Wire, frozen=True):
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
     pod_group: PodGroupReference | None = None
+    workload: WorkloadName | None = None
     workload_ref: WorkloadReference | None = None
     topology_spread_constraints: tuple[TopologySpread, ...] = ()
     volumes: tuple[Volume, ...] = ()
@@ -178,10 +186,11 @@ class PodStatus(Wire, frozen=True):
     start_time: str | None = None
 
 
-class Pod(Wire, frozen=True):
-    metadata: Metadata
+class Pod(Object, frozen=True):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+    astray: str = ""
+    """Why the pod is in no gang although it says that it is in one; not part of the API."""
 
 
 # --- nodes ------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from muster.api.resources import (
     DISRUPTION_BUDGETS,
@@ -15,13 +16,11 @@ from muster.api.resources import (
 from muster.api.wire import Node, Object, Pod, PodDisruptionBudget, PriorityClass
 from muster.app.inbox import Sink
 from muster.controllers.protection import NamedByLabel
-from muster.edge.groups import Groups
+from muster.edge.groups import Groups, Told
 from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
-    GroupGone,
-    GroupSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -74,16 +73,19 @@ class Informers:
     # --- what they deliver ---
 
     def _pods(self, batch: list[Pod | Gone]) -> None:
-        changes: list[Change] = []
-        for one in batch:
-            if isinstance(one, Gone):
-                self.named_by_label.gone(one.uid)
-                changes.append(PodGone(one.uid))
-                changes += self.groups.pod_gone(one.uid)
-            else:
-                self.named_by_label.seen(one)
-                changes += self.groups.pod_seen(one)
-                changes.append(PodSeen(one))
+        groups = self.groups
+        self._tell([groups.pod_gone(one.uid) if isinstance(one, Gone) else groups.pod_seen(one) for one in batch])
+
+    def _tell(self, told: Iterable[list[Told]]) -> None:
+        changes = list(chain.from_iterable(told))
+        for change in changes:
+            match change:
+                case PodSeen(pod):
+                    self.named_by_label.seen(pod)
+                case PodGone(uid):
+                    self.named_by_label.gone(uid)
+                case _:
+                    self.named_by_label.group_changed(change.key)
         self.sink.put(changes)
 
     def _nodes(self, batch: list[Node | Gone]) -> None:
@@ -95,15 +97,12 @@ class Informers:
     def _of(self, dialect: Dialect) -> Callable[[list[Object | Gone]], None]:
         def deliver(batch: list[Object | Gone]) -> None:
             groups = self.groups
-            changes: list[GroupSeen | GroupGone] = []
-            for one in batch:
-                if isinstance(one, Gone):
-                    changes += groups.gone(dialect, one.key, one.uid)
-                else:
-                    changes += groups.seen(dialect, one)
-            self.sink.put(changes)
-            for change in changes:
-                self.named_by_label.group_changed(change.key)
+            self._tell(
+                [
+                    groups.gone(dialect, one.key, one.uid) if isinstance(one, Gone) else groups.seen(dialect, one)
+                    for one in batch
+                ]
+            )
 
         return deliver
 

@@ -113,6 +113,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """What the pod asks for beside room on a node that it admits."""
     names_subset: str = ""
     """As the pod, or the record of its bind, has it."""
+    astray: str = ""
+    """Why the pod waits although it is in no gang: it says that it is in one."""
     remark: str = ""
     """Why the pod is alone although it says something of a gang; "" for most."""
     gated_as: str = ""

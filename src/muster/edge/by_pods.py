@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, PodGroup
-from muster.gangs.dialects import LABELS, V1ALPHA1
+from muster.gangs.dialects import DRAFT, LABELS, V1ALPHA1
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.record import bound_for
 
 _ENDED = ("Succeeded", "Failed")
 
-Changed = dict[str, tuple[Dialect, PodGroup | None]]
-"""By key: gangs whose declaration may be new, in which dialect, and what it is; None for none."""
+_WORKLOADS: tuple[Dialect, ...] = (V1ALPHA1, DRAFT)
+
+Changed = list[tuple[str, Dialect, PodGroup | None]]
+"""Keys of gangs whose declaration may be new, in which dialect, and what it is; None for none."""
 
 
 class DeclaredByPods:
@@ -22,7 +24,7 @@ class DeclaredByPods:
     bound for; `template` finds the group of which gangs are replicas.
     """
 
-    def __init__(self, template: Callable[[str], PodGroup | None]) -> None:
+    def __init__(self, template: Callable[[Dialect, str], PodGroup | None]) -> None:
         self._template = template
         self._pods: dict[str, dict[str, Pod]] = {}
         """By key of the gang, by UID."""
@@ -35,20 +37,20 @@ class DeclaredByPods:
         uid, key = pod.metadata.uid, _declares(pod)
         before = self._key_of.get(uid, "")
         if not key and not before:
-            return {}
-        changed = self.gone(uid) if before != key else {}
+            return []
+        changed = self.gone(uid) if before != key else []
         if key:
             self._key_of[uid] = key
             self._pods.setdefault(key, {})[uid] = pod
             if (of := _replica_of(key)) is not None:
                 self._replicas.setdefault(of, set()).add(key)
-            changed |= self._now(key)
+            changed += self._now(key)
         return changed
 
     def gone(self, uid: str) -> Changed:
         key = self._key_of.pop(uid, "")
         if not key:
-            return {}
+            return []
         pods = self._pods[key]
         del pods[uid]
         if not pods:
@@ -61,21 +63,19 @@ class DeclaredByPods:
 
     def template_changed(self, keys: Iterable[str]) -> Changed:
         """Groups of these keys came, changed or went."""
-        changed: Changed = {}
-        for of in keys:
-            for key in sorted(self._replicas.get(of, ())):
-                changed |= self._now(key)
-        return changed
+        replicas = (key for of in keys for key in sorted(self._replicas.get(of, ())))
+        return [change for key in replicas for change in self._now(key)]
 
     def _now(self, key: str) -> Changed:
         pods, of = self._pods.get(key), _replica_of(key)
         if of is None:
-            return {key: (LABELS, LABELS.declared_by(key, pods.values()) if pods else None)}
-        group = self._template(of) if pods else None
-        if group is None:
-            return {key: (V1ALPHA1, None)}
-        meta = replace(group.metadata, name=key.partition("/")[2])
-        return {key: (V1ALPHA1, replace(group, metadata=meta))}
+            return [(key, LABELS, LABELS.declared_by(key, pods.values()) if pods else None)]
+        return [(key, dialect, _replica(self._template(dialect, of), key) if pods else None) for dialect in _WORKLOADS]
+
+
+def _replica(group: PodGroup | None, key: str) -> PodGroup | None:
+    """The group as a gang of this key."""
+    return None if group is None else replace(group, metadata=replace(group.metadata, name=key.partition("/")[2]))
 
 
 def _declares(pod: Pod) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 import msgspec
 
 from muster.api.wire import Object, Pod, PodGroup, PriorityClass
-from muster.edge.by_pods import DeclaredByPods
-from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen
-from muster.gangs.dialects import DIALECTS, NATIVE, V1ALPHA1, declare
+from muster.edge.by_pods import Changed, DeclaredByPods
+from muster.edge.drafts import Drafts
+from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen, PodGone, PodSeen
+from muster.gangs.dialects import DIALECTS, DRAFT, NATIVE, declare
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.draft import DraftWorkload
+
+Told = PodSeen | PodGone | GroupSeen | GroupGone
+"""What the engine is told, in this order."""
 
 _PRECEDENCE = {dialect: place for place, dialect in enumerate(DIALECTS)}
 
@@ -30,7 +34,8 @@ class Groups:
         """UIDs of groups that a read found gone, and of which the watch still tells."""
         self._declares: dict[tuple[Dialect, str], tuple[str, ...]] = {}
         """Keys of the groups that each object declares."""
-        self._by_pods = DeclaredByPods(partial(self.of, V1ALPHA1))
+        self._by_pods = DeclaredByPods(self.of)
+        self._drafts = Drafts()
         self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
         """Keys of groups that came or changed and have not been taken."""
 
@@ -59,7 +64,7 @@ class Groups:
         """The object of one API, whether it counts for the gang or not."""
         return self._declared.get(key, {}).get(dialect)
 
-    def seen(self, dialect: Dialect, found: Object) -> list[GroupSeen | GroupGone]:
+    def seen(self, dialect: Dialect, found: Object) -> list[Told]:
         """An object of this dialect as it is now; what is older than what was read meanwhile changes nothing."""
         groups, declares = dialect.groups(found), (dialect, _key(found))
         keys = tuple(map(_key, groups))
@@ -69,27 +74,34 @@ class Groups:
             if self.of(dialect, key) is not None:
                 self._forget(dialect, key)
         self._declares[declares] = keys
-        return [self._now(key) for key in (*dropped, *keys)] + self._replicas((*dropped, *keys))
+        drafted = self._drafts.workload_seen(found) if isinstance(found, DraftWorkload) else []
+        return [*self._groups_now((*dropped, *keys)), *self._tell(drafted)]
 
-    def _replicas(self, keys: Iterable[str]) -> list[GroupSeen | GroupGone]:
-        """What is new for replicas of these groups."""
-        return self._renew(self._by_pods.template_changed(keys))
+    def _groups_now(self, keys: Iterable[str]) -> list[Told]:
+        """These groups, and their replicas."""
+        return [*map(self._now, keys), *self._renew(self._by_pods.template_changed(keys))]
 
-    def pod_seen(self, pod: Pod) -> list[GroupSeen | GroupGone]:
-        """What a pod as it is now changes for gangs that are declared by their pods; to be told before the pod is."""
-        return self._renew(self._by_pods.seen(pod))
+    def pod_seen(self, pod: Pod) -> list[Told]:
+        """The pod as it is now, after what it changes for gangs that are declared by their pods."""
+        return self._tell(self._drafts.seen(pod))
 
-    def pod_gone(self, uid: str) -> list[GroupSeen | GroupGone]:
-        """The same for a pod that is gone; to be told after that."""
-        return self._renew(self._by_pods.gone(uid))
+    def pod_gone(self, uid: str) -> list[Told]:
+        return [PodGone(uid), *self._renew(self._by_pods.gone(uid)), *self._tell(self._drafts.gone(uid))]
 
-    def _renew(self, changed: dict[str, tuple[Dialect, PodGroup | None]]) -> list[GroupSeen | GroupGone]:
-        for key, (dialect, group) in changed.items():
+    def _tell(self, pods: Iterable[Pod]) -> list[Told]:
+        told: list[Told] = []
+        for pod in pods:
+            told += self._renew(self._by_pods.seen(pod))
+            told.append(PodSeen(pod))
+        return told
+
+    def _renew(self, changed: Changed) -> list[Told]:
+        for key, dialect, group in changed:
             if group is not None:
                 self._put(dialect, group)
             elif self.of(dialect, key) is not None:
                 self._forget(dialect, key)
-        return [self._now(key) for key in changed]
+        return [self._now(key) for key in dict.fromkeys(key for key, _, _ in changed)]
 
     def _put(self, dialect: Dialect, group: PodGroup) -> None:
         key = _key(group)
@@ -97,7 +109,7 @@ class Groups:
             self._declared.setdefault(key, {})[dialect] = group
             self._touched[dialect].add(key)
 
-    def gone(self, dialect: Dialect, name: str, uid: str = "") -> list[GroupSeen | GroupGone]:
+    def gone(self, dialect: Dialect, name: str, uid: str = "") -> list[Told]:
         """The object of this UID is gone; one of its name that was made since, and read, is not."""
         keys = self._declares.pop((dialect, name), (name,))
         for key in keys:
@@ -106,7 +118,8 @@ class Groups:
             known = self.of(dialect, key)
             if known is not None and uid in ("", known.metadata.uid):
                 self._forget(dialect, key)
-        return [self._now(key) for key in keys] + self._replicas(keys)
+        drafted = self._drafts.workload_gone(name) if dialect is DRAFT else []
+        return [*self._groups_now(keys), *self._tell(drafted)]
 
     def _forget(self, dialect: Dialect, key: str) -> None:
         groups = self._declared[key]

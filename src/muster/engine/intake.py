@@ -402,6 +402,7 @@ class Intake:
             gated_by=None,
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
+            astray=pod.astray,
             remark=remark(pod) if member is None and meta.labels and not spec.node_name else "",
             leaving=meta.deletion_timestamp is not None,
             stage=_stage(pod, PENDING),
@@ -464,7 +465,7 @@ class Intake:
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
             self._cluster.occupy(state, node)
-        state.gates = gates
+        state.gates, state.astray = gates, pod.astray
         if deleted is not None:
             state.leaving_until = seconds(deleted)
             state.evicted, state.condemned = state.evicted or _evicted(pod), None
@@ -514,6 +515,8 @@ class Intake:
                 return f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR
             if why is not None:
                 return why, ""
+        if state.astray:
+            return state.astray, GROUP_ERROR
         if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
             return unsupported(unhonoured), UNSUPPORTED
         gang = self._gang_of(state)

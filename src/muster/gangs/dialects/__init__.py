@@ -14,6 +14,7 @@ from muster.api.wire import Pod, PodGroup
 from muster.gangs.dialects import v1beta1
 from muster.gangs.dialects.coscheduling import Coscheduling
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.draft import Draft
 from muster.gangs.dialects.kai import Kai
 from muster.gangs.dialects.labels import Labels
 from muster.gangs.dialects.subsets import Subsets
@@ -25,6 +26,7 @@ from muster.gangs.model import Gang, Membership
 NATIVE = v1beta1.Native()
 CUSTOM = v1beta1.Custom()
 V1ALPHA1 = V1Alpha1()
+DRAFT = Draft()
 LABELS = Labels()
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -32,6 +34,7 @@ DIALECTS: tuple[Dialect, ...] = (
     V1Alpha2(),
     Subsets(),
     V1ALPHA1,
+    DRAFT,
     CUSTOM,
     Coscheduling(),
     Volcano(),
@@ -46,6 +49,8 @@ _BY_NAME = {"": NATIVE} | {dialect.name: dialect for dialect in DIALECTS}
 def membership(pod: Pod) -> Membership | None:
     """The gang that the pod names, and another that it names besides; None for a lone pod."""
     found: Membership | None = None
+    if pod.astray:
+        return None
     for dialect in DIALECTS:
         named = dialect.membership(pod)
         if found is None:

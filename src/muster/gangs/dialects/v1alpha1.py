@@ -63,8 +63,12 @@ class V1Alpha1(Dialect):
         )
 
     def object_of(self, key: str) -> str:
-        namespace, _, rest = key.partition("/")
-        return f"{namespace}/{rest.partition('/')[0]}"
+        return object_of(key)
+
+
+def object_of(key: str) -> str:
+    """namespace/workload of namespace/workload/group/replica."""
+    return "/".join(key.split("/", 2)[:2])
 
 
 def _member(namespace: str, workload: str, group: str, replica: str) -> Membership:

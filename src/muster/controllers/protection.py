@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 from muster.api.wire import Pod, PodGroup
 from muster.gangs.dialects import membership
-from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.gangs.record import bound_for
 
 FINALIZER = "muster.dev/podgroup-protection"
@@ -82,7 +81,8 @@ class Protection:
 
 
 class NamedByLabel:
-    """Which groups pods that have not ended belong to by label; Kubernetes' own protection does not see these pods.
+    """Which groups pods that have not ended belong to by labels or annotations; Kubernetes' own protection does not see
+    these pods.
 
     A pod whose field names the same group is seen by Kubernetes and does not count.  Where the field names another, the
     label counts only if that one `gives_way`, as for scheduling; a pod that was bound stays in the group of its record.
@@ -135,7 +135,7 @@ class NamedByLabel:
             return None
         if (record := bound_for(pod)) is not None:
             key = record.gang
-        elif GROUP_LABEL in pod.metadata.labels and (named := membership(pod)) is not None:
+        elif (named := membership(pod)) is not None:
             key = named.settled(self._gives_way)
             if named.besides:
                 self._twice.setdefault(named.gang, {})[uid] = pod

@@ -17,7 +17,7 @@ from tests.local.processes import Server, until
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"
-DEATHS = 20
+DEATHS = 8
 WRITERS = 4
 _BROKEN = (OSError, ValueError, AttributeError)
 """What it looks like when the server dies in the middle of an answer; http.client's errors are ValueErrors or worse."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import ctypes
 import os
 import resource
 import secrets
@@ -32,6 +33,9 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 _CONNECTIONS = 10_000
+# of glibc's malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TRIM_BYTES, _MMAP_BYTES = 8 << 20, 256 << 10
 
 
 class Chance:
@@ -84,6 +88,7 @@ async def _serve(options: argparse.Namespace) -> None:
     identity = Identity(options.folder)
     identity.claim()
     _allow_connections()
+    _give_memory_back()
     log = None if options.ephemeral else SqliteLog(options.folder / "data.sqlite")
     with contextlib.closing(log) if log is not None else contextlib.nullcontext():
         server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token)
@@ -104,6 +109,14 @@ def _allow_connections() -> None:
     if now < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _give_memory_back() -> None:
+    """glibc learns to keep large blocks, and the next do not fit into the gaps: 300 objects of 1 MB held 540 MB on."""
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
+        mallopt(_TRIM_THRESHOLD, _TRIM_BYTES)
 
 
 async def _asked_to_end() -> asyncio.Event:

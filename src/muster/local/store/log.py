@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS log (
 # what a first, failed write of this version may have left is not what was acknowledged
 _APPEND = "INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?)"
 _ALL = "SELECT version, storage, namespace, name, deleted, data FROM log ORDER BY version"
+_NOTHING = b"{}"
 _SUPERSEDED = """
 DELETE FROM log WHERE version < (SELECT max(version) FROM log) AND (deleted OR version NOT IN
     (SELECT max(version) FROM log GROUP BY storage, namespace, name))
@@ -84,7 +85,7 @@ class SqliteLog:
             raise _unreadable(str(error), path) from error
         self._path = path
         self._rows = self._bytes = 0
-        """Appended since the file was last tidied."""
+        """Appended, or superseded by a deletion, since the file was last tidied."""
 
     def _open(self, path: Path) -> None:
         execute = self._database.execute
@@ -130,7 +131,9 @@ class SqliteLog:
             execute("VACUUM")
 
     def append(self, storage: str, stored: Stored, *, deleted: bool) -> None:
-        row = (stored.version, storage, stored.namespace, stored.name, deleted, stored.data)
+        # of what is gone nothing is read again: it goes although the disk has no room for another copy of it
+        data = _NOTHING if deleted else stored.data
+        row = (stored.version, storage, stored.namespace, stored.name, deleted, data)
         try:
             self._database.execute(_APPEND, row)
         except sqlite3.Error as error:
@@ -159,6 +162,7 @@ class SqliteLog:
     def _shrink(self) -> None:
         # `execute` would take one step of it, which is one page
         self._database.executescript("PRAGMA incremental_vacuum")
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def read(self) -> Iterator[tuple[str, Stored, bool]]:
         where = ""

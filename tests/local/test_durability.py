@@ -319,6 +319,16 @@ def test_what_goes_wrong_is_in_the_log_and_not_where_the_port_was_told(tmp_path)
         assert server.complaints.count("ValueError: broken on purpose") == 300
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_what_the_log_cannot_take_fails_no_request(tmp_path):
+    with Server(tmp_path / "cluster", environment={"PYTHONPATH": _broken(tmp_path)}, full=True) as server:
+        with server.api() as api:
+            answer = api.ask("GET", "/api/v1/nodes")
+            assert (answer.code, answer.body["kind"]) == (500, "Status")
+            assert api.ask("GET", MAPS).code == 200
+        assert server.stop() == 0
+
+
 def _broken(folder):
     """What makes the server fail with every list of nodes."""
     (folder / "sitecustomize.py").write_text(

@@ -201,6 +201,21 @@ def test_a_change_is_written_even_if_the_file_cannot_be_tidied(tmp_path, monkeyp
     assert names(Store(SqliteLog(tmp_path / "data.sqlite"))) == list("abcdefgh")
 
 
+def test_what_is_stored_can_be_read_although_the_disk_is_full(tmp_path, monkeypatch):
+    path = tmp_path / "data.sqlite"
+    log = SqliteLog(path)
+    store = Store(log)
+    for size in (1, 2):
+        put(store, "a", size=size)
+    log.close()
+
+    def full(_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(SqliteLog, "_shrink", full)
+    assert names(Store(SqliteLog(path))) == ["a"]
+
+
 def test_a_write_that_failed_leaves_nothing_in_the_way_of_the_next(tmp_path):
     class Failing(SqliteLog):
         fails = False

@@ -18,6 +18,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO, cast
 
 import structlog
 
@@ -78,8 +79,20 @@ def _log_to_stderr() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, sort_keys=False),
         ],
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _Log())),
     )
+
+
+class _Log:
+    """Standard error; what it cannot take is lost, since a disk that is full must fail no request that is answered."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 async def _serve(options: argparse.Namespace) -> None:

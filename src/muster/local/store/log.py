@@ -105,8 +105,14 @@ class SqliteLog:
             )
         if form < FORMAT:
             self._take_over()
-        execute(_SUPERSEDED)
-        self._shrink()
+        try:
+            execute(_SUPERSEDED)
+            self._shrink()
+        except sqlite3.OperationalError as error:
+            # all is there to be read, and what is deleted then makes room
+            if "locked" in str(error):
+                raise
+            _not_tidied(error)
 
     def _take_over(self) -> None:
         """A new file, or one of an older format: whole in the new one, or left as it was."""
@@ -151,7 +157,7 @@ class SqliteLog:
             if self._free_bytes() > _MOST_FREE_BYTES:
                 self._shrink()
         except sqlite3.Error as error:
-            _log.warning("the cluster's file cannot be tidied", error=str(error))
+            _not_tidied(error)
 
     def _free_bytes(self) -> int:
         (pages,), (size,) = (
@@ -178,6 +184,10 @@ class SqliteLog:
 
     def close(self) -> None:
         self._database.close()
+
+
+def _not_tidied(error: sqlite3.Error) -> None:
+    _log.warning("the cluster's file cannot be tidied", error=str(error))
 
 
 def _unreadable(why: str, path: Path) -> LocalError:

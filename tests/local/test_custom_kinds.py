@@ -177,6 +177,16 @@ class Full:
         pass
 
 
+def test_a_write_that_the_disk_has_no_room_for_is_refused_in_words(capsys):
+    log = Full()
+    api = Served(Store(log))
+    log.room = 0
+    words = api.refused("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}}, code=500)
+    assert words == "Internal error occurred: the disk is full"
+    assert "Traceback" not in capsys.readouterr().out, "nobody is to look for a bug"
+    assert api.answer("GET", "/api/v1/namespaces/a").code == 404
+
+
 @pytest.mark.parametrize("room", range(1, 6))
 def test_a_kind_is_served_although_the_disk_was_full_when_it_was_defined_or_changed(room):
     log = Full()

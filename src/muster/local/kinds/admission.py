@@ -109,7 +109,7 @@ def _take_account(pod: Object, cluster: Cluster) -> str:
     """Why there is no such account as the pod is to run as; "" if there is, and then the pod names it."""
     meta, spec = pod["metadata"], pod["spec"]
     if _MIRROR in (meta.get("annotations") or {}):
-        return ""
+        return "a mirror pod may not reference service accounts" if spec.get("serviceAccountName") else ""
     name = spec.get("serviceAccountName") or _DEFAULT_ACCOUNT
     account = cluster.get(_ACCOUNTS, name, namespace=meta["namespace"])
     # the one of a new namespace is on its way

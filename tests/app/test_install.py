@@ -25,6 +25,7 @@ from muster.base.errors import ApiError, ConfigError, KubeError
 from muster.cli.install import install
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+DIALECTS = sorted(folder.name for folder in (DEPLOY / "dialects").iterdir())
 EVERYTHING = Plan(image="registry.example.com/muster:9")
 
 
@@ -44,7 +45,7 @@ def config(objects):
 # -- the files --
 
 
-@pytest.mark.parametrize("folder", ["base", "replacement", "crds"])
+@pytest.mark.parametrize("folder", ["base", "replacement", "crds", *(f"dialects/{name}" for name in DIALECTS)])
 def test_the_loader_reads_a_folder_as_kubectl_does(folder):
     kubectl = _kubectl()
     if kubectl is None:

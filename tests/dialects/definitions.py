@@ -25,6 +25,19 @@ def defined(definition):
 RESOURCES = {(name, defined(one).kind): defined(one) for name in NAMES for one in definitions(name)}
 
 
+def kept_status(server, dialect, spec, status):
+    """What a server keeps of a PodGroup's status that is written as Muster does it."""
+    resource, name = RESOURCES[dialect, "PodGroup"], f"one-{next(_numbers)}"
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "spec": spec}
+    server.request("POST", resource.path("default"), body)
+    has_subresource = dialect != "volcano"
+    path = resource.path("default", name, "status" if has_subresource else "")
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "status": status}
+    options = "?fieldManager=muster&force=true&fieldValidation=Strict"
+    server.request("PATCH", path + options, body, content_type="application/apply-patch+yaml")
+    return server.request("GET", resource.path("default", name))["status"]
+
+
 def says(server, row):
     """What a server says of an object, or of a change to one; "" if it takes it."""
     resource = RESOURCES[row.dialect, row.kind]

@@ -85,6 +85,32 @@ _REF = {"workload": {"workloadName": "train", "podGroupTemplateName": "workers"}
 _CLAIM = {"name": "gpus", "resourceClaimName": "shared"}
 _KEY = {"fieldPath": "metadata.labels['leaderworkerset.sigs.k8s.io/group-index']"}
 
+_CONDITION = {
+    "type": "PodGroupScheduled",
+    "status": "False",
+    "observedGeneration": 1,
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+    "reason": "Unschedulable",
+    "message": "1 of 2 members exist, 1 more must be created",
+}
+_COUNTS = {"name": "leader", "total": 4, "scheduledAvailable": 2, "scheduledUnavailable": 1, "running": 1}
+
+STATUSES = {
+    "subsets": {"conditions": [_CONDITION | {"lastUpdateTime": "2026-01-01T00:00:01Z"}], "subsets": [_COUNTS]},
+    "v1alpha2": {"conditions": [_CONDITION], "resourceClaimStatuses": [{"name": "gpus", "resourceClaimName": "x"}]},
+    "coscheduling": {
+        "phase": "Scheduling",
+        "occupiedBy": "default/train",
+        "running": 1,
+        "succeeded": 2,
+        "failed": 3,
+        "scheduleStartTime": "2026-01-01T00:00:00Z",
+    },
+    "volcano": {"phase": "Inqueue", "running": 1, "succeeded": 2, "failed": 3, "conditions": [{"type": "Scheduled"}]},
+    "kai": {"phase": "Running", "running": 1, "schedulingConditions": [{"type": "UnschedulableOnNodePool"}]},
+}
+"""All that is said of PodGroups, by dialect."""
+
 GOOD = [
     Good("subsets", "PodGroup", _subsets(("", 3))),
     Good("subsets", "PodGroup", {"subsets": [{"minMember": 3}]}),

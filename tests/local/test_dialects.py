@@ -5,8 +5,8 @@ import json
 import pytest
 
 from muster.base.errors import ApiError
-from tests.dialects.definitions import NAMES, RESOURCES, definitions, says
-from tests.dialects.objects import BAD, GOOD
+from tests.dialects.definitions import NAMES, RESOURCES, definitions, kept_status, says
+from tests.dialects.objects import BAD, GOOD, STATUSES
 from tests.local.serving import TABLE, Served
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -15,8 +15,8 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 class Server(Served):
     """Takes requests as a control plane does."""
 
-    def request(self, method, path, body=None):
-        answer = self.answer(method, path, body)
+    def request(self, method, path, body=None, *, content_type="application/json"):
+        answer = self.answer(method, path, body, content_type=content_type)
         document = json.loads(answer.body)
         if answer.code >= 400:
             raise ApiError(document["message"], code=answer.code)
@@ -47,3 +47,9 @@ def test_a_bad_object_is_refused_unless_that_takes_cel(server, row):
 def test_every_kind_has_columns(server, dialect, kind):
     table = server.ask("GET", RESOURCES[dialect, kind].path("default"), accept=TABLE)
     assert {"name", "age"} <= {column["name"].lower() for column in table["columnDefinitions"]}
+
+
+@pytest.mark.parametrize("dialect", STATUSES)
+def test_nothing_of_a_status_is_lost(server, dialect):
+    spec = next(row.spec for row in GOOD if (row.dialect, row.kind) == (dialect, "PodGroup"))
+    assert kept_status(server, dialect, spec, STATUSES[dialect]) == STATUSES[dialect]

@@ -21,7 +21,7 @@ help: ## Show this list
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
 
-docs: .venv/.installed ## Print the tables of docs/architecture.md anew, from the code
+docs: .venv/.installed ## Print the tables of docs/architecture.md and docs/dialects.md anew, from the code
 	@$(BIN)/python -m tests.docs
 
 soak: .venv/.installed ## Run simulated worlds on new seeds for a while, on all cores (MINUTES=30)

@@ -92,6 +92,10 @@ def _volcano(minimum, timeout):
     return _annotated({"minMember": minimum, "minTaskMember": {}, "queue": "default"}, timeout)
 
 
+def _tasks(minimum, timeout):
+    return _annotated({"minMember": minimum, "minTaskMember": {"worker": minimum}}, timeout)
+
+
 def _kai(minimum, timeout):
     return _annotated({"minMember": minimum, "queue": "default"}, timeout)
 
@@ -161,6 +165,8 @@ SPEAKERS = [
     Speaker("subsets", _subsets, pod=lambda: {"podGroup": {"name": GANG, "subset": "all"}}),
     Speaker("subsets", _subsets, labels=lambda minimum: {"muster.dev/pod-group": GANG}),
     Speaker("volcano", _volcano, marks={"scheduling.k8s.io/group-name": GANG}),
+    Speaker("volcano", _volcano, marks={"scheduling.k8s.io/group-name": GANG, "volcano.sh/task-spec": "worker"}),
+    Speaker("volcano", _tasks, marks={"scheduling.k8s.io/group-name": GANG, "volcano.sh/task-spec": "worker"}),
     Speaker("kai", _kai, marks={"pod-group-name": GANG}),
     *(
         Speaker(

@@ -219,6 +219,28 @@ def test_a_pod_goes_when_its_subset_comes():
     assert talk.until_quiet(seconds=5).bound == ["b", "l", "w"]
 
 
+VOLCANO = next(speaker for speaker in SPEAKERS if speaker.name == "volcano")
+
+
+def test_tasks_without_a_minimum_run_beside_those_that_have_one():
+    talk = Talk(1)
+    group = VOLCANO.group(2)
+    talk.declared(VOLCANO, replace(group, spec=replace(group.spec, min_task_member={"ps": 1, "worker": 1})))
+
+    def task(name):
+        marks = {"scheduling.k8s.io/group-name": "train", "volcano.sh/task-spec": name}
+        return pod(name, annotations=marks)
+
+    talk.seen(task("worker"))
+    talk.seen(task("tensorboard"))
+    assert talk.until_quiet(seconds=5).bound == []
+    talk.seen(task("ps"))
+    assert talk.until_quiet(seconds=5).bound == ["ps", "tensorboard", "worker"]
+    talk.gone("uid-tensorboard")
+    talk.restart()
+    assert talk.until_quiet(seconds=900).bound == ["ps", "worker"]
+
+
 def test_members_that_fit_have_a_reason_of_their_own():
     talk = Talk(1, cpu=1)
     talk.declared(SUBSETS, roles(("", 2)))

@@ -325,7 +325,8 @@ class Roll:
             records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
             mine = [(record.minimum, n) for record, n in records if record is not None and record.uid == declared.uid]
             # some may have been bound before the minimum was raised, when the gang had not started yet
-            if not any(sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine):
+            enough = (sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine)
+            if subset.minimum and not any(enough):
                 return False
         return True
 

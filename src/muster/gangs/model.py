@@ -64,6 +64,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     created: float
     """Creation time of the declaring object, in seconds; the gang's age."""
     subsets: tuple[Subset, ...] = (Subset(),)
+    names_others: bool = False
+    """Members may name subsets that the object has no minimum for: they count for the one named ""."""
     policy: Policy = Policy.GANG
     priority: int | None = None
     """None: the lowest among the members."""
@@ -116,6 +118,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def subset_of(self, named: str) -> str:
         """The subset that members count for which name this one; of a single subset they need not name it."""
+        if self.names_others and named not in self.subset_names:
+            return ""
         return self.subsets[0].name if not named and len(self.subsets) == 1 else named
 
     def without_subset(self, named: str) -> str | None:

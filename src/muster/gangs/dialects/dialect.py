@@ -30,6 +30,8 @@ class Dialect(ABC):
     """Its objects have conditions; else members say that their gang has started."""
     protects: ClassVar[bool] = True
     """An object in use is not deleted before its pods have ended."""
+    names_others: ClassVar[bool] = False
+    """Pods may name subsets of which their object says nothing."""
     fitting_reason: ClassVar[str] = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
     marks: ClassVar[frozenset[str]] = frozenset()

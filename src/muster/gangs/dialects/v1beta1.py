@@ -98,6 +98,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         created=seconds(meta.creation_timestamp),
         # a basic group is feasible with one pod, as upstream's PlacementFeasible has it
         subsets=_subsets(meta.annotations) or (Subset(minimum=max(1, gang.min_count) if gang else 1),),
+        names_others=dialect.names_others,
         policy=Policy.GANG if gang else Policy.BASIC,
         priority=spec.priority,
         timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
@@ -143,7 +144,7 @@ def _subsets(annotations: Mapping[str, str]) -> tuple[Subset, ...]:
         name, _, minimum = part.strip().partition("=")
         if name in subsets or not (minimum.isascii() and minimum.isdecimal()) or len(minimum) > _LONGEST_MINIMUM:
             return ()
-        subsets[name] = Subset(name=name, minimum=max(1, int(minimum)))
+        subsets[name] = Subset(name=name, minimum=max(1 if name else 0, int(minimum)))
     return tuple(subsets.values())
 
 

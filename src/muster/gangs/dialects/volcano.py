@@ -43,6 +43,7 @@ class Volcano(Dialect):
     resources = (Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),)
     kind = VolcanoGroup
     has_status = False
+    names_others = True
     marks = frozenset({GROUP_ANNOTATION})
 
     def membership(self, pod: Pod) -> Membership | None:
@@ -55,7 +56,9 @@ class Volcano(Dialect):
         minimums = [(task, least) for task, least in asked.min_task_member.items() if least > 0]
         # where tasks ask for less than the group does, the group counts: nobody says whose the others are
         if minimums and sum(least for _, least in minimums) >= asked.min_member:
-            meta = replace(meta, annotations=meta.annotations | {SUBSETS_ANNOTATION: subsets_text(minimums)})
+            # tasks without a minimum may run beside the others
+            text = subsets_text([*minimums, ("", 0)])
+            meta = replace(meta, annotations=meta.annotations | {SUBSETS_ANNOTATION: text})
         spec = PodGroupSpec(
             scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=max(1, asked.min_member))),
             disruption_mode=DisruptionMode(all=Empty()),

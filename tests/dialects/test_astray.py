@@ -211,6 +211,18 @@ def test_a_pod_of_an_unknown_subset_waits_and_says_why(subset, why):
     assert words == {"p": why}
 
 
+def test_members_of_different_priorities_wait_until_they_agree():
+    talk = Talk(1)
+    talk.declared(SUBSETS, roles(("", 2)))
+    low, high = member("p0", ""), member("p1", "")
+    words = said(talk, [low, replace(high, spec=replace(high.spec, priority=10))])
+    why = "all pods in a single pod group should have the same priority, got 0 and 10"
+    assert set(words.values()) == {f"waiting for its pod group: {why}"}
+    assert talk.bound == []
+    talk.seen(high)
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p1"]
+
+
 def test_a_pod_goes_when_its_subset_comes():
     talk = Talk(1)
     talk.declared(SUBSETS, roles(("leader", 1), ("worker", 1)))

@@ -388,6 +388,13 @@ class Roll:
         O(1) as long as they do.
         """
         gang = self.declared
+        if gang is not None and gang.one_priority and gang.priority is None:
+            different = sorted(priority for priority, count in self._priorities.items() if count)
+            if len(different) < 2:
+                return None
+            return (
+                f"all pods in a single pod group should have the same priority, got {different[0]} and {different[1]}"
+            )
         if gang is None or all(
             not count or gang.at_odds_with(priority) is None for priority, count in self._priorities.items()
         ):

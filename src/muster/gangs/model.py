@@ -69,6 +69,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     policy: Policy = Policy.GANG
     priority: int | None = None
     """None: the lowest among the members."""
+    one_priority: bool = False
+    """Where the object says none, its members must agree on one before it can start."""
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     """How long a gang may stay bound below its minimum, from its first bound member."""
     disruption: DisruptionMode = DisruptionMode.ALL

@@ -32,6 +32,8 @@ class Dialect(ABC):
     """An object in use is not deleted before its pods have ended."""
     names_others: ClassVar[bool] = False
     """Pods may name subsets of which their object says nothing."""
+    one_priority: ClassVar[bool] = False
+    """Members must agree on a priority before their gang can start."""
     fitting_reason: ClassVar[str] = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
     marks: ClassVar[frozenset[str]] = frozenset()

@@ -47,6 +47,7 @@ class Subsets(Dialect):
     name = "subsets"
     resources = (Resource("coscheduling.muster.dev", "v1alpha1", "podgroups", "PodGroup"),)
     kind = SubsetsGroup
+    one_priority = True
     fitting_reason = "CoschedulingNotMeetMinMember"
     conditions = MappingProxyType({INITIALLY_SCHEDULED: "PodGroupScheduled"})
 

@@ -101,6 +101,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         names_others=dialect.names_others,
         policy=Policy.GANG if gang else Policy.BASIC,
         priority=spec.priority,
+        one_priority=dialect.one_priority,
         timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
         disruption=DisruptionMode.ALL if mode and mode.all else DisruptionMode.SINGLE,
         preempts=spec.preemption_policy != "Never",

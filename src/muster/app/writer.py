@@ -173,8 +173,8 @@ class Writer:
         """By gang."""
         self._overruled: dict[str, dict[Dialect, str]] = {}
         """By key: UIDs of groups that were told that they do not count."""
-        self._with_status: set[Resource] = set()
-        """Kinds whose status is no part of its own, but of the object: as last tried."""
+        self._status_within: set[Resource] = set()
+        """Kinds whose status has no path of its own, as far as is known."""
         self._evicting: list[_Deletion] = []
         """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
 
@@ -559,19 +559,18 @@ class Writer:
         resource, found = self._informers.resource(dialect), self._informers.groups.counting(key).get(dialect)
         if resource is None or found is None or not (fields := news()):
             return
-        for _ in range(2):
-            apart = resource not in self._with_status
-            try:
-                written = await writes.write_status(self._client, resource, found.metadata, fields, apart=apart)
-            except ApiError as error:
-                if error.code not in (400, 422):
-                    raise
-                # it would be refused for ever; when anything changes it is tried again
-                _log.warning("a status is refused", group=key, kind=resource.name, error=error.message)
+        within = resource in self._status_within
+        try:
+            if await writes.write_status(self._client, resource, found.metadata, fields, apart=not within):
                 return
-            if written:
-                return
-            self._with_status ^= {resource}
+            # the object is gone, or its definition is not as it was taken to be
+            if await writes.write_status(self._client, resource, found.metadata, fields, apart=within):
+                self._status_within ^= {resource}
+        except ApiError as error:
+            if error.code not in (400, 422):
+                raise
+            # it would be refused for ever; when anything changes it is tried again
+            _log.warning("a status is refused", group=key, kind=resource.name, error=error.message)
 
     # --- events ---
 

@@ -251,21 +251,22 @@ async def write_group_condition(
 async def write_status(
     client: Client, resource: Resource, meta: Metadata, fields: Mapping[str, object], *, apart: bool
 ) -> bool:
-    """Merges these fields into the status; returns whether that could be done at all.
+    """Merges these fields into the status, if nobody changed the object since it was read; a conflict is an error.
 
-    `apart` says that the status is written by itself: what the object's own path makes of it, a server that has
-    another for it ignores, and one that has none knows no other.
+    Returns whether they stand there: the object may be gone.  `apart`: at the path that is the status's own.  A server
+    whose definition has no such path answers as if there were no such object; one that has it drops from the object's
+    path what belongs there.
     """
-    patch = _encode({"metadata": {"uid": meta.uid}, "status": fields})
+    # at the path of a custom status the UID alone is not looked at: only the version keeps others of the name apart
+    named = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+    patch = _encode({"metadata": named, "status": fields})
     path = resource.path(meta.namespace, meta.name, "status" if apart else "")
     try:
         answer = await client.request("PATCH", path, body=patch, content_type=MERGE_PATCH)
     except ApiError as error:
-        if apart and error.code == 404 and f'"{meta.name}"' not in error.message:
-            return False
         if not is_gone(error):
             raise
-        return True
+        return False
     return apart or msgspec.json.decode(answer, type=_Written).status.items() >= fields.items()
 
 

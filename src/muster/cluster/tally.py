@@ -17,7 +17,10 @@ def tally(members: Iterable[PodState]) -> Tally:
     subsets: dict[str, list[PodState]] = {}
     for pod in pods:
         subsets.setdefault(pod.subset, []).append(pod)
-    return replace(_count(pods), subsets={name: _count(subsets[name]) for name in sorted(subsets)})
+    parts = {name: _count(subsets[name]) for name in sorted(subsets)}
+    # most gangs have one
+    whole = next(iter(parts.values())) if len(parts) == 1 else _count(pods)
+    return replace(whole, subsets=parts)
 
 
 def _count(pods: list[PodState]) -> Tally:

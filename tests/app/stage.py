@@ -64,9 +64,9 @@ class Script:
 
 
 class Stage:
-    def __init__(self, api, *, places):
+    def __init__(self, api, *, places, engine=None):
         self.api = api
-        self.engine = Script()
+        self.engine = engine or Script()
         self.inbox = Inbox()
         self.outbox = Outbox(limit=Limit(first=places, most=places))
         client = Direct(api)
@@ -108,8 +108,8 @@ async def until_decided(stage):
 
 
 @asynccontextmanager
-async def at_work(api, *, places=10):
-    stage = Stage(api, places=places)
+async def at_work(api, *, places=10, engine=None):
+    stage = Stage(api, places=places, engine=engine)
     async with running(stage.scheduler.run()):
         yield stage
         await stage.outbox.close()

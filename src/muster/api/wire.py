@@ -24,6 +24,7 @@ class Wire(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", 
 
 class OwnerReference(Wire, frozen=True):
     kind: str = ""
+    name: str = ""
     uid: str = ""
     controller: bool | None = None
 

@@ -39,7 +39,7 @@ def _of_groups() -> Iterator[Right]:
             yield Right("watch", group, plural)
             if dialect.protects:
                 yield Right("patch", group, plural)
-            if dialect.has_status:
+            if dialect.has_status or dialect.counts:
                 yield Right("patch", group, plural, "status")
 
 

@@ -14,12 +14,15 @@ from muster.app.informers import Informers
 from muster.app.writer import BindMeasure, Writer
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
+from muster.cluster.tally import tally
 from muster.controllers.protection import Protection
-from muster.engine.changes import Change
+from muster.controllers.statuses import Statuses
+from muster.engine.changes import Bound, Change, PodGone, PodSeen
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK
 from muster.gangs.dialects import DIALECTS, NATIVE
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.tally import NOBODY, Tally
 from muster.kube.client import Client
 from muster.kube.outbox import Outbox, Urgency
 
@@ -92,6 +95,7 @@ class Scheduler:
         }
         # Kubernetes protects its own groups, but does not see that pods name them by label
         self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
+        self._statuses = Statuses(informers.groups.counting, tally=self._tally, write=self._write_status)
         self._stopping = False
 
     async def run(self) -> None:
@@ -102,8 +106,14 @@ class Scheduler:
 
     async def _turn(self) -> None:
         changes = self._inbox.take()
+        counting = any(dialect.counts and self._informers.resource(dialect) is not None for dialect in DIALECTS)
         for first in range(0, len(changes), _CHANGES_AT_ONCE):
-            self._engine.apply(changes[first : first + _CHANGES_AT_ONCE])
+            chunk = changes[first : first + _CHANGES_AT_ONCE]
+            # a pod may leave one gang for another
+            before = self._gangs_of(chunk) if counting else set()
+            self._engine.apply(chunk)
+            if counting:
+                self._statuses.stir(before | self._gangs_of(chunk))
             await asyncio.sleep(0)
         if changes:
             named = self._informers.named_by_label.take_touched()
@@ -111,6 +121,9 @@ class Scheduler:
             for dialect, protection in self._protections.items():
                 protection.look(touched[dialect] | named)
             self._writer.tell_overruled(set().union(*touched.values()))
+            self._statuses.stir(set().union(*(keys for dialect, keys in touched.items() if dialect.counts)))
+        if not self._stopping:
+            self._statuses.look(self._clock())
         began = time.perf_counter()
         # with nothing to spend no unit is decided, but answers to binds are still acted on
         decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)
@@ -142,7 +155,8 @@ class Scheduler:
         return any(pod.stage is Stage.BINDING for pod in self._engine.cluster.pods.values())
 
     async def _something_to_do(self) -> None:
-        at = self._engine.next_decide_at
+        due = (self._engine.next_decide_at, None if self._stopping else self._statuses.next_look_at)
+        at = min((at for at in due if at is not None), default=None)
         wait = None if at is None else at - self._clock()
         if self._stopping and wait is not None:
             # units that nobody decides any more are due all the time
@@ -175,3 +189,26 @@ class Scheduler:
         gang = self._engine.cluster.gangs.get(key)
         over = (Stage.SUCCEEDED, Stage.FAILED)
         return gang is not None and any(pod.stage not in over for pod in gang.members.values())
+
+    # --- how groups are doing ---
+
+    def _gangs_of(self, changes: Iterable[Change]) -> set[str]:
+        """Keys of the gangs that pods of which these tell are in."""
+        pods, gangs = self._engine.cluster.pods, set()
+        for change in changes:
+            if isinstance(change, PodSeen):
+                pod = pods.get(change.pod.metadata.uid)
+            elif isinstance(change, PodGone | Bound):
+                pod = pods.get(change.uid)
+            else:
+                continue
+            if pod is not None and pod.gang is not None:
+                gangs.add(pod.gang)
+        return gangs
+
+    def _tally(self, key: str) -> Tally:
+        gang = self._engine.cluster.gangs.get(key)
+        return NOBODY if gang is None else tally(gang.members.values())
+
+    def _write_status(self, dialect: Dialect, key: str) -> None:
+        self._writer.write_status(dialect, key, news=partial(self._statuses.news, dialect, key))

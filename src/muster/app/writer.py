@@ -13,12 +13,12 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from msgspec.structs import replace
 
-from muster.api.resources import NODES, PODS
+from muster.api.resources import NODES, PODS, Resource
 from muster.api.wire import PodGroup, condition
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
@@ -173,6 +173,8 @@ class Writer:
         """By gang."""
         self._overruled: dict[str, dict[Dialect, str]] = {}
         """By key: UIDs of groups that were told that they do not count."""
+        self._status_within: set[Resource] = set()
+        """Kinds whose status has no path of its own, as far as is known."""
         self._evicting: list[_Deletion] = []
         """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
 
@@ -545,6 +547,30 @@ class Writer:
             return
         others = tuple(name for name in finalizers if name != FINALIZER)
         await writes.write_finalizers(self._client, resource, current, (*others, FINALIZER) if protected else others)
+
+    def write_status(self, dialect: Dialect, key: str, *, news: Callable[[], dict[str, Any]]) -> None:
+        """`news` tells what is to be written when the errand is sent; {} for nothing any more."""
+        send = partial(self._send_status, dialect, key, news)
+        # a Volcano group that does not say that it was let in gets no pods: it is tried until it does
+        subject = f"status {dialect.name} {key}"
+        self._outbox.put(Errand(Urgency.POD, send, subject=subject, lasting=True))
+
+    async def _send_status(self, dialect: Dialect, key: str, news: Callable[[], dict[str, Any]]) -> None:
+        resource, found = self._informers.resource(dialect), self._informers.groups.counting(key).get(dialect)
+        if resource is None or found is None or not (fields := news()):
+            return
+        within = resource in self._status_within
+        try:
+            if await writes.write_status(self._client, resource, found.metadata, fields, apart=not within):
+                return
+            # the object is gone, or its definition is not as it was taken to be
+            if await writes.write_status(self._client, resource, found.metadata, fields, apart=within):
+                self._status_within ^= {resource}
+        except ApiError as error:
+            if error.code not in (400, 422):
+                raise
+            # it would be refused for ever; when anything changes it is tried again
+            _log.warning("a status is refused", group=key, kind=resource.name, error=error.message)
 
     # --- events ---
 

@@ -97,6 +97,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Names this scheduler; others are only counted where they run."""
     controller: str = ""
     """UID of the object that made the pod and replaces it; "" for none."""
+    owners: str = ""
+    """namespace/name of the owners of a member, in order, with commas; "" for none, and for a lone pod."""
     record: BoundFor | None = None
     """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
     marked: str = ""
@@ -133,6 +135,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Others may be evicted for it."""
     started_at: float | None = None
     """When its kubelet began with it."""
+    running: bool = False
+    """Its phase is Running."""
     nominated: str = ""
     """Its nominatedNodeName, as last written."""
     reserved: str = ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,6 +18,7 @@ from muster.gangs.dialects.draft import DraftWorkload
 Told = PodSeen | PodGone | GroupSeen | GroupGone
 """What the engine is told, in this order."""
 
+_NONE: Mapping[Dialect, Object] = MappingProxyType({})
 _PRECEDENCE = {dialect: place for place, dialect in enumerate(DIALECTS)}
 
 
@@ -34,6 +36,8 @@ class Groups:
         """UIDs of groups that a read found gone, and of which the watch still tells."""
         self._declares: dict[tuple[Dialect, str], tuple[str, ...]] = {}
         """Keys of the groups that each object declares."""
+        self._objects: dict[str, dict[Dialect, Object]] = {}
+        """By namespace/name: objects as the watch last told of them, of the dialects that count members."""
         self._by_pods = DeclaredByPods(self.of)
         self._drafts = Drafts()
         self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
@@ -64,9 +68,15 @@ class Groups:
         """The object of one API, whether it counts for the gang or not."""
         return self._declared.get(key, {}).get(dialect)
 
+    def counting(self, key: str) -> Mapping[Dialect, Object]:
+        """Objects of this name that say how many members are where, in all APIs, whether they count or not."""
+        return self._objects.get(key, _NONE)
+
     def seen(self, dialect: Dialect, found: Object) -> list[Told]:
         """An object of this dialect as it is now; what is older than what was read meanwhile changes nothing."""
         groups, declares = dialect.groups(found), (dialect, _key(found))
+        if dialect.counts:
+            self._objects.setdefault(_key(found), {})[dialect] = found
         keys = tuple(map(_key, groups))
         for group in groups:
             self._put(dialect, group)
@@ -113,6 +123,8 @@ class Groups:
     def gone(self, dialect: Dialect, name: str, uid: str = "") -> list[Told]:
         """The object of this UID is gone; one of its name that was made since, and read, is not."""
         keys = self._declares.pop((dialect, name), (name,))
+        if (objects := self._objects.get(name)) is not None and objects.pop(dialect, None) is not None and not objects:
+            del self._objects[name]
         for key in keys:
             if self._gone.get((dialect, key)) == uid:
                 del self._gone[dialect, key]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from muster.api.asks import asks_of
 from muster.api.times import seconds
-from muster.api.wire import Pod, condition
+from muster.api.wire import OwnerReference, Pod, condition
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
@@ -396,6 +397,7 @@ class Intake:
             names=member if names_two else None,
             ours=spec.scheduler_name in self._names,
             controller=_controller(pod) if meta.owner_references else "",
+            owners=_owners(meta.namespace, meta.owner_references) if meta.owner_references and member else "",
             record=record,
             marked=_marked(pod) if spec.node_name else "",
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
@@ -415,6 +417,7 @@ class Intake:
             evicted=meta.deletion_timestamp is not None and _evicted(pod),
             preempts=spec.preemption_policy != "Never",
             started_at=_started_at(pod) if status.start_time else None,
+            running=status.phase == "Running",
             nominated=status.nominated_node_name,
         )
 
@@ -473,6 +476,7 @@ class Intake:
         state.priority = spec.priority or 0
         state.labels = pod.metadata.labels
         state.started_at = started_at
+        state.running = pod.status.phase == "Running"
         state.said = _said(pod) or state.said
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
@@ -712,6 +716,12 @@ def _turned_away(pod: Pod) -> bool:
 
 def _controller(pod: Pod) -> str:
     return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
+
+
+# members of one gang have few owners: they share the text
+@lru_cache(maxsize=4096)
+def _owners(namespace: str, owners: tuple[OwnerReference, ...]) -> str:
+    return ",".join(sorted(f"{namespace}/{owner.name}" for owner in owners))
 
 
 def _marked(pod: Pod) -> str:

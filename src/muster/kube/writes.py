@@ -5,11 +5,13 @@ Every write names the UID of what it is about: an object of the same name that c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from muster.api.resources import EVENTS, PODS, Resource
 from muster.api.times import micro_stamp, stamp
-from muster.api.wire import Condition, Pod, PodGroup, condition, read
+from muster.api.wire import Condition, Metadata, Pod, PodGroup, condition, read
 from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
@@ -228,6 +230,7 @@ async def write_group_condition(
                     "observedGeneration": meta.generation,
                     "lastTransitionTime": kept or stamp(at),
                 }
+                | ({"lastUpdateTime": stamp(at)} if dialect.dates_updates else {})
             ]
         },
     }
@@ -243,6 +246,32 @@ async def write_group_condition(
     except ApiError as error:
         if not is_gone(error):
             raise
+
+
+async def write_status(
+    client: Client, resource: Resource, meta: Metadata, fields: Mapping[str, object], *, apart: bool
+) -> bool:
+    """Merges these fields into the status, if nobody changed the object since it was read; a conflict is an error.
+
+    Returns whether they stand there: the object may be gone.  `apart`: at the path that is the status's own.  A server
+    whose definition has no such path answers as if there were no such object; one that has it drops from the object's
+    path what belongs there.
+    """
+    # at the path of a custom status the UID alone is not looked at: only the version keeps others of the name apart
+    named = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+    patch = _encode({"metadata": named, "status": fields})
+    path = resource.path(meta.namespace, meta.name, "status" if apart else "")
+    try:
+        answer = await client.request("PATCH", path, body=patch, content_type=MERGE_PATCH)
+    except ApiError as error:
+        if not is_gone(error):
+            raise
+        return False
+    return apart or msgspec.json.decode(answer, type=_Written).status.items() >= fields.items()
+
+
+class _Written(msgspec.Struct):
+    status: dict[str, object] = {}
 
 
 async def read_group(client: Client, resource: Resource, key: str, *, dialect: Dialect) -> PodGroup | None:

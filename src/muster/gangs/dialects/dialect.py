@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from muster.api.resources import Resource
 from muster.api.wire import Condition, Object, Pod, PodGroup
 from muster.gangs.model import Membership
+from muster.gangs.tally import Tally
 
 
 class Dialect(ABC):
@@ -28,6 +29,10 @@ class Dialect(ABC):
     """What its objects look like."""
     has_status: ClassVar[bool] = True
     """Its objects have conditions; else members say that their gang has started."""
+    counts: ClassVar[bool] = False
+    """Its objects have a phase, or say how many members are where: `status` tells what they are to say."""
+    dates_updates: ClassVar[bool] = False
+    """Its conditions say when they were last written."""
     protects: ClassVar[bool] = True
     """An object in use is not deleted before its pods have ended."""
     names_others: ClassVar[bool] = False
@@ -57,6 +62,13 @@ class Dialect(ABC):
         """Conditions under the types that v1beta1 has for them."""
         types = {spelled: kind for kind, spelled in self.conditions.items()}
         return tuple(replace(one, type=types[one.type]) if one.type in types else one for one in written)
+
+    def status(self, found: Any, tally: Tally) -> dict[str, Any]:
+        """Fields of the status of an object that are to say how its gang is doing, where they do not; {} for nothing.
+
+        They follow from the members and from what stands there, so that a leader that comes later says the same.
+        """
+        return {}
 
     def object_of(self, key: str) -> str:
         """namespace/name of the object that declares the gang of this key."""

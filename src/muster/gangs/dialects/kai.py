@@ -1,4 +1,9 @@
-"""KAI's PodGroup, for teams that move: scheduling.run.ai/v2alpha2, named by an annotation of pods."""
+"""KAI's PodGroup, for teams that move: scheduling.run.ai/v2alpha2, named by an annotation of pods.
+
+Nothing is written to its status.  A phase and counts have names there that KAI itself neither sets nor reads; its
+controller keeps resourcesStatus, for queues; schedulingConditions tell on which of its node pools a group did not fit,
+for other parts of it.  Its pods exist before the group does, so nobody waits for any of this to make them.
+"""
 
 from __future__ import annotations
 

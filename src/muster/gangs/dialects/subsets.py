@@ -2,11 +2,16 @@
 
 A group is schedulable only if every subset is.  Its members' reasons tell apart who has no place from who only waits
 for others, since a cluster autoscaler need not make room for the latter.
+
+The status of a subset counts by what the pods themselves say: `total` those that have not ended, `running` those in
+phase Running, and of those without a node `scheduledAvailable` the ones whose PodScheduled condition has the reason
+CoschedulingNotMeetMinMember, `scheduledUnavailable` the ones with the reason Unschedulable.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -26,6 +31,7 @@ from muster.api.wire import (
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, SUBSETS_ANNOTATION, TIMEOUT_ANNOTATION, subsets_text
 from muster.gangs.model import Membership
+from muster.gangs.tally import NOBODY, Tally
 
 
 class SubsetSpec(Wire, frozen=True):
@@ -38,9 +44,21 @@ class SubsetsSpec(Wire, frozen=True):
     schedule_timeout_seconds: int | None = None
 
 
+class SubsetStatus(Wire, frozen=True, omit_defaults=False):
+    name: str = ""
+    total: int = 0
+    scheduled_available: int = 0
+    scheduled_unavailable: int = 0
+    running: int = 0
+
+
+class SubsetsStatus(PodGroupStatus, frozen=True):
+    subsets: tuple[SubsetStatus, ...] = ()
+
+
 class SubsetsGroup(Object, frozen=True):
     spec: SubsetsSpec = SubsetsSpec()
-    status: PodGroupStatus = PodGroupStatus()
+    status: SubsetsStatus = SubsetsStatus()
 
 
 class Subsets(Dialect):
@@ -49,6 +67,7 @@ class Subsets(Dialect):
     kind = SubsetsGroup
     one_priority = True
     fitting_reason = "CoschedulingNotMeetMinMember"
+    counts = dates_updates = True
     conditions = MappingProxyType({INITIALLY_SCHEDULED: "PodGroupScheduled"})
 
     def membership(self, pod: Pod) -> Membership | None:
@@ -71,3 +90,16 @@ class Subsets(Dialect):
             dialect=self.name,
         )
         return (group,)
+
+    def status(self, found: SubsetsGroup, tally: Tally) -> dict[str, Any]:
+        names = [subset.name for subset in found.spec.subsets] or [""]
+        return {"subsets": [self._count(name, tally.subsets.get(name, NOBODY)) for name in names]}
+
+    def _count(self, name: str, tally: Tally) -> dict[str, Any]:
+        return {
+            "name": name,
+            "total": tally.total - tally.succeeded - tally.failed,
+            "scheduledAvailable": tally.reasons.get(self.fitting_reason, 0),
+            "scheduledUnavailable": tally.reasons.get("Unschedulable", 0),
+            "running": tally.running,
+        }

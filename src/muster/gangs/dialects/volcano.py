@@ -1,9 +1,23 @@
 """Volcano's PodGroup, for teams that move: scheduling.volcano.sh/v1beta1, named by an annotation of pods.
 
 Minimums by task are subsets.  Queues and minResources have no effect; the objects keep them.
+
+Volcano's Job controller and the training-operator make no pods while the group's phase is Pending, or none: without
+queues every group is let in as soon as it is seen.  Else phases are as Volcano's scheduler has them at the end of a
+session, the first of these that holds:
+
+    Completed   it was said before, and no pod is left
+    Unknown     some run, and fewer than minMember have a node or have succeeded
+    Completed   minMember had a node, and all who had one have ended
+    Running     minMember have a node or have ended
+    Inqueue     all others; never Pending
+
+Its conditions are written for people by its own scheduler, whose words they are: none is written here.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -23,9 +37,12 @@ from muster.api.wire import (
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION, subsets_text
 from muster.gangs.model import Membership
+from muster.gangs.tally import Tally
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"
+
+_COMPLETED = "Completed"
 
 
 class VolcanoSpec(Wire, frozen=True):
@@ -34,8 +51,16 @@ class VolcanoSpec(Wire, frozen=True):
     priority_class_name: str = ""
 
 
+class VolcanoStatus(Wire, frozen=True, omit_defaults=False):
+    phase: str = ""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
 class VolcanoGroup(Object, frozen=True):
     spec: VolcanoSpec = VolcanoSpec()
+    status: VolcanoStatus = VolcanoStatus()
 
 
 class Volcano(Dialect):
@@ -45,6 +70,7 @@ class Volcano(Dialect):
     has_status = False
     names_others = True
     marks = frozenset({GROUP_ANNOTATION})
+    counts = True
 
     def membership(self, pod: Pod) -> Membership | None:
         annotations = pod.metadata.annotations
@@ -65,3 +91,22 @@ class Volcano(Dialect):
             priority_class_name=asked.priority_class_name,
         )
         return (PodGroup(metadata=meta, spec=spec, dialect=self.name),)
+
+    def status(self, found: VolcanoGroup, tally: Tally) -> dict[str, Any]:
+        if found.status.phase == _COMPLETED and not tally.total:
+            # its pods were cleaned up: whoever made them is not asked for others
+            return {}
+        return {
+            "phase": _phase(max(1, found.spec.min_member), tally),
+            "running": tally.running,
+            "succeeded": tally.succeeded,
+            "failed": tally.failed,
+        }
+
+
+def _phase(minimum: int, tally: Tally) -> str:
+    if tally.running and tally.bound + tally.succeeded < minimum:
+        return "Unknown"
+    if tally.placed >= minimum:
+        return "Running" if tally.bound else _COMPLETED
+    return "Inqueue"

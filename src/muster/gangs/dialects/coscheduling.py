@@ -19,7 +19,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Wire,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
 from muster.gangs.model import Membership
 
@@ -48,8 +48,8 @@ class Coscheduling(Dialect):
     name = "coscheduling"
     resources = (Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"),)
     kind = CoschedulingGroup
+    marks = Marks(labels=(LABEL,))
     has_status = False
-    marks = frozenset({LABEL})
 
     def membership(self, pod: Pod) -> Membership | None:
         name = pod.metadata.labels.get(LABEL)

@@ -10,6 +10,7 @@ import click
 
 from muster import __version__
 from muster.base.errors import KubeconfigError, KubeError, MusterError
+from muster.cli.convert import convert
 from muster.cli.demo import demo
 from muster.cli.install import install
 from muster.cli.node import node
@@ -66,7 +67,8 @@ def main(context: click.Context) -> None:
     \b
     Exit status:
       0  everything went as it should
-      1  it did not: an expectation failed, a replay decided otherwise, a cluster refused or cannot be reached
+      1  it did not: an expectation failed, a replay decided otherwise, a manifest cannot be converted,
+         a cluster refused or cannot be reached
       2  the input cannot be used; one line on standard error says why
     """
     if context.invoked_subcommand is None:
@@ -78,5 +80,6 @@ main.add_command(up)
 main.add_command(node)
 main.add_command(run)
 main.add_command(install)
+main.add_command(convert)
 main.add_command(simulate)
 main.add_command(replay)

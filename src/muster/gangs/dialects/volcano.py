@@ -34,7 +34,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Wire,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION, subsets_text
 from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
@@ -67,9 +67,9 @@ class Volcano(Dialect):
     name = "volcano"
     resources = (Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),)
     kind = VolcanoGroup
+    marks = Marks(annotations=(GROUP_ANNOTATION, TASK_ANNOTATION))
     has_status = False
     names_others = True
-    marks = frozenset({GROUP_ANNOTATION})
     counts = True
 
     def membership(self, pod: Pod) -> Membership | None:
@@ -80,8 +80,8 @@ class Volcano(Dialect):
     def groups(self, found: VolcanoGroup) -> tuple[PodGroup, ...]:
         meta, asked = found.metadata, found.spec
         minimums = [(task, least) for task, least in asked.min_task_member.items() if least > 0]
-        # where tasks ask for less than the group does, the group counts: nobody says whose the others are
-        if minimums and sum(least for _, least in minimums) >= asked.min_member:
+        # else they do not count: for Volcano too if they ask for more; if for less, nobody says whose the rest are
+        if minimums and sum(least for _, least in minimums) == asked.min_member:
             # tasks without a minimum may run beside the others
             text = subsets_text([*minimums, ("", 0)])
             meta = replace(meta, annotations=meta.annotations | {SUBSETS_ANNOTATION: text})

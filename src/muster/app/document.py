@@ -12,7 +12,7 @@ import yaml
 
 from muster.base.errors import ConfigError
 
-__all__ = ["Value", "advice", "parse"]
+__all__ = ["Loader", "Value", "advice", "parse"]
 
 # what Go's time.ParseDuration reads
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -22,7 +22,7 @@ _INT32 = 2**31 - 1
 _MOST = 1e9
 
 
-class _Loader(yaml.SafeLoader):
+class Loader(yaml.SafeLoader):
     """Refuses a key that is given twice; YAML would take the last one and say nothing."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
 def parse(text: str | bytes, *, file: str) -> Value:
     """The one document in `text`; `file` is what complaints call it."""
     try:
-        data = yaml.load(text, _Loader)
+        data = yaml.load(text, Loader)
     except yaml.MarkedYAMLError as error:
         where = f"{file}:{error.problem_mark.line + 1}" if error.problem_mark else file
         raise ConfigError(f"{where}: not YAML: {error.problem or error.context}") from error

@@ -10,6 +10,7 @@ import click
 
 from muster import __version__
 from muster.base.errors import KubeconfigError, KubeError, MusterError
+from muster.cli.convert import convert
 from muster.cli.demo import demo
 from muster.cli.install import install
 from muster.cli.node import node
@@ -78,5 +79,6 @@ main.add_command(up)
 main.add_command(node)
 main.add_command(run)
 main.add_command(install)
+main.add_command(convert)
 main.add_command(simulate)
 main.add_command(replay)

@@ -43,7 +43,7 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 """In order of precedence: of two names on one pod, and of two objects of one name, the first counts."""
 
-_MARKS = frozenset().union(*(dialect.marks for dialect in DIALECTS))
+_MARKS = frozenset(name for dialect in DIALECTS for name in (*dialect.marks.labels, *dialect.marks.annotations))
 _BY_NAME = {"": NATIVE} | {dialect.name: dialect for dialect in DIALECTS}
 
 

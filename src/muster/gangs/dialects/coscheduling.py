@@ -36,7 +36,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Wire,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
 from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
@@ -70,8 +70,8 @@ class Coscheduling(Dialect):
     name = "coscheduling"
     resources = (Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"),)
     kind = CoschedulingGroup
+    marks = Marks(labels=(LABEL,))
     has_status = False
-    marks = frozenset({LABEL})
     counts = True
 
     def membership(self, pod: Pod) -> Membership | None:

@@ -7,12 +7,22 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec.structs import replace
 
 from muster.api.resources import Resource
 from muster.api.wire import Condition, Object, Pod, PodGroup
 from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """Where pods name their gang in a dialect, and their part of it."""
+
+    fields: tuple[str, ...] = ()
+    """Of their spec, as the API spells them."""
+    labels: tuple[str, ...] = ()
+    annotations: tuple[str, ...] = ()
 
 
 class Dialect(ABC):
@@ -27,6 +37,8 @@ class Dialect(ABC):
     """Where its objects are served, best first; of several versions one is enough.  None where pods say everything."""
     kind: ClassVar[type[Object]] = PodGroup
     """What its objects look like."""
+    marks: ClassVar[Marks] = Marks()
+    """What `membership` reads of a pod: without these it names no gang in this dialect."""
     has_status: ClassVar[bool] = True
     """Its objects have conditions; else members say that their gang has started."""
     counts: ClassVar[bool] = False
@@ -41,8 +53,6 @@ class Dialect(ABC):
     """Members must agree on a priority before their gang can start."""
     fitting_reason: ClassVar[str] = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
-    marks: ClassVar[frozenset[str]] = frozenset()
-    """Labels and annotations by which pods name their gangs."""
     conditions: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Conditions that it spells otherwise than v1beta1, by the type there."""
 

@@ -24,7 +24,7 @@ from muster.api.wire import (
     Wire,
     WorkloadReference,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1alpha1 import GROUP_LABEL, WORKLOAD_LABEL, object_of
 from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
 from muster.gangs.model import Membership
@@ -81,6 +81,7 @@ class Draft(Dialect):
     name = "draft"
     resources = (Resource("draft.muster.dev", "v1alpha1", "workloads", "Workload"),)
     kind = DraftWorkload
+    marks = Marks(fields=("workload",), labels=(WORKLOAD_LABEL, GROUP_LABEL))
     has_status = protects = False
 
     def membership(self, pod: Pod) -> Membership | None:

@@ -19,7 +19,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Wire,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.model import Membership
 
 GROUP_ANNOTATION = "pod-group-name"
@@ -38,8 +38,8 @@ class Kai(Dialect):
     name = "kai"
     resources = (Resource("scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup"),)
     kind = KaiGroup
+    marks = Marks(annotations=(GROUP_ANNOTATION,))
     has_status = False
-    marks = frozenset({GROUP_ANNOTATION})
 
     def membership(self, pod: Pod) -> Membership | None:
         name = pod.metadata.annotations.get(GROUP_ANNOTATION)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from muster.api.wire import DisruptionMode, Empty, GangPolicy, Metadata, Pod, PodGroup, PodGroupSpec, SchedulingPolicy
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
 from muster.gangs.model import Membership
 from muster.gangs.record import bound_for
@@ -23,8 +23,8 @@ _MOST = 2**31 - 1
 class Labels(Dialect):
     name = "labels"
     resources = ()
+    marks = Marks(labels=tuple(label for pair in _LABELS for label in pair), annotations=(TIMEOUT_ANNOTATION,))
     has_status = False
-    marks = frozenset(name for name, _ in _LABELS)
 
     def membership(self, pod: Pod) -> Membership | None:
         name, minimum = _read(pod.metadata.labels)
@@ -38,6 +38,11 @@ class Labels(Dialect):
         label, asked = next((m, labels.get(m)) for n, m in _LABELS if labels.get(n))
         what = f"label {label} is missing" if asked is None else f"label {label} is {asked!r}, not a positive number"
         return f"placed alone, not as a member of {name}: {what}"
+
+    def minimum(self, pod: Pod, key: str) -> int:
+        """What the pod asks for the gang of this key; 0 if it names another, or none."""
+        named = self.membership(pod)
+        return _read(pod.metadata.labels)[1] if named is not None and named.gang == key else 0
 
     def declared_by(self, key: str, pods: Collection[Pod]) -> PodGroup:
         """The gang of this key as these pods declare it."""

@@ -28,7 +28,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Wire,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, SUBSETS_ANNOTATION, TIMEOUT_ANNOTATION, subsets_text
 from muster.gangs.model import Membership
 from muster.gangs.tally import NOBODY, Tally
@@ -66,6 +66,7 @@ class Subsets(Dialect):
     resources = (Resource("coscheduling.muster.dev", "v1alpha1", "podgroups", "PodGroup"),)
     kind = SubsetsGroup
     one_priority = True
+    marks = Marks(fields=("podGroup",))
     fitting_reason = "CoschedulingNotMeetMinMember"
     counts = dates_updates = True
     conditions = MappingProxyType({INITIALLY_SCHEDULED: "PodGroupScheduled"})

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from muster.api.resources import Resource
 from muster.api.wire import DisruptionMode, Empty, Object, Pod, PodGroup, PodGroupSpec, SchedulingPolicy, Wire
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.model import Membership
 
 WORKLOAD_LABEL = "muster.dev/workload"
@@ -38,8 +38,8 @@ class V1Alpha1(Dialect):
         Resource("v1alpha1.muster.dev", "v1alpha1", "workloads", "Workload"),
     )
     kind = Workload
+    marks = Marks(fields=("workloadRef",), labels=(WORKLOAD_LABEL, GROUP_LABEL, REPLICA_LABEL))
     has_status = protects = False
-    marks = frozenset({WORKLOAD_LABEL})
 
     def membership(self, pod: Pod) -> Membership | None:
         field = pod.spec.workload_ref

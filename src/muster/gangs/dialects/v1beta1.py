@@ -15,7 +15,7 @@ from muster.api.asks import Ask
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.times import seconds
 from muster.api.wire import Condition, Pod, PodGroup, PodGroupSpec, condition
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.model import (
     DEFAULT_GRACE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
@@ -63,6 +63,7 @@ class _V1Beta1(Dialect):
 class Native(_V1Beta1):
     name = "v1beta1"
     resources = NATIVE_POD_GROUPS
+    marks = Marks(fields=("schedulingGroup",))
 
     def membership(self, pod: Pod) -> Membership | None:
         field = pod.spec.scheduling_group
@@ -75,7 +76,7 @@ class Native(_V1Beta1):
 class Custom(_V1Beta1):
     name = "muster"
     resources = CUSTOM_POD_GROUPS
-    marks = frozenset({GROUP_LABEL})
+    marks = Marks(labels=(GROUP_LABEL,))
 
     def membership(self, pod: Pod) -> Membership | None:
         labels = pod.metadata.labels

@@ -34,7 +34,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Wire,
 )
-from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION, subsets_text
 from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
@@ -67,9 +67,9 @@ class Volcano(Dialect):
     name = "volcano"
     resources = (Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),)
     kind = VolcanoGroup
+    marks = Marks(annotations=(GROUP_ANNOTATION, TASK_ANNOTATION))
     has_status = False
     names_others = True
-    marks = frozenset({GROUP_ANNOTATION})
     counts = True
 
     def membership(self, pod: Pod) -> Membership | None:

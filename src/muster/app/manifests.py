@@ -1,0 +1,177 @@
+"""Manifests as people keep them: files, folders and standard input, in and out as kubectl reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from muster.app.document import Loader
+from muster.base.errors import ConfigError
+
+__all__ = ["STANDARD_INPUT", "Document", "Manifest", "parse", "read", "to_yaml"]
+
+STANDARD_INPUT = "-"
+
+Manifest = dict[str, Any]
+"""One Kubernetes object, as written."""
+
+_SUFFIXES = (".json", ".yaml", ".yml")
+# anchors that refer to each other make gigabytes of a few lines
+_MOST_VALUES = 2_000_000
+_TAG = "tag:yaml.org,2002:"
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One document of a file."""
+
+    file: str
+    number: int
+    """Counted from 1, empty ones too."""
+    data: Manifest
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}: document {self.number}"
+
+
+def read(names: Iterable[str]) -> list[Document]:
+    """The documents of these files, in this order; of a folder those that kubectl would take from it."""
+    return [document for name in names for text, file in _texts(name) for document in parse(text, file=file)]
+
+
+def parse(text: str, *, file: str) -> list[Document]:
+    """The documents of one text; `file` is what complaints call it."""
+    found = []
+    for number, data in enumerate(_data(text, file), 1):
+        if data is None:
+            continue
+        if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+            raise ConfigError(f"{file}: document {number} is no Kubernetes object")
+        found.append(Document(file, number, data))
+    return found
+
+
+def to_yaml(objects: Sequence[Manifest]) -> str:
+    return yaml.dump_all(objects, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=sys.maxsize)
+
+
+def _texts(name: str) -> Iterator[tuple[str, str]]:
+    if name == STANDARD_INPUT:
+        yield _decode(sys.stdin.buffer.read(), "standard input"), "standard input"
+        return
+    path = Path(name)
+    try:
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES and not file.is_dir())
+            if not files:
+                raise ConfigError(f"{name} holds no {', '.join(_SUFFIXES)} files")
+        for file in files:
+            yield _decode(file.read_bytes(), str(file)), str(file)
+    except OSError as error:
+        raise ConfigError(f"{error.filename or name}: cannot be read: {error.strerror}") from error
+
+
+def _decode(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not UTF-8 at byte {error.start}") from error
+
+
+def _data(text: str, file: str) -> list[Any]:
+    try:
+        values = _json(text) if text.lstrip().startswith("{") else None
+        values = list(yaml.load_all(text, _Loader)) if values is None else values
+        return [_own(value, file) for value in values]
+    except yaml.MarkedYAMLError as error:
+        where = f"{file}:{error.problem_mark.line + 1}" if error.problem_mark else file
+        raise ConfigError(f"{where}: not YAML: {error.problem or error.context}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{file}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}: too deep, or an anchor that holds itself") from error
+
+
+def _json(text: str) -> list[Any] | None:
+    """What stands there one after another; None if that is no JSON, but perhaps YAML."""
+    values, decoder = [], json.JSONDecoder()
+    while text := text.lstrip():
+        try:
+            value, end = decoder.raw_decode(text)
+        except ValueError:
+            return None
+        values.append(value)
+        text = text[end:]
+    return values
+
+
+def _own(value: Any, file: str) -> Any:
+    """A copy in which nothing stands in two places, so that whoever changes one changes no other."""
+    left = _MOST_VALUES
+
+    def copy(value: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ConfigError(f"{file}: more than {_MOST_VALUES:,} values")
+        if isinstance(value, dict):
+            return {key: copy(part) for key, part in value.items()}
+        return [copy(part) for part in value] if isinstance(value, list) else value
+
+    return copy(value)
+
+
+class _Loader(Loader):
+    """Tells numbers, truths and texts apart as Kubernetes' own reader does, which PyYAML does not: 1e3 is a number
+    there, y a truth, and 12:30 and dates are texts.
+    """
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes every text so that Kubernetes' reader takes it for one, and no references between equal parts."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_TRUTHS = "y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"
+_RESOLVED = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "bool": (_TRUTHS, list("yYnNtTfFoO")),
+    "int": (r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*|0)", list("-+0123456789")),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+0123456789."),
+    ),
+    "merge": ("<<", ["<"]),
+}
+for _name, (_pattern, _first) in _RESOLVED.items():
+    for _class in (_Loader, _Dumper):
+        _class.add_implicit_resolver(_TAG + _name, re.compile(f"^(?:{_pattern})$"), _first)
+
+_AMBIGUOUS = re.compile("|".join(pattern for pattern, _ in _RESOLVED.values()) + r"|\d{4}-\d\d?-\d\d?.*|\d+:\d+.*")
+
+
+def _truth(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> bool:
+    return node.value.lower() in ("y", "yes", "true", "on")
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else '"' if _AMBIGUOUS.fullmatch(text) else None
+    return dumper.represent_scalar(_TAG + "str", text, style=style)
+
+
+_Loader.add_constructor(_TAG + "bool", _truth)
+_Dumper.add_representer(str, _text)

@@ -22,6 +22,9 @@ def one(text):
         ("1e3", 1000.0),
         ("0777", 511),
         ("0o17", 15),
+        ("-0X1f", -31),
+        ("0B11", 3),
+        ("08", 8.0),
         ("1_000", 1000),
         ("y", True),
         ("off", False),
@@ -38,7 +41,25 @@ def test_scalars_are_what_they_are_to_kubernetes(written, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["y", "n", "1e3", "0777", "0o17", "true", "null", "~", "", "1_000", ".5", "+1", "0x1F", "12:30", "2026-01-01"],
+    [
+        "y",
+        "n",
+        "1e3",
+        "0777",
+        "0o17",
+        "0O17",
+        "08",
+        "true",
+        "null",
+        "~",
+        "",
+        "1_000",
+        ".5",
+        "+1",
+        "0x1F",
+        "12:30",
+        "2026-01-01",
+    ],
 )
 def test_texts_that_look_like_something_else_are_quoted(text):
     assert to_yaml([{"a": text}]) == f'a: "{text}"\n'

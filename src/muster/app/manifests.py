@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -129,49 +130,73 @@ def _own(value: Any, file: str) -> Any:
     return copy(value)
 
 
-class _Loader(Loader):
-    """Tells numbers, truths and texts apart as Kubernetes' own reader does, which PyYAML does not: 1e3 is a number
-    there, y a truth, and 12:30 and dates are texts.
-    """
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
+_FALSE = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
+_NO_NUMBERS = {".nan": math.nan, ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf}
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_OCTAL = re.compile("[-+]?0[0-7]+")
+# texts too, but people and other readers might take them for something else
+_DATE_OR_TIME = re.compile(r"\d{4}-\d\d?-\d\d?.*|\d+:\d+.*")
 
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+def _kind(text: str) -> str:
+    """What a scalar without quotes is to Kubernetes' own reader, which is not what PyYAML makes of it.
+
+    1e3 and 0o17 are numbers there, y and n truths, 12:30 and dates texts.
+    """
+    if text in _NULLS:
+        return "null"
+    if text in _TRUE or text in _FALSE:
+        return "bool"
+    if text == "<<":
+        return "merge"
+    number = _number(text)
+    return "str" if number is None else "int" if isinstance(number, int) else "float"
+
+
+def _number(text: str) -> int | float | None:
+    if text.lower() in _NO_NUMBERS:
+        return _NO_NUMBERS[text.lower()]
+    if not text.isascii() or text[0] not in "-+.0123456789":
+        return None
+    plain = text if text[0] == "." else text.replace("_", "")
+    try:
+        number = int(plain, 8 if _OCTAL.fullmatch(plain) else 0)
+    except ValueError:
+        number = None
+    # beyond 64 bits it counts as a float
+    if number is not None and -(2**63) <= number < 2**64:
+        return number
+    wide = float(plain) if _FLOAT.fullmatch(plain) else math.inf
+    return None if math.isinf(wide) else wide
+
+
+class _Loader(Loader):
+    """Tells texts, numbers and truths apart as Kubernetes does."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
+        is_plain = kind is yaml.ScalarNode and implicit[0]
+        return _TAG + _kind(value) if is_plain else super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes every text so that Kubernetes' reader takes it for one, and no references between equal parts."""
+    """Writes every text so that Kubernetes takes it for one, and no references between equal parts."""
 
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
+        is_plain = kind is yaml.ScalarNode and implicit[0]
+        return _TAG + _kind(value) if is_plain else super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-_TRUTHS = "y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"
-_RESOLVED = {
-    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    "bool": (_TRUTHS, list("yYnNtTfFoO")),
-    "int": (r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*|0)", list("-+0123456789")),
-    "float": (
-        r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        list("-+0123456789."),
-    ),
-    "merge": ("<<", ["<"]),
-}
-for _name, (_pattern, _first) in _RESOLVED.items():
-    for _class in (_Loader, _Dumper):
-        _class.add_implicit_resolver(_TAG + _name, re.compile(f"^(?:{_pattern})$"), _first)
-
-_AMBIGUOUS = re.compile("|".join(pattern for pattern, _ in _RESOLVED.values()) + r"|\d{4}-\d\d?-\d\d?.*|\d+:\d+.*")
-
-
-def _truth(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> bool:
-    return node.value.lower() in ("y", "yes", "true", "on")
-
-
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else '"' if _AMBIGUOUS.fullmatch(text) else None
-    return dumper.represent_scalar(_TAG + "str", text, style=style)
+    quoted = _kind(text) != "str" or _DATE_OR_TIME.fullmatch(text)
+    return dumper.represent_scalar(_TAG + "str", text, style="|" if "\n" in text else '"' if quoted else None)
 
 
-_Loader.add_constructor(_TAG + "bool", _truth)
+_Loader.add_constructor(_TAG + "bool", lambda loader, node: node.value in _TRUE)
+_Loader.add_constructor(_TAG + "int", lambda loader, node: _number(node.value))
+_Loader.add_constructor(_TAG + "float", lambda loader, node: _number(node.value))
 _Dumper.add_representer(str, _text)

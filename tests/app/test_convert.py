@@ -125,6 +125,18 @@ def test_what_is_no_gang_stays_as_it_was_and_where_it_was():
     assert [got.manifests[place] for place in (0, 2, 4)] == others
 
 
+def test_what_is_added_stands_where_people_look_for_it():
+    bare = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": {"schedulingGroup": {"podGroupName": "a"}, "containers": [], "tail": 1},
+    }
+    (labelled,) = run(bare, target=CUSTOM).manifests
+    assert list(labelled) == ["apiVersion", "kind", "metadata", "spec"]
+    (named,) = run(labelled).manifests
+    assert list(named["spec"]) == ["schedulingGroup", "containers", "tail"]
+
+
 def test_a_kind_that_only_looks_like_a_pod_is_left_alone():
     sidecars = pod(labels=NAMES_TRAIN) | {"apiVersion": "apps.kruise.io/v1alpha1", "kind": "SidecarSet"}
     assert run(sidecars).manifests == [sidecars]
@@ -221,7 +233,7 @@ def test_a_group_keeps_who_it_is_and_loses_what_a_server_wrote():
     who = "old.yaml: document 1: PodGroup team/train: "
     assert got.notes == [
         who + "spec.minResources is lost: pods' own requests decide whether a gang fits",
-        f'{who}annotation muster.dev/schedule-timeout-seconds: "60" says what v1beta1 has no field for; '
+        f'{who}annotation muster.dev/schedule-timeout-seconds: "60" says what a PodGroup has no field for; '
         "only Muster reads it",
         who + "status is lost (phase, occupiedBy)",
         who + "metadata.finalizers is lost (example.com/mine)",
@@ -282,7 +294,7 @@ def test_a_workload_of_groups_becomes_one_group_each():
     who = "old.yaml: document 1: Workload w: "
     assert got.notes == [
         who + "no pod of this input names w-leader: replicas, if it has any, need a PodGroup each",
-        who + "spec.controllerRef is lost: v1beta1 has no field for it",
+        who + "spec.controllerRef is lost: a PodGroup has no field for it",
     ]
 
 

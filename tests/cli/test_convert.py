@@ -35,10 +35,10 @@ kind: Pod
 metadata:
   name: p
 spec:
-  containers:
-  - name: main
   schedulingGroup:
     podGroupName: train
+  containers:
+  - name: main
 """
 LOST = "PodGroup train: spec.minResources is lost: pods' own requests decide whether a gang fits\n"
 

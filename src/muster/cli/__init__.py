@@ -67,7 +67,8 @@ def main(context: click.Context) -> None:
     \b
     Exit status:
       0  everything went as it should
-      1  it did not: an expectation failed, a replay decided otherwise, a cluster refused or cannot be reached
+      1  it did not: an expectation failed, a replay decided otherwise, a manifest cannot be converted,
+         a cluster refused or cannot be reached
       2  the input cannot be used; one line on standard error says why
     """
     if context.invoked_subcommand is None:

@@ -116,12 +116,12 @@ def losses(groups: Sequence[PodGroup], piece: Piece, dialect: Dialect) -> Iterat
     """What PodGroups that stand for the object do not say, or say in other words."""
     for path in _unread(piece, dialect):
         why = _WHY.get(path.rpartition(".")[2], "")
-        yield f"{path} is lost: {why or 'v1beta1 has no field for it'}"
+        yield f"{path} is lost: {why or 'a PodGroup has no field for it'}"
     annotations = piece.metadata.get("annotations") or {}
     said = dict(pair for group in groups for pair in group.metadata.annotations.items())
     for key, text in said.items():
         if annotations.get(key) != text:
-            yield f'annotation {key}: "{text}" says what v1beta1 has no field for; only Muster reads it'
+            yield f'annotation {key}: "{text}" says what a PodGroup has no field for; only Muster reads it'
     spec = piece.data.get("spec") or {}
     if spec.get("minTaskMember") and SUBSETS_ANNOTATION not in said:
         yield "spec.minTaskMember is lost: its tasks ask for less than minMember, and nobody says whose the others are"

@@ -143,24 +143,30 @@ def _unmarked(template: Manifest, marks: Marks, *, keep: Collection[str]) -> Ite
 
 def _mark(template: Manifest, name: str, subset: str, target: Dialect) -> None:
     if target is NATIVE:
-        template["spec"]["schedulingGroup"] = {"podGroupName": name}
+        _put(template["spec"], "schedulingGroup", {"podGroupName": name}, before="containers")
     else:
-        _write(template, "labels", GROUP_LABEL, name)
+        _label(template, GROUP_LABEL, name)
     if subset:
-        _write(template, "labels", SUBSET_LABEL, subset)
+        _label(template, SUBSET_LABEL, subset)
 
 
-def _write(template: Manifest, part: str, key: str, text: str) -> None:
-    metadata = template.get("metadata")
-    if not isinstance(metadata, dict):
-        # where people look for it: before the spec
-        metadata = {}
-        rest = dict(template)
-        template.clear()
-        template.update({"metadata": metadata} | {field: value for field, value in rest.items() if field != "metadata"})
-    if not isinstance(metadata.get(part), dict):
-        metadata[part] = {}
-    metadata[part][key] = text
+def _label(template: Manifest, key: str, text: str) -> None:
+    if not isinstance(template.get("metadata"), dict):
+        _put(template, "metadata", {}, before="spec")
+    metadata = template["metadata"]
+    if not isinstance(metadata.get("labels"), dict):
+        metadata["labels"] = {}
+    metadata["labels"][key] = text
+
+
+def _put(mapping: Manifest, key: str, value: Manifest, *, before: str) -> None:
+    """Where people look for it; if it is there already, in its place."""
+    later = {}
+    if key not in mapping and before in mapping:
+        names = list(mapping)
+        later = {name: mapping.pop(name) for name in names[names.index(before) :]}
+    mapping[key] = value
+    mapping.update(later)
 
 
 def remarks(member: Member, *, target: Dialect) -> Iterator[str]:

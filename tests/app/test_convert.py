@@ -413,6 +413,22 @@ def test_a_list_of_groups_becomes_a_list_of_anything():
     assert [one["apiVersion"] for one in got["items"]] == ["scheduling.k8s.io/v1beta1"]
 
 
+@pytest.mark.parametrize("items", [[], [{"no": "object"}]])
+def test_a_list_without_gangs_stays_as_it_is(items):
+    old = {"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}}
+    assert run(old).manifests == [old]
+
+
+def test_pods_of_a_list_that_declare_a_gang_stand_beside_it():
+    item = {"metadata": {"name": "p", "labels": BY_LABELS}, "spec": {"containers": CONTAINERS}}
+    (got,) = run({"apiVersion": "v1", "kind": "PodList", "items": [item]}).manifests
+    assert got["kind"] == "List"
+    assert [(one["apiVersion"], one["kind"]) for one in got["items"]] == [
+        ("scheduling.k8s.io/v1beta1", "PodGroup"),
+        ("v1", "Pod"),
+    ]
+
+
 def test_a_list_of_pods_stays_one():
     old = {
         "apiVersion": "v1",

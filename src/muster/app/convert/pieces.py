@@ -66,18 +66,17 @@ class Page(msgspec.Struct, frozen=True):
                 yield from piece.before
                 yield from [piece.data] if piece.instead is None else piece.instead
             return
-        if self.data["kind"] != _LIST and not any(piece.before or piece.instead is not None for piece in self.pieces):
+        if not any(piece.before or piece.instead is not None for piece in self.pieces):
             yield self.data
             return
         items: list[Manifest] = []
         for piece in self.pieces:
             # in a list of one kind that need not be said
-            own = {"apiVersion": piece.api_version, "kind": piece.kind} | piece.data
+            own = {"apiVersion": piece.api_version, "kind": piece.kind} if self.data["kind"] != _LIST else {}
             items += piece.before
-            items += [own] if piece.instead is None else piece.instead
-        kind = {"apiVersion": "v1", "kind": _LIST}
+            items += [own | piece.data] if piece.instead is None else piece.instead
         if items:
-            yield kind | {key: part for key, part in self.data.items() if key not in kind} | {"items": items}
+            yield self.data | {"apiVersion": "v1", "kind": _LIST, "items": items}
 
 
 def page(document: Document) -> Page:

@@ -173,6 +173,11 @@ def test_of_two_names_the_one_that_counts_is_kept():
     assert "old.yaml: document 1: Pod p: names other besides train, which counts: that is lost" in got.notes
 
 
+def test_a_field_that_names_no_gang_goes_with_the_others():
+    (got,) = run(pod(labels=NAMES_TRAIN, podGroup={"name": ""})).manifests
+    assert got == pod(schedulingGroup={"podGroupName": "train"})
+
+
 def test_subsets_become_labels_of_pods_and_an_annotation_of_the_group():
     group = {
         "apiVersion": "coscheduling.muster.dev/v1alpha1",
@@ -387,7 +392,7 @@ def test_labels_that_make_no_gang_stay_and_are_told():
 def test_a_name_that_no_object_can_have_is_an_error():
     got = run(pod(labels=BY_LABELS | {"pod-group/name": "Train_1"}))
     assert got.errors == [
-        "old.yaml: document 1: Pod p: Train_1 cannot be the name of a PodGroup: small letters, digits, - and . only"
+        "old.yaml: document 1: Pod p: Train_1 cannot be the name of a PodGroup: at most 253 small letters, digits, - and ."
     ]
 
 

@@ -222,7 +222,10 @@ class _Conversion:
         """What the gang is called from now on; two must not get one name."""
         namespace, name = key.partition("/")[0], _name(key)
         if not _OBJECT_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-            self._error(piece, f"{name} cannot be the name of a PodGroup: small letters, digits, - and . only")
+            self._error(
+                piece,
+                f"{name} cannot be the name of a PodGroup: at most {_LONGEST_NAME} small letters, digits, - and .",
+            )
         other = self._named.setdefault((namespace, name), key)
         if other != key:
             self._error(

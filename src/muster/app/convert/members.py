@@ -93,11 +93,13 @@ def renamed(
         raise ObjectError(f"{name} is too long for the label {GROUP_LABEL}: more than {_LONGEST_LABEL} characters")
     for dialect in DIALECTS:
         found = dialect.membership(member.pod)
-        if found is None or dialect is target:
+        if dialect is target:
             continue
-        if found.gang != member.gang:
+        if found is not None and found.gang != member.gang:
             yield f"names {_plain(found.gang)} besides {_plain(member.gang)}, which counts: that is lost"
-        for label in _unmarked(template, dialect.marks, keep=selected):
+        # a field speaks of nothing but gangs, even where it names none
+        marks = dialect.marks if found is not None else Marks(fields=dialect.marks.fields)
+        for label in _unmarked(template, marks, keep=selected):
             yield f"label {label} stays: a selector names it"
     if not member.subset:
         # in its own dialect the label may have meant nothing

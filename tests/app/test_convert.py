@@ -7,11 +7,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.api.wire import Pod, read
 from muster.app.convert import TARGETS, convert
+from muster.app.convert.declared import dialect_of, read_object
+from muster.app.convert.members import read_pod, told
+from muster.app.convert.pieces import Piece, pod_templates
 from muster.app.manifests import Document, to_yaml
+from muster.edge.groups import Groups
 from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE, membership
-from muster.gangs.dialects.labels import Labels
 
 CONTAINERS = [{"name": "main", "image": "train"}]
 
@@ -68,6 +70,15 @@ def workload(*groups, **spec):
         "kind": "Workload",
         "metadata": {"name": "w"},
         "spec": {"podGroups": [{"name": name, "policy": {"gang": {"minCount": 2}}} for name in groups]} | spec,
+    }
+
+
+def draft(**group):
+    return {
+        "apiVersion": "draft.muster.dev/v1alpha1",
+        "kind": "Workload",
+        "metadata": {"name": "w"},
+        "spec": {"podGroups": [{"minCount": 2} | group]},
     }
 
 
@@ -338,7 +349,7 @@ def test_of_an_object_that_is_declared_twice_the_last_one_counts():
     got = run(coscheduling(minMember=2), coscheduling(minMember=5))
     assert [one["spec"]["schedulingPolicy"]["gang"]["minCount"] for one in got.manifests] == [5]
     assert got.notes == [
-        "old.yaml: document 1: PodGroup train: is declared again in old.yaml: document 2, which counts"
+        "old.yaml: document 1: PodGroup train: is dropped: it is written again in old.yaml: document 2"
     ]
 
 
@@ -359,6 +370,23 @@ def test_a_gang_that_nobody_declares_here_is_told():
     got = run(pod(labels=NAMES_TRAIN))
     assert got.notes == ["old.yaml: document 1: Pod p: no object of this input declares train: convert that too"]
     assert run(pod(schedulingGroup={"podGroupName": "train"})).notes == []
+
+
+def test_pods_of_a_draft_say_themselves_which_group_they_are_of():
+    old = draft(name="pg", podGroupSelector={"role": "x"}, schedulingTimeoutSeconds=60, replicas=2)
+    got = run(old | {"apiVersion": "scheduling/v1alpha1"}, pod(labels={"role": "x"}, workload={"name": "w"}))
+    group, member = got.manifests
+    assert group["metadata"] == {"name": "w-pg", "annotations": {"muster.dev/schedule-timeout-seconds": "60"}}
+    assert member == pod(labels={"role": "x"}, schedulingGroup={"podGroupName": "w-pg"})
+    assert any("spec.podGroups[0].replicas is lost" in note for note in got.notes)
+
+
+def test_a_pod_that_is_in_no_gang_although_it_says_so_is_an_error():
+    got = run(pod(workload={"name": "nowhere"}), draft(name="pg"), pod(workload={"name": "w", "podGroup": "other"}))
+    assert got.errors == [
+        "old.yaml: document 1: Pod p: nobody can tell which gang it is in: Workload nowhere does not exist",
+        'old.yaml: document 3: Pod p: nobody can tell which gang it is in: Workload w has no group "other"',
+    ]
 
 
 # --- labels alone ---
@@ -491,6 +519,7 @@ MARKS = st.fixed_dictionaries(
         "schedulingGroup": st.sampled_from([{"podGroupName": "a"}, {"podGroupName": "b"}]),
         "podGroup": st.sampled_from([{"name": "a"}, {"name": "a", "subset": "s"}]),
         "workloadRef": st.sampled_from([reference("a")["workloadRef"], reference("a", "k")["workloadRef"]]),
+        "workload": st.sampled_from([{"name": "w"}, {"name": "w", "podGroup": "a"}, {"name": "v"}]),
     },
 )
 LABELS = st.fixed_dictionaries(
@@ -546,21 +575,32 @@ OBJECTS = st.sampled_from(
         coscheduling("a") | {"apiVersion": "scheduling.run.ai/v2alpha2"},
         coscheduling("a", subsets=[{"name": "s"}]) | {"apiVersion": "coscheduling.muster.dev/v1alpha1"},
         workload("a", "b"),
+        draft(name="a"),
+        draft(name="b", podGroupSelector={"app": "x"}),
+        draft(name="a", gangMode="Replicated", replicatedGangKey={"fieldPath": "metadata.labels['app']"}, replicas=1),
     ]
 )
 
 
 def pods_in(manifests):
-    return [
-        one if one["kind"] == "Pod" else one["spec"]["template"]
-        for one in manifests
-        if one["kind"] in ("Pod", "Deployment")
+    """As the scheduler sees them when all of it was applied."""
+    groups = Groups()
+    pieces = [Piece("", one, one["apiVersion"], one["kind"], []) for one in manifests]
+    for piece in pieces:
+        if dialect := dialect_of(piece):
+            groups.seen(dialect, read_object(piece, dialect))
+    found = [
+        read_pod(piece, one, uid=str(place)) for place, piece in enumerate(pieces) for _, one in pod_templates(piece)
     ]
+    for pod in found:
+        told(groups, pod)
+    return [told(groups, pod) for pod in found]
 
 
-def gang(one):
-    found = membership(read(Pod, {"metadata": {"name": ""} | one.get("metadata", {}), "spec": one["spec"]}))
-    return found and "-".join(found.gang.split("/")[1:])
+def gang(pod):
+    """What it is called, and the subset."""
+    found = membership(pod)
+    return ("-".join(found.gang.split("/")[1:]), found.subset) if found else ("", "")
 
 
 @settings(max_examples=200, deadline=None)
@@ -571,15 +611,16 @@ def test_converting_twice_changes_nothing_and_pods_stay_in_their_gangs(manifests
         assert once.manifests == []
         return
     assert run(*once.manifests, target=target).manifests == once.manifests
-    assert list(map(gang, pods_in(once.manifests))) == list(map(gang, pods_in(manifests)))
-    assert {one["apiVersion"] for one in once.manifests if one["kind"] == "PodGroup"} <= {
-        target.resources[0].api_version
-    }
-    kept = [one for one in DIALECTS if one is not target and not isinstance(one, Labels)]
+    after = pods_in(once.manifests)
+    for old, new in zip(pods_in(manifests), after, strict=True):
+        # tasks of Volcano are subsets only where they have a minimum
+        assert gang(new)[0] == gang(old)[0]
+    versions = {one["apiVersion"] for one in once.manifests if one["kind"] == "PodGroup"}
+    assert versions <= {target.resources[0].api_version}
     if not any(one["kind"] == "Deployment" for one in manifests):
-        for one in pods_in(once.manifests):
-            found = read(Pod, {"metadata": {"name": ""} | one["metadata"], "spec": one["spec"]})
-            assert not any(dialect.membership(found) for dialect in kept)
+        # no selector keeps a label
+        others = [one for one in DIALECTS if one is not target]
+        assert not any(dialect.membership(pod) for pod in after if target.membership(pod) for dialect in others)
 
 
 @pytest.mark.parametrize("target", TARGETS)

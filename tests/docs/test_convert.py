@@ -48,7 +48,7 @@ def test_every_dialect_has_an_example():
             found = dialect_of(piece)
             spoken |= {found.name} if found else set()
             for _, template in pod_templates(piece):
-                pod = read(Pod, {"metadata": {"name": ""} | template["metadata"], "spec": template["spec"]})
+                pod = read(Pod, {"metadata": {"name": ""} | template.get("metadata", {}), "spec": template["spec"]})
                 spoken |= {dialect.name for dialect in DIALECTS if dialect.membership(pod)}
     assert spoken == {dialect.name for dialect in DIALECTS}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from muster.api.wire import PodGroup
+from muster.api.wire import Object, PodGroup
 from muster.app.convert import declared
 from muster.app.convert.members import Member, by_gang, read_pod, remarks, renamed, settle, told
 from muster.app.convert.pieces import Page, Piece, page, pod_templates, selected_labels
@@ -59,8 +59,8 @@ class _Conversion:
         self._resource = target.resources[0]
         self._groups = Groups()
         self._declares: dict[Piece, tuple[Dialect, tuple[PodGroup, ...]]] = {}
-        self._counts: dict[tuple[Dialect, str], Piece] = {}
-        """By key of the gang: of several objects of one kind and name the last one, as when they are applied."""
+        self._last: dict[tuple[Dialect, str], Piece] = {}
+        """By namespace/name: of several that are one object the last one, as when they are applied."""
         self._members: list[Member] = []
         self._named: dict[tuple[str, str], str] = {}
         """Keys of gangs by namespace and the name that they have got."""
@@ -102,14 +102,13 @@ class _Conversion:
 
     def _read_declaring(self, piece: Piece, dialect: Dialect) -> None:
         found = declared.read_object(piece, dialect)
-        groups = dialect.groups(found)
         self._groups.seen(dialect, found)
-        self._declares[piece] = dialect, groups
-        for group in groups:
-            before = self._counts.get((dialect, _key(group)))
-            if before is not None:
-                self._note(before, [f"is declared again in {piece.where}, which counts"])
-            self._counts[dialect, _key(group)] = piece
+        if (before := self._last.get((dialect, _key(found)))) is not None:
+            self._note(before, [f"is dropped: it is written again in {piece.where}"])
+            before.instead = []
+            del self._declares[before]
+        self._last[dialect, _key(found)] = piece
+        self._declares[piece] = dialect, dialect.groups(found)
 
     def _read_pods(self, piece: Piece) -> None:
         for path, template in pod_templates(piece):
@@ -139,8 +138,6 @@ class _Conversion:
         assert found is not None
         if found[0] is not dialect:
             self._note(piece, [f"is dropped: the {found[0].name} object of that name counts"])
-            return []
-        if self._counts[dialect, key] is not piece:
             return []
         replicas = [one for one, members in gangs.items() if members[0].replica_of == key]
         keys = [key, *replicas] if key in gangs or not replicas else replicas
@@ -198,6 +195,10 @@ class _Conversion:
     # --- pods ---
 
     def _rename(self, member: Member, selected: set[str]) -> None:
+        if member.pod.astray:
+            self._error(
+                member.piece, f"nobody can tell which gang {member.path.rstrip('.') or 'it'} is in: {member.pod.astray}"
+            )
         if member.gang:
             self._settle_subset(member)
             name, is_declared = self._name(member.piece, member.gang), self._groups.find(member.gang) is not None
@@ -241,8 +242,8 @@ class _Conversion:
         self._errors.setdefault(f"{piece.who}: {line}")
 
 
-def _key(group: PodGroup) -> str:
-    return f"{group.metadata.namespace}/{group.metadata.name}"
+def _key(found: Object) -> str:
+    return f"{found.metadata.namespace}/{found.metadata.name}"
 
 
 def _name(key: str) -> str:

@@ -13,7 +13,7 @@ from muster.api.wire import Object, PodGroup, Wire, read
 from muster.app.convert.pieces import Piece, without_nulls
 from muster.app.manifests import Manifest
 from muster.base.errors import ObjectError
-from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.gangs.dialects import CUSTOM, DIALECTS, DRAFT, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.v1alpha2 import V1Alpha2
 from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION
@@ -23,7 +23,9 @@ _PROTECTION = "podgroup-protection"
 _METADATA = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 _V1BETA1 = (NATIVE, CUSTOM)
-_SPEAKERS = {(one.api_version, one.kind): dialect for dialect in DIALECTS for one in dialect.resources}
+# as the draft spells it, though no server serves that
+_PROPOSED = {("scheduling/v1alpha1", "Workload"): DRAFT}
+_SPEAKERS = {(one.api_version, one.kind): dialect for dialect in DIALECTS for one in dialect.resources} | _PROPOSED
 _APIS = {(one.group, one.kind) for dialect in DIALECTS for one in dialect.resources}
 
 _WORKLOAD = "Workload"
@@ -125,6 +127,10 @@ def losses(groups: Sequence[PodGroup], piece: Piece, dialect: Dialect) -> Iterat
     spec = piece.data.get("spec") or {}
     if spec.get("minTaskMember") and SUBSETS_ANNOTATION not in said:
         yield "spec.minTaskMember is lost: its tasks ask for less than minMember, and nobody says whose the others are"
+    for field in ("podGroups", "gangGroups"):
+        for number, part in enumerate(spec.get(field) or ()):
+            if dialect is DRAFT and part.get("replicas") is not None:
+                yield f"spec.{field}[{number}].replicas is lost: as many replicas start as have a PodGroup"
     if status := piece.data.get("status"):
         yield f"status is lost ({', '.join(status) if isinstance(status, dict) else status})"
     if others := [name for name in piece.metadata.get("finalizers") or () if not str(name).endswith(_PROTECTION)]:

@@ -511,6 +511,41 @@ def test_kinds_that_nobody_knows_are_told_and_left_alone():
     ]
 
 
+@pytest.mark.parametrize(
+    ("manifest", "line"),
+    [
+        (
+            template("JobSet", "spec", "template", labels=NAMES_TRAIN, api_version="jobset.x-k8s.io/v1alpha2"),
+            "schedulingGroup is dropped by servers if the kind's schema lacks it: use --to muster then",
+        ),
+        (
+            pod(labels=NAMES_TRAIN, schedulerName="volcano"),
+            "schedulerName stays volcano: let a profile of Muster have that name, or write muster",
+        ),
+        (
+            {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "w"}, "spec": {}},
+            "left as it is: its controller makes Volcano's PodGroups of it",
+        ),
+        (
+            {
+                "apiVersion": "kubeflow.org/v1",
+                "kind": "PyTorchJob",
+                "metadata": {"name": "w"},
+                "spec": {"runPolicy": {"schedulingPolicy": {"minAvailable": 3}}},
+            },
+            "spec.runPolicy.schedulingPolicy stays: its operator makes groups of it, in a dialect of its own",
+        ),
+        (pod(podGroup={"subset": "a"}), "left as it is: spec.podGroup names no gang"),
+    ],
+)
+def test_what_a_person_must_see_to_is_told(manifest, line):
+    assert any(note.endswith(line) for note in run(manifest).notes)
+
+
+def test_nothing_is_said_of_pods_that_stay_as_they_are():
+    assert run(native(), pod(schedulingGroup={"podGroupName": "train"}, schedulerName="other")).notes == []
+
+
 # --- properties ---
 
 MARKS = st.fixed_dictionaries(

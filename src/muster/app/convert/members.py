@@ -174,17 +174,17 @@ def _put(mapping: Manifest, key: str, value: Manifest, *, before: str) -> None:
 
 def remarks(member: Member, *, target: Dialect) -> Iterator[str]:
     """What a person should know of a pod that is left alone, is another scheduler's, or whose kind is a stranger's."""
-    if member.gang:
-        if target is NATIVE and member.dialect is not NATIVE and member.piece.group not in _BUILT_IN:
+    spec = member.template["spec"]
+    if not member.gang:
+        field = next((field for field in _FIELDS if spec.get(field)), "")
+        if said := remark(member.pod) or (field and f"spec.{field} names no gang"):
+            yield f"left as it is: {said}"
+    elif member.dialect is not target:
+        if target is NATIVE and member.piece.group not in _BUILT_IN:
             field = f"{member.path}spec.schedulingGroup"
             yield f"{field} is dropped by servers if the kind's schema lacks it: use --to muster then"
-        scheduler = member.template["spec"].get("schedulerName") or ""
-        if scheduler not in _OUR_SCHEDULERS:
+        if (scheduler := spec.get("schedulerName") or "") not in _OUR_SCHEDULERS:
             yield f"schedulerName stays {scheduler}: let a profile of Muster have that name, or write muster"
-    elif said := remark(member.pod):
-        yield f"left as it is: {said}"
-    elif field := next((field for field in _FIELDS if member.template["spec"].get(field)), ""):
-        yield f"left as it is: spec.{field} names no gang"
 
 
 def by_gang(members: list[Member]) -> dict[str, list[Member]]:

@@ -215,6 +215,25 @@ def test_tasks_of_volcano_that_have_no_minimum_are_no_subsets():
     assert any("spec.minTaskMember is lost" in note for note in got.notes)
 
 
+def test_tasks_of_volcano_beside_those_that_have_a_minimum_name_none():
+    group = coscheduling(minMember=1, minTaskMember={"worker": 1}) | {"apiVersion": "scheduling.volcano.sh/v1beta1"}
+    marks = {"scheduling.k8s.io/group-name": "train", "volcano.sh/task-spec": "other"}
+    got = run(group, pod(annotations=marks), pod("w", annotations=marks | {"volcano.sh/task-spec": "worker"}))
+    assert got.manifests[0]["metadata"]["annotations"] == {"muster.dev/subsets": "worker=1,=0"}
+    assert [one["metadata"].get("labels") for one in got.manifests[1:]] == [None, {"muster.dev/subset": "worker"}]
+
+
+def test_pods_that_need_no_longer_agree_on_a_priority_are_told():
+    group = {
+        "apiVersion": "coscheduling.muster.dev/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train"},
+        "spec": {"subsets": [{"minMember": 2}]},
+    }
+    assert any("no longer agree on a priority" in note for note in run(group, target=CUSTOM).notes)
+    assert not any("priority" in note for note in run(group).notes)
+
+
 # --- groups ---
 
 

@@ -18,10 +18,8 @@ from muster.app.convert.pieces import Page, Piece, page, pod_templates, selected
 from muster.app.manifests import Document, Manifest
 from muster.base.errors import ObjectError
 from muster.edge.groups import Groups
-from muster.gangs.dialects import CUSTOM, LABELS, NATIVE
+from muster.gangs.dialects import CUSTOM, LABELS, NATIVE, declare
 from muster.gangs.dialects.dialect import Dialect
-from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION
-from muster.gangs.dialects.volcano import Volcano
 
 __all__ = ["TARGETS", "Converted", "convert"]
 
@@ -128,6 +126,10 @@ class _Conversion:
         piece.instead = [one for several in written for one in several]
         if piece.instead:
             self._note(piece, declared.losses(groups, piece, dialect))
+            if dialect.one_priority and self._target is CUSTOM:
+                self._note(
+                    piece, ["pods need no longer agree on a priority: a muster.dev group has the lowest of theirs"]
+                )
         elif not groups:
             self._note(piece, ["is dropped: it declares no group"])
 
@@ -212,10 +214,10 @@ class _Conversion:
         self._note(member.piece, remarks(member, target=self._target))
 
     def _settle_subset(self, member: Member) -> None:
-        """Pods of Volcano name their task whether or not that has a minimum."""
-        found = self._groups.find(member.gang) if isinstance(member.dialect, Volcano) else None
-        if found is not None and SUBSETS_ANNOTATION not in found[1].metadata.annotations:
-            member.subset = ""
+        """Pods of Volcano name their task whether or not that has a minimum; of v1beta1 only if it has."""
+        found = self._groups.find(member.gang)
+        if found is not None and (gang := declare(found[1])).names_others:
+            member.subset = gang.subset_of(member.subset)
 
     # --- saying ---
 

@@ -165,6 +165,7 @@ SPEAKERS = [
     Speaker("subsets", _subsets, pod=lambda: {"podGroup": {"name": GANG, "subset": "all"}}),
     Speaker("subsets", _subsets, labels=lambda minimum: {"muster.dev/pod-group": GANG}),
     Speaker("volcano", _volcano, marks={"scheduling.k8s.io/group-name": GANG}),
+    Speaker("volcano", _volcano, marks={"scheduling.volcano.sh/group-name": GANG}),
     Speaker("volcano", _volcano, marks={"scheduling.k8s.io/group-name": GANG, "volcano.sh/task-spec": "worker"}),
     Speaker("volcano", _tasks, marks={"scheduling.k8s.io/group-name": GANG, "volcano.sh/task-spec": "worker"}),
     Speaker("kai", _kai, marks={"pod-group-name": GANG}),

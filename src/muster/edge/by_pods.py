@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from muster.api.wire import Pod, PodGroup
 from muster.gangs.dialects import DRAFT, LABELS, V1ALPHA1, is_plain
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.labels import Word
 from muster.gangs.record import bound_for
 
 _ENDED = ("Succeeded", "Failed")
@@ -26,35 +28,40 @@ class DeclaredByPods:
 
     def __init__(self, template: Callable[[Dialect, str], PodGroup | None]) -> None:
         self._template = template
-        self._pods: dict[str, dict[str, Pod]] = {}
-        """By key of the gang, by UID."""
-        self._key_of: dict[str, str] = {}
-        """By the pod's UID."""
+        self._words: dict[str, Counter[Word]] = {}
+        """By key of the gang: what its pods say, and how many of them."""
+        self._said: dict[str, tuple[str, Word]] = {}
+        """By the pod's UID: the gang that it helps to declare, and what it says."""
         self._replicas: dict[str, set[str]] = {}
         """By key of the group: keys of the gangs that are replicas of it."""
 
     def seen(self, pod: Pod) -> Changed:
         uid, key = pod.metadata.uid, _declares(pod)
-        before = self._key_of.get(uid, "")
-        if not key and not before:
+        before = self._said.get(uid)
+        says = (key, LABELS.word(pod)) if key else None
+        if says == before:
             return []
-        changed = self.gone(uid) if before != key else []
-        if key:
-            self._key_of[uid] = key
-            self._pods.setdefault(key, {})[uid] = pod
-            if (of := _replica_of(key)) is not None:
-                self._replicas.setdefault(of, set()).add(key)
-            changed += self._now(key)
-        return changed
+        changed = self.gone(uid)
+        if says is None:
+            return changed
+        self._said[uid] = says
+        words = self._words.setdefault(key, Counter())
+        words[says[1]] += 1
+        if (of := _replica_of(key)) is not None:
+            self._replicas.setdefault(of, set()).add(key)
+        return changed + self._now(key) if words[says[1]] == 1 or changed else []
 
     def gone(self, uid: str) -> Changed:
-        key = self._key_of.pop(uid, "")
-        if not key:
+        key, word = self._said.pop(uid, ("", None))
+        if word is None:
             return []
-        pods = self._pods[key]
-        del pods[uid]
-        if not pods:
-            del self._pods[key]
+        words = self._words[key]
+        words[word] -= 1
+        if words[word]:
+            return []
+        del words[word]
+        if not words:
+            del self._words[key]
             if (of := _replica_of(key)) is not None:
                 self._replicas[of].discard(key)
                 if not self._replicas[of]:
@@ -67,10 +74,10 @@ class DeclaredByPods:
         return [change for key in replicas for change in self._now(key)]
 
     def _now(self, key: str) -> Changed:
-        pods, of = self._pods.get(key), _replica_of(key)
+        words, of = self._words.get(key), _replica_of(key)
         if of is None:
-            return [(key, LABELS, LABELS.declared_by(key, pods.values()) if pods else None)]
-        return [(key, dialect, _replica(self._template(dialect, of), key) if pods else None) for dialect in _WORKLOADS]
+            return [(key, LABELS, LABELS.declared_by(key, words.keys()) if words else None)]
+        return [(key, dialect, _replica(self._template(dialect, of), key) if words else None) for dialect in _WORKLOADS]
 
 
 def _replica(group: PodGroup | None, key: str) -> PodGroup | None:

@@ -7,6 +7,7 @@ that nobody starts with fewer than somebody asked for.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from muster.api.wire import DisruptionMode, Empty, GangPolicy, Metadata, Pod, PodGroup, PodGroupSpec, SchedulingPolicy
 from muster.gangs.dialects.dialect import Dialect, Marks
@@ -18,6 +19,14 @@ _PREFIXES = ("pod-group", "pod-group.scheduling.sigs.k8s.io")
 _LABELS = tuple((f"{prefix}/name", f"{prefix}/min-available") for prefix in _PREFIXES)
 # the API's own limit of a minimum
 _MOST = 2**31 - 1
+
+
+class Word(NamedTuple):
+    """What one pod says of its gang: many say the same."""
+
+    minimum: int
+    created: str
+    timeout: str
 
 
 class Labels(Dialect):
@@ -44,30 +53,29 @@ class Labels(Dialect):
         named = self.membership(pod)
         return _read(pod.metadata.labels)[1] if named is not None and named.gang == key else 0
 
-    def declared_by(self, key: str, pods: Collection[Pod]) -> PodGroup:
-        """The gang of this key as these pods declare it."""
-        first = min(pods, key=lambda pod: (pod.metadata.creation_timestamp, pod.metadata.name))
+    def word(self, pod: Pod) -> Word:
+        """What the pod says of its gang; whoever was bound stays with the minimum that was in force then."""
+        meta, record = pod.metadata, bound_for(pod)
+        minimum = record.minimum if record is not None else _read(meta.labels)[1]
+        return Word(minimum, meta.creation_timestamp, meta.annotations.get(TIMEOUT_ANNOTATION, ""))
+
+    def declared_by(self, key: str, words: Collection[Word]) -> PodGroup:
+        """The gang of this key as its pods declare it."""
         namespace, _, name = key.partition("/")
-        timeouts = {pod.metadata.annotations.get(TIMEOUT_ANNOTATION, "") for pod in pods} - {""}
+        timeout = max((word.timeout for word in words), key=lambda text: (len(text), text))
         return PodGroup(
             metadata=Metadata(
                 name=name,
                 namespace=namespace,
-                creation_timestamp=first.metadata.creation_timestamp,
-                annotations={TIMEOUT_ANNOTATION: max(timeouts, key=lambda text: (len(text), text))} if timeouts else {},
+                creation_timestamp=min(word.created for word in words),
+                annotations={TIMEOUT_ANNOTATION: timeout} if timeout else {},
             ),
             spec=PodGroupSpec(
-                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=max(map(_minimum, pods)))),
+                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=max(word.minimum for word in words))),
                 disruption_mode=DisruptionMode(all=Empty()),
             ),
             dialect=self.name,
         )
-
-
-def _minimum(pod: Pod) -> int:
-    """What the pod asks for; whoever was bound stays with what was in force then."""
-    record = bound_for(pod)
-    return record.minimum if record is not None else _read(pod.metadata.labels)[1]
 
 
 def _read(labels: Mapping[str, str]) -> tuple[str, int]:

@@ -40,6 +40,7 @@ from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+OWN_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"
 
 _COMPLETED = "Completed"
@@ -67,14 +68,14 @@ class Volcano(Dialect):
     name = "volcano"
     resources = (Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),)
     kind = VolcanoGroup
-    marks = Marks(annotations=(GROUP_ANNOTATION, TASK_ANNOTATION))
+    marks = Marks(annotations=(GROUP_ANNOTATION, OWN_GROUP_ANNOTATION, TASK_ANNOTATION))
     has_status = False
     names_others = True
     counts = True
 
     def membership(self, pod: Pod) -> Membership | None:
         annotations = pod.metadata.annotations
-        name = annotations.get(GROUP_ANNOTATION)
+        name = annotations.get(GROUP_ANNOTATION) or annotations.get(OWN_GROUP_ANNOTATION)
         return Membership(f"{pod.metadata.namespace}/{name}", annotations.get(TASK_ANNOTATION, "")) if name else None
 
     def groups(self, found: VolcanoGroup) -> tuple[PodGroup, ...]:

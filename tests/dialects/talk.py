@@ -19,9 +19,10 @@ START = 1_800_000_000.0
 class Talk:
     """Remembers what was decided about pods, in words that are the same in every dialect."""
 
-    def __init__(self, nodes, *, cpu=4):
+    def __init__(self, nodes, *, cpu=4, closed=()):
         self.engine = Engine(default_profile())
-        self.groups = Groups()
+        self.groups = Groups(closed=closed)
+        self.nodes = [node(f"n{number}", cpu=cpu) for number in range(nodes)]
         self.now = START
         self.pods = {}
         self.objects = {}
@@ -29,7 +30,7 @@ class Talk:
         self.said = []
         self.refused = ()
         """Names of pods whose binds are never answered."""
-        self.engine.apply([NodeSeen(node(f"n{number}", cpu=cpu)) for number in range(nodes)])
+        self.engine.apply(map(NodeSeen, self.nodes))
 
     def declared(self, speaker, found):
         self.objects[speaker.dialect] = found
@@ -48,9 +49,9 @@ class Talk:
         del self.pods[uid]
         self.engine.apply(self.groups.pod_gone(uid))
 
-    def restart(self):
-        self.engine, self.groups = Engine(default_profile()), Groups()
-        self.engine.apply([NodeSeen(node(f"n{number}", cpu=4)) for number in range(8)])
+    def restart(self, *, closed=()):
+        self.engine, self.groups = Engine(default_profile()), Groups(closed=closed)
+        self.engine.apply(map(NodeSeen, self.nodes))
         for dialect, found in self.objects.items():
             self.engine.apply(self.groups.seen(dialect, found))
         for pod in self.pods.values():

@@ -191,6 +191,8 @@ class Pod(Object, frozen=True):
     status: PodStatus = PodStatus()
     astray: str = ""
     """Why the pod is in no gang although it says that it is in one; not part of the API."""
+    alone: bool = False
+    """It is in no gang, whatever it says; not part of the API."""
 
 
 # --- nodes ------------------------------------------------------------------------------------

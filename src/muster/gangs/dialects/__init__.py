@@ -49,7 +49,7 @@ _BY_NAME = {"": NATIVE} | {dialect.name: dialect for dialect in DIALECTS}
 def membership(pod: Pod) -> Membership | None:
     """The gang that the pod names, and another that it names besides; None for a lone pod."""
     found: Membership | None = None
-    if pod.astray:
+    if pod.astray or pod.alone:
         return None
     for dialect in DIALECTS:
         named = dialect.membership(pod)
@@ -62,6 +62,8 @@ def membership(pod: Pod) -> Membership | None:
 
 def remark(pod: Pod) -> str:
     """Why a lone pod is no member although it says something of that; "" for most."""
+    if pod.alone:
+        return ""
     return next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
 
 

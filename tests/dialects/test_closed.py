@@ -1,0 +1,159 @@
+"""Dialects that are switched off: pods go one by one, what was begun is finished, what runs is left alone."""
+
+import pytest
+from msgspec.structs import replace
+
+from muster.engine.changes import GroupSeen, PodSeen
+from muster.gangs.dialects import DIALECTS, membership
+from tests.builders import node
+from tests.dialects.speakers import SPEAKERS
+from tests.dialects.talk import NodeSeen, Talk
+from tests.dialects.test_stories import join, told
+
+SUBSETS = tuple(dialect for dialect in DIALECTS if dialect.name == "subsets")
+
+each = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
+
+
+def more_nodes(talk, *names):
+    talk.nodes += [node(name, cpu=4) for name in names]
+    talk.engine.apply([NodeSeen(one) for one in talk.nodes[-len(names) :]])
+
+
+def half_bound(speaker):
+    """A gang of three on two nodes, of which the last bind was refused."""
+    talk = Talk(2)
+    talk.refused = ("p2",)
+    told(speaker, talk, minimum=3, members=3, timeout=40).until_quiet(seconds=1)
+    talk.refused = ()
+    assert talk.bound == ["p0", "p1"]
+    return talk
+
+
+def nominate(talk):
+    for pod in list(talk.pods.values()):
+        talk.seen(replace(pod, status=replace(pod.status, nominated_node_name="n0")))
+
+
+@each
+def test_pods_go_one_by_one(speaker):
+    assert told(speaker, Talk(1, closed=DIALECTS), minimum=3, members=4).until_quiet().bound == ["p0", "p1"]
+
+
+@each
+def test_pods_do_not_wait_for_an_object_nor_for_each_other(speaker):
+    talk = Talk(2, closed=DIALECTS)
+    join(speaker, talk, [0], minimum=3)
+    assert talk.until_quiet().bound == ["p0"]
+
+
+@each
+def test_what_runs_is_not_touched_and_is_known_when_gangs_work_again(speaker):
+    talk = told(speaker, Talk(2), minimum=3, members=3).until_quiet(seconds=5)
+    talk.restart(closed=DIALECTS)
+    said = list(talk.said)
+    assert talk.until_quiet(seconds=600).said == said
+    talk.gone("uid-p1")
+    assert talk.until_quiet(seconds=600).said == said
+    talk.restart()
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p2"]
+    join(speaker, talk, [7], minimum=3)
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p2", "p7"]
+
+
+@each
+def test_gangs_work_again(speaker):
+    talk = told(speaker, Talk(1), minimum=3, members=3).until_quiet()
+    assert talk.bound == []
+    talk.restart(closed=DIALECTS)
+    talk.restart()
+    assert talk.until_quiet(seconds=5).bound == []
+    more_nodes(talk, "late")
+    assert talk.until_quiet(seconds=60).bound == ["p0", "p1", "p2"]
+
+
+@each
+def test_a_gang_that_is_half_bound_is_completed_as_a_gang(speaker):
+    talk = half_bound(speaker)
+    join(speaker, talk, [3], minimum=3)
+    talk.restart(closed=DIALECTS)
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p1", "p2", "p3"]
+    join(speaker, talk, [4], minimum=3)
+    talk.until_quiet(seconds=5)
+    assert talk.said[-1] == "team/p4 waits"
+    assert membership(told_of(talk, "p4")) is None
+
+
+@each
+def test_a_gang_that_is_half_bound_and_cannot_be_completed_is_released_and_then_goes_one_by_one(speaker):
+    talk = half_bound(speaker)
+    talk.nodes = talk.nodes[:1]
+    talk.seen(speaker.pod("p2", 3, cpu=8, timeout=40))
+    talk.restart(closed=DIALECTS)
+    talk.until_quiet(seconds=60)
+    assert [one for one in talk.said if "release" in one] == ["release team/p0", "release team/p1"]
+    join(speaker, talk, [5], minimum=3)
+    assert talk.until_quiet(seconds=5).bound == ["p5"]
+
+
+@each
+def test_a_gang_for_which_others_were_evicted_goes_whole(speaker):
+    talk = told(speaker, Talk(1), minimum=3, members=3).until_quiet()
+    nominate(talk)
+    talk.restart(closed=DIALECTS)
+    assert talk.until_quiet(seconds=5).bound == []
+    more_nodes(talk, "late")
+    assert talk.until_quiet(seconds=60).bound == ["p0", "p1", "p2"]
+
+
+@each
+def test_a_lone_pod_for_which_another_was_evicted_does_not_make_the_gang_one_again(speaker):
+    talk = told(speaker, Talk(1, closed=DIALECTS), minimum=3, members=1)
+    nominate(talk)
+    talk.restart(closed=DIALECTS)
+    assert talk.until_quiet().bound == ["p0"]
+
+
+@pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
+def test_one_dialect_is_off_alone(speaker):
+    talk = told(speaker, Talk(1, closed=SUBSETS), minimum=3, members=4).until_quiet()
+    assert talk.bound == (["p0", "p1"] if speaker.name == "subsets" else [])
+
+
+@pytest.mark.parametrize("speaker", [one for one in SPEAKERS if one.name == "subsets"], ids=str)
+def test_pods_that_wait_for_their_object_go_when_it_turns_out_that_its_dialect_is_off(speaker):
+    talk = Talk(1, closed=SUBSETS)
+    join(speaker, talk, range(2), minimum=3)
+    talk.until_quiet()
+    talk.declared(speaker, speaker.group(3))
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p1"]
+
+
+def test_a_pod_that_names_two_gangs_is_in_the_one_whose_dialect_is_on():
+    [speaker, *_] = [one for one in SPEAKERS if one.name == "subsets"]
+    pod = speaker.pod("p0", 3, cpu=2)
+    labels = {"scheduling.x-k8s.io/pod-group": "other"}
+    pod = replace(pod, metadata=replace(pod.metadata, labels=labels))
+    talk = Talk(1, closed=SUBSETS)
+    [seen] = talk.groups.pod_seen(pod)
+    assert membership(seen.pod).gang == "team/other"
+
+
+def test_labels_stay_for_those_who_select_by_them():
+    speaker = next(one for one in SPEAKERS if one.name == "coscheduling")
+    pod = speaker.pod("p0", 3, cpu=2)
+    [seen] = Talk(1, closed=DIALECTS).groups.pod_seen(pod)
+    assert seen.pod.metadata == pod.metadata
+
+
+def test_groups_of_closed_dialects_are_not_told_of():
+    speaker = SPEAKERS[0]
+    talk = Talk(1, closed=DIALECTS)
+    assert not any(isinstance(one, GroupSeen) for one in talk.groups.seen(speaker.dialect, speaker.group(3)))
+    assert talk.groups.answer(speaker.key, 1).group is None
+
+
+def told_of(talk, name):
+    """The pod as the engine would be told of it now."""
+    told = talk.groups.pod_seen(next(pod for pod in talk.pods.values() if pod.metadata.name == name))
+    return next(one.pod for one in reversed(told) if isinstance(one, PodSeen))

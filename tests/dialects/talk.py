@@ -114,7 +114,8 @@ class Talk:
             return
         self.engine.apply([Bound(placement.uid, placement.node, self.now)])
         pod = self.pods[placement.uid]
-        meta = replace(pod.metadata, annotations=pod.metadata.annotations | {BOUND_FOR: placement.bound_for.text})
+        record = {BOUND_FOR: placement.bound_for.text} if self.groups.records(placement.uid) else {}
+        meta = replace(pod.metadata, annotations=pod.metadata.annotations | record)
         scheduled = Condition(type="PodScheduled", status="True", last_transition_time=stamp(self.now))
         status = replace(pod.status, conditions=(scheduled,))
         self.seen(replace(pod, metadata=meta, spec=replace(pod.spec, node_name=placement.node), status=status))

@@ -73,6 +73,25 @@ def test_gangs_work_again(speaker):
 
 
 @each
+def test_pods_that_went_one_by_one_are_members_again(speaker):
+    talk = told(speaker, Talk(2, closed=DIALECTS), minimum=3, members=3).until_quiet(seconds=5)
+    talk.restart()
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p1", "p2"]
+    talk.gone("uid-p1")
+    join(speaker, talk, [7], minimum=3)
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p2", "p7"]
+
+
+@each
+def test_pods_that_went_one_by_one_are_not_released_because_others_have_no_room(speaker):
+    talk = told(speaker, Talk(1, closed=DIALECTS), minimum=3, members=3, timeout=40).until_quiet(seconds=5)
+    talk.restart()
+    assert talk.until_quiet(seconds=600).bound == ["p0", "p1"]
+    more_nodes(talk, "late")
+    assert talk.until_quiet(seconds=60).bound == ["p0", "p1", "p2"]
+
+
+@each
 def test_a_gang_that_is_half_bound_is_completed_as_a_gang(speaker):
     talk = half_bound(speaker)
     join(speaker, talk, [3], minimum=3)

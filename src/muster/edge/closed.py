@@ -102,6 +102,11 @@ class Closed:
         named = next(filter(None, (dialect.membership(pod) for dialect in self._open)), None)
         return pod if named is not None and named.gang not in self._hidden else replace(pod, alone=True, astray="")
 
+    def is_alone(self, uid: str) -> bool:
+        """Whether the pod says something in a dialect that is off, and is told of as one that does not."""
+        keys = self._keys_of.get(uid)
+        return bool(keys) and self.told(self._pods[keys[0]][uid]).alone
+
     def _is_under_way(self, gang: Gang) -> bool:
         if gang.policy is not Policy.GANG or _has_started(gang):
             return False

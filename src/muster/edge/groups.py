@@ -69,6 +69,13 @@ class Groups:
         subsets = declare(counts[1]).subsets
         return {dialect: group for dialect, group in self._open(key).items() if declare(group).subsets != subsets}
 
+    def records(self, uid: str) -> bool:
+        """Whether the pod is bound with a record of for whom; it is not if it names a gang of a dialect that is off.
+
+        Once that is on again such pods are members, as those are that another scheduler has bound.
+        """
+        return not self._closed.is_alone(uid)
+
     def of(self, dialect: Dialect, key: str) -> PodGroup | None:
         """The object of one API, whether it counts for the gang or not."""
         return self._declared.get(key, {}).get(dialect)

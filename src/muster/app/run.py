@@ -142,7 +142,7 @@ class Muster:
         # whoever has the lease before the first list need not read twice
         leading = not self.settings.leader_election.enabled or await self._take_lease(client)
         inbox, warm = Inbox(), Warm()
-        self._informers = informers = Informers(client, inbox if leading else warm)
+        self._informers = informers = Informers(client, inbox if leading else warm, closed=self.settings.closed)
         for reflector in informers:
             self._spawn(reflector.run())
         await self._first_read(informers)

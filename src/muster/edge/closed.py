@@ -104,8 +104,8 @@ class Closed:
 
     def is_alone(self, uid: str) -> bool:
         """Whether the pod says something in a dialect that is off, and is told of as one that does not."""
-        keys = self._keys_of.get(uid)
-        return bool(keys) and self.told(self._pods[keys[0]][uid]).alone
+        keys = self._keys_of.get(uid, ())
+        return any(self.told(self._pods[key][uid]).alone for key in keys[:1])
 
     def _is_under_way(self, gang: Gang) -> bool:
         if gang.policy is not Policy.GANG or _has_started(gang):

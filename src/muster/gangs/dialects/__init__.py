@@ -25,6 +25,7 @@ from muster.gangs.model import Gang, Membership
 
 NATIVE = v1beta1.Native()
 CUSTOM = v1beta1.Custom()
+SUBSETS = Subsets()
 V1ALPHA1 = V1Alpha1()
 DRAFT = Draft()
 LABELS = Labels()
@@ -32,7 +33,7 @@ LABELS = Labels()
 DIALECTS: tuple[Dialect, ...] = (
     NATIVE,
     V1Alpha2(),
-    Subsets(),
+    SUBSETS,
     V1ALPHA1,
     DRAFT,
     CUSTOM,

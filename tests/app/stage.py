@@ -64,13 +64,13 @@ class Script:
 
 
 class Stage:
-    def __init__(self, api, *, places):
+    def __init__(self, api, *, places, closed=()):
         self.api = api
         self.engine = Script()
         self.inbox = Inbox()
         self.outbox = Outbox(limit=Limit(first=places, most=places))
         client = Direct(api)
-        self.informers = Informers(client, self.inbox)
+        self.informers = Informers(client, self.inbox, closed=closed)
         self.scheduler = Scheduler(
             client,
             self.engine,
@@ -108,8 +108,8 @@ async def until_decided(stage):
 
 
 @asynccontextmanager
-async def at_work(api, *, places=10):
-    stage = Stage(api, places=places)
+async def at_work(api, *, places=10, closed=()):
+    stage = Stage(api, places=places, closed=closed)
     async with running(stage.scheduler.run()):
         yield stage
         await stage.outbox.close()

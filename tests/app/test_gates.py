@@ -1,5 +1,7 @@
 """Feature gates: what they switch, and what is said of those that cannot be read."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -116,3 +118,9 @@ def test_a_gate_that_is_unknown_ends_the_command_with_a_line_that_lists_the_know
 def test_help_lists_every_gate(command):
     shown = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     assert all(gate in shown for gate in GATES)
+
+
+def test_the_docs_have_a_row_for_every_gate():
+    page = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| `")]
+    assert {name.strip(" `") for name, default, _ in rows if default.strip() == "true"} == set(GATES)

@@ -226,8 +226,12 @@ class GangPolicy(Wire, frozen=True):
     min_count: int
 
 
+class BasicPolicy(Wire, frozen=True):
+    desired_count: int | None = None
+
+
 class SchedulingPolicy(Wire, frozen=True):
-    basic: Empty | None = None
+    basic: BasicPolicy | None = None
     gang: GangPolicy | None = None
 
 

@@ -66,8 +66,8 @@ class Groups:
         counts = _first(self._open(key))
         if counts is None:
             return {}
-        subsets = declare(counts[1]).subsets
-        return {dialect: group for dialect, group in self._open(key).items() if declare(group).subsets != subsets}
+        asked = _minimums(counts[1])
+        return {dialect: group for dialect, group in self._open(key).items() if _minimums(group) != asked}
 
     def records(self, uid: str) -> bool:
         """Whether the pod is bound with a record of for whom; it is not if it names a gang of a dialect that is off.
@@ -216,6 +216,10 @@ class Groups:
         if named is not None and spec.preemption_policy is None:
             spec = msgspec.structs.replace(spec, preemption_policy=named.preemption_policy)
         return GroupSeen(group if spec is group.spec else msgspec.structs.replace(group, spec=spec))
+
+
+def _minimums(group: PodGroup) -> list[tuple[str, int]]:
+    return [(subset.name, subset.minimum) for subset in declare(group).subsets]
 
 
 def _first(found: dict[Dialect, PodGroup]) -> tuple[Dialect, PodGroup] | None:

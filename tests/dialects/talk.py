@@ -1,5 +1,7 @@
 """An engine that is told of objects in any dialect, and a cluster that does what it decides."""
 
+from itertools import zip_longest
+
 from msgspec.structs import replace
 
 from muster.api.times import stamp
@@ -28,6 +30,8 @@ class Talk:
         self.objects = {}
         """By dialect."""
         self.said = []
+        self.linger = False
+        """Pods that are evicted take their time."""
         self.refused = ()
         """Names of pods whose binds are never answered."""
         self.engine.apply(map(NodeSeen, self.nodes))
@@ -81,10 +85,11 @@ class Talk:
                 case Release() | Evict():
                     for ref in decision.pods:
                         self.said.append(f"{type(decision).__name__.lower()} {ref.pod}")
-                        self.gone(ref.uid)
+                        self._leave(ref.uid)
                 case PodCondition():
-                    for ref in decision.pods:
+                    for ref, nominated in zip_longest(decision.pods, decision.nominated, fillvalue=""):
                         self.said.append(f"{ref.pod} waits")
+                        self._nominate(ref.uid, nominated)
                 case GangCondition():
                     self._say(decision)
                 case MarkStarted():
@@ -103,6 +108,18 @@ class Talk:
         written = replace(said, type=kind, last_transition_time=stamp(self.now))
         self.objects[dialect] = replace(found, status=replace(found.status, conditions=(*others, written)))
         self.engine.apply(self.groups.seen(dialect, self.objects[dialect]))
+
+    def _leave(self, uid):
+        if not self.linger:
+            self.gone(uid)
+            return
+        pod = self.pods[uid]
+        self.seen(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(self.now + 30))))
+
+    def _nominate(self, uid, node):
+        pod = self.pods[uid]
+        if pod.status.nominated_node_name != node:
+            self.seen(replace(pod, status=replace(pod.status, nominated_node_name=node)))
 
     def _annotate(self, uid, key, value):
         pod = self.pods[uid]

@@ -56,6 +56,7 @@ def test_gangs_run_go_one_by_one_and_work_again(tmp_path, gate):
         assert ("schedulingGroup" in api.request("POST", PODS, pod("none", 0))["spec"]) is served
         assert api.get(f"{PODS}/big-0")["spec"]["schedulingGroup"] == {"podGroupName": "big"}
         big = bound(api, "big")
+        assert up.complaints == ["starting the API server ...", "registering 2 nodes ...", "starting the scheduler ..."]
         assert up.stop() == 0
     with Up(tmp_path / "a", *SOME) as up, up.api() as api:
         assert {one["metadata"]["uid"] for one in api.get(GROUPS)["items"]} == groups

@@ -118,6 +118,9 @@ class Closed:
                 record = bound_for(pod)
                 bound += record is not None and record.uid == gang.uid
                 nominated += not pod.spec.node_name
+            if bound and gang.has_status:
+                # no member can say that it has started
+                break
         # lone pods have nominations, too, but seldom as many at once as a gang for which others were evicted
         return bound > 0 or nominated >= gang.minimum
 

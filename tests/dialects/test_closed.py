@@ -188,3 +188,12 @@ def told_of(talk, name):
     """The pod as the engine would be told of it now."""
     told = talk.groups.pod_seen(next(pod for pod in talk.pods.values() if pod.metadata.name == name))
     return next(one.pod for one in reversed(told) if isinstance(one, PodSeen))
+
+
+@each
+def test_a_group_is_in_use_as_long_as_pods_name_it_that_go_one_by_one(speaker):
+    talk = told(speaker, Talk(1, closed=DIALECTS), minimum=3, members=1).until_quiet()
+    assert talk.groups.is_named(speaker.key)
+    done = talk.pods["uid-p0"]
+    talk.seen(replace(done, status=replace(done.status, phase="Succeeded")))
+    assert not talk.groups.is_named(speaker.key)

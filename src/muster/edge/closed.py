@@ -102,6 +102,10 @@ class Closed:
         named = next(filter(None, (dialect.membership(pod) for dialect in self._open)), None)
         return pod if named is not None and named.gang not in self._hidden else replace(pod, alone=True, astray="")
 
+    def is_named(self, key: str) -> bool:
+        """Whether a pod that has not ended names the gang; known only where a dialect is off."""
+        return any(pod.status.phase not in _ENDED for pod in self._pods.get(key, {}).values())
+
     def is_alone(self, uid: str) -> bool:
         """Whether the pod says something in a dialect that is off, and is told of as one that does not."""
         keys = self._keys_of.get(uid, ())

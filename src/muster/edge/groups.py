@@ -69,6 +69,10 @@ class Groups:
         asked = _minimums(counts[1])
         return {dialect: group for dialect, group in self._open(key).items() if _minimums(group) != asked}
 
+    def is_named(self, key: str) -> bool:
+        """Whether a pod that has not ended names the group; known only where a dialect is off."""
+        return self._closed.is_named(key)
+
     def records(self, uid: str) -> bool:
         """Whether the pod is bound with a record of for whom; it is not if it names a gang of a dialect that is off.
 

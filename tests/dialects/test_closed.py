@@ -170,6 +170,17 @@ def test_a_pod_that_names_two_gangs_is_in_the_one_whose_dialect_is_on():
     assert membership(seen.pod).gang == "team/other"
 
 
+def test_a_gang_that_another_dialect_declares_too_is_one_still():
+    [off] = [one for one in SPEAKERS if str(one) == "subsets by label"]
+    [on] = [one for one in SPEAKERS if one.name == "muster"]
+    talk = Talk(1, closed=SUBSETS)
+    talk.declared(off, off.group(1))
+    talk.declared(on, on.group(3))
+    join(on, talk, range(3), minimum=3)
+    assert talk.until_quiet(seconds=5).bound == []
+    assert talk.groups.find(on.key)[0] is on.dialect
+
+
 def test_labels_stay_for_those_who_select_by_them():
     speaker = next(one for one in SPEAKERS if one.name == "coscheduling")
     pod = speaker.pod("p0", 3, cpu=2)

@@ -6,7 +6,7 @@ and it has not started, or while nodes are nominated for as many as it needs, si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -21,11 +21,9 @@ _ENDED = ("Succeeded", "Failed")
 
 
 class Closed:
-    """`declared` finds the group that counts, or would if its dialect were on."""
+    """`declared` finds the groups of one name, whether their dialects are off or on."""
 
-    def __init__(
-        self, dialects: Collection[Dialect], declared: Callable[[str], tuple[Dialect, PodGroup] | None]
-    ) -> None:
+    def __init__(self, dialects: Collection[Dialect], declared: Callable[[str], Mapping[Dialect, PodGroup]]) -> None:
         self._dialects = frozenset(dialects)
         self._open = tuple(dialect for dialect in DIALECTS if dialect not in self._dialects)
         self._declared = declared
@@ -36,7 +34,7 @@ class Closed:
         self._keys_of: dict[str, tuple[str, ...]] = {}
         """By the pod's UID."""
         self._hidden: set[str] = set()
-        """Keys of gangs that a dialect declares which is off."""
+        """Keys of gangs that only dialects declare which are off."""
         self._under_way: set[str] = set()
 
     def hides(self, dialect: Dialect, key: str) -> bool:
@@ -74,9 +72,9 @@ class Closed:
         return [key for key in dict.fromkeys(keys) if self._settle(key)] if self._dialects else []
 
     def _settle(self, key: str) -> bool:
-        counts = self._declared(key)
-        hidden = counts is not None and counts[0] in self._dialects
-        under_way = counts is not None and hidden and self._is_under_way(declare(counts[1]))
+        found = self._declared(key)
+        hidden = bool(found) and self._dialects.issuperset(found)
+        under_way = hidden and self._is_under_way(declare(next(found[one] for one in DIALECTS if one in found)))
         if hidden == (key in self._hidden) and under_way == (key in self._under_way):
             return False
         for keys, holds in ((self._hidden, hidden), (self._under_way, under_way)):

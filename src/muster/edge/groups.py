@@ -39,7 +39,7 @@ class Groups:
         """Keys of the groups that each object declares."""
         self._by_pods = DeclaredByPods(self.of)
         self._drafts = Drafts()
-        self._closed = Closed(closed, self._would_count)
+        self._closed = Closed(closed, lambda key: self._declared.get(key, {}))
         self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
         """Keys of groups that came or changed and have not been taken."""
 
@@ -51,10 +51,6 @@ class Groups:
         """What is declared in dialects that are on, or left to be finished."""
         found = self._declared.get(key, {})
         return {dialect: group for dialect, group in found.items() if not self._closed.hides(dialect, key)}
-
-    def _would_count(self, key: str) -> tuple[Dialect, PodGroup] | None:
-        """The object that counts for a gang if all dialects are on."""
-        return _first(self._declared.get(key, {}))
 
     def gives_way(self, key: str) -> bool:
         """Whether pods that name another group besides this one belong to that."""

@@ -64,13 +64,13 @@ class Script:
 
 
 class Stage:
-    def __init__(self, api, *, places, engine=None):
+    def __init__(self, api, *, places, engine=None, closed=()):
         self.api = api
         self.engine = engine or Script()
         self.inbox = Inbox()
         self.outbox = Outbox(limit=Limit(first=places, most=places))
         client = Direct(api)
-        self.informers = Informers(client, self.inbox)
+        self.informers = Informers(client, self.inbox, closed=closed)
         self.scheduler = Scheduler(
             client,
             self.engine,
@@ -108,8 +108,8 @@ async def until_decided(stage):
 
 
 @asynccontextmanager
-async def at_work(api, *, places=10, engine=None):
-    stage = Stage(api, places=places, engine=engine)
+async def at_work(api, *, places=10, engine=None, closed=()):
+    stage = Stage(api, places=places, engine=engine, closed=closed)
     async with running(stage.scheduler.run()):
         yield stage
         await stage.outbox.close()

@@ -12,7 +12,7 @@ from muster.cluster.pods import Stage as PodStage
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import PodGone
 from muster.engine.decisions import Evict, GangCondition, Loss, Lost, Release
-from muster.gangs.dialects import NATIVE
+from muster.gangs.dialects import DIALECTS, NATIVE
 from muster.gangs.model import Aspect
 from tests.app.stage import START, Stage, at_work, binds, evicts, obliging, path, ref, waits
 from tests.kube.server import Held, Reply, refusal
@@ -332,6 +332,18 @@ async def test_a_native_group_is_protected_while_a_pod_names_it_by_label(api):
         (GROUP_PATH, {"uid": "uid-g", "resourceVersion": "1", "finalizers": [OWN, FINALIZER]}),
         (GROUP_PATH, {"uid": "uid-g", "resourceVersion": "2", "finalizers": [OWN]}),
     ]
+
+
+async def test_a_group_that_is_deleted_while_gangs_are_off_stays_as_long_as_pods_name_it(api):
+    api.on("PATCH", GROUP_PATH, Reply({}))
+    async with at_work(api, closed=DIALECTS) as stage:
+        stage.informers.groups.pod_seen(labelled())
+        native_group(stage, FINALIZER, leaving=True)
+        await stage.carry_out()
+        assert api.calls == []
+        stage.informers.groups.pod_seen(labelled("Succeeded"))
+        await stage.carry_out()
+    assert [call.document["metadata"]["finalizers"] for call in api.calls] == [[]]
 
 
 async def test_protection_that_is_needed_again_is_not_taken_off_by_an_errand_that_waited(api):

@@ -14,7 +14,7 @@ from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
 from muster.gangs.model import Aspect
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
-from tests.builders import group
+from tests.builders import group, pod
 from tests.kube.server import Held, Reply, refusal, until
 
 pytestmark = pytest.mark.looptime
@@ -732,3 +732,15 @@ async def test_that_a_gang_has_started_is_written_on_its_members_until_it_stands
     wanted = {"metadata": {"uid": "uid-a", "annotations": {"muster.dev/started": "team/g"}}}
     assert documents.count((path("a"), wanted)) == 9
     assert len(documents) == 10
+
+
+# gangs that are switched off
+
+
+@pytest.mark.parametrize(("closed", "recorded"), [((), True), (DIALECTS, False)], ids=["on", "off"])
+async def test_a_pod_is_bound_without_a_record_if_the_gang_that_it_names_is_off(api, closed, recorded):
+    async with at_work(api, closed=closed) as stage:
+        stage.informers.groups.pod_seen(replace(pod("a", gang="g"), metadata=Metadata(name="a", uid="uid-a")))
+        await stage.carry_out(binds("a"))
+        [call] = api.asked("POST", path("a", "binding"))
+        assert ("muster.dev/bound-for" in call.document["metadata"]["annotations"]) is recorded

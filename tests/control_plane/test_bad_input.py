@@ -388,9 +388,10 @@ def test_a_server_that_is_overloaded_is_not_called_a_stranger(write):
 
 
 def test_a_feature_gate_that_does_not_exist():
-    assert refusal("--feature-gates=GenericWorkload=true") == (
+    assert refusal("--feature-gates=GenericWorkloads=true") == (
         BAD_INPUT,
-        "--feature-gates: there is no gate 'GenericWorkload'; known are WorkloadAwarePreemption, DelayedPreemption",
+        "--feature-gates: there is no gate 'GenericWorkloads'; known are GenericWorkload, GangScheduling, "
+        "WorkloadAwarePreemption, DelayedPreemption, PodGroup, WorkloadBasicPolicyDesiredCount",
     )
 
 

@@ -1,5 +1,7 @@
 """An engine that is told of objects in any dialect, and a cluster that does what it decides."""
 
+from itertools import zip_longest
+
 from msgspec.structs import replace
 
 from muster.api.times import stamp
@@ -19,17 +21,20 @@ START = 1_800_000_000.0
 class Talk:
     """Remembers what was decided about pods, in words that are the same in every dialect."""
 
-    def __init__(self, nodes, *, cpu=4):
+    def __init__(self, nodes, *, cpu=4, closed=()):
         self.engine = Engine(default_profile())
-        self.groups = Groups()
+        self.groups = Groups(closed=closed)
+        self.nodes = [node(f"n{number}", cpu=cpu) for number in range(nodes)]
         self.now = START
         self.pods = {}
         self.objects = {}
         """By dialect."""
         self.said = []
+        self.linger = False
+        """Pods that are evicted take their time."""
         self.refused = ()
         """Names of pods whose binds are never answered."""
-        self.engine.apply([NodeSeen(node(f"n{number}", cpu=cpu)) for number in range(nodes)])
+        self.engine.apply(map(NodeSeen, self.nodes))
 
     def declared(self, speaker, found):
         self.objects[speaker.dialect] = found
@@ -48,9 +53,9 @@ class Talk:
         del self.pods[uid]
         self.engine.apply(self.groups.pod_gone(uid))
 
-    def restart(self):
-        self.engine, self.groups = Engine(default_profile()), Groups()
-        self.engine.apply([NodeSeen(node(f"n{number}", cpu=4)) for number in range(8)])
+    def restart(self, *, closed=()):
+        self.engine, self.groups = Engine(default_profile()), Groups(closed=closed)
+        self.engine.apply(map(NodeSeen, self.nodes))
         for dialect, found in self.objects.items():
             self.engine.apply(self.groups.seen(dialect, found))
         for pod in self.pods.values():
@@ -80,10 +85,11 @@ class Talk:
                 case Release() | Evict():
                     for ref in decision.pods:
                         self.said.append(f"{type(decision).__name__.lower()} {ref.pod}")
-                        self.gone(ref.uid)
+                        self._leave(ref.uid)
                 case PodCondition():
-                    for ref in decision.pods:
+                    for ref, nominated in zip_longest(decision.pods, decision.nominated, fillvalue=""):
                         self.said.append(f"{ref.pod} waits")
+                        self._nominate(ref.uid, nominated)
                 case GangCondition():
                     self._say(decision)
                 case MarkStarted():
@@ -103,6 +109,18 @@ class Talk:
         self.objects[dialect] = replace(found, status=replace(found.status, conditions=(*others, written)))
         self.engine.apply(self.groups.seen(dialect, self.objects[dialect]))
 
+    def _leave(self, uid):
+        if not self.linger:
+            self.gone(uid)
+            return
+        pod = self.pods[uid]
+        self.seen(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(self.now + 30))))
+
+    def _nominate(self, uid, node):
+        pod = self.pods[uid]
+        if pod.status.nominated_node_name != node:
+            self.seen(replace(pod, status=replace(pod.status, nominated_node_name=node)))
+
     def _annotate(self, uid, key, value):
         pod = self.pods[uid]
         meta = replace(pod.metadata, annotations=pod.metadata.annotations | {key: value})
@@ -113,7 +131,8 @@ class Talk:
             return
         self.engine.apply([Bound(placement.uid, placement.node, self.now)])
         pod = self.pods[placement.uid]
-        meta = replace(pod.metadata, annotations=pod.metadata.annotations | {BOUND_FOR: placement.bound_for.text})
+        record = {BOUND_FOR: placement.bound_for.text} if self.groups.records(placement.uid) else {}
+        meta = replace(pod.metadata, annotations=pod.metadata.annotations | record)
         scheduled = Condition(type="PodScheduled", status="True", last_transition_time=stamp(self.now))
         status = replace(pod.status, conditions=(scheduled,))
         self.seen(replace(pod, metadata=meta, spec=replace(pod.spec, node_name=placement.node), status=status))

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.api.wire import Condition, Pod, PodGroup, read
-from muster.gangs.dialects import declare, membership
+from muster.gangs.dialects import V1ALPHA1, declare, membership
+from muster.gangs.dialects.v1alpha1 import Workload
 from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.model import DEFAULT_TIMEOUT_SECONDS, Aspect, DisruptionMode, Membership, Policy, Subset
 from tests.builders import group, pod
@@ -50,6 +51,16 @@ def test_a_basic_policy_needs_one_pod():
     gang = declare(group("train", None))
     assert gang.policy is Policy.BASIC
     assert gang.minimum == 1
+
+
+def test_how_many_are_expected_in_the_end_is_read_and_asks_for_nothing():
+    policy = {"basic": {"desiredCount": 7}}
+    workload = read(Workload, {"metadata": {"name": "w"}, "spec": {"podGroups": [{"name": "g", "policy": policy}]}})
+    for found in (
+        read(PodGroup, {"metadata": {"name": "g"}, "spec": {"schedulingPolicy": policy}}),
+        *V1ALPHA1.groups(workload),
+    ):
+        assert declare(found).subsets == (Subset(minimum=1, desired=7),)
 
 
 def test_identity_and_age_are_those_of_the_object():

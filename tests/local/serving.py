@@ -4,6 +4,7 @@ import itertools
 import json
 from urllib.parse import parse_qsl
 
+from muster.local.kinds import rows
 from muster.local.process.cluster import make_server
 from muster.local.serve.wire import Answer, Request
 from muster.local.store.store import Store
@@ -35,10 +36,10 @@ class Chance:
 class Served:
     """`answer` is what the server says; `ask` is its body, which must have the code that is expected."""
 
-    def __init__(self, store=None):
+    def __init__(self, store=None, *, kinds=rows.ROWS):
         self.chance = Chance()
         self.store = store or Store()
-        self.server = make_server(self.store, self.chance, token=TOKEN)
+        self.server = make_server(self.store, self.chance, token=TOKEN, kinds=kinds)
 
     def answer(self, method, path, body=None, *, content_type="application/json", accept="", token=TOKEN, agent="test"):
         path, _, query = path.partition("?")

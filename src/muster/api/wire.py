@@ -192,6 +192,8 @@ class Pod(Object, frozen=True):
     status: PodStatus = PodStatus()
     astray: str = ""
     """Why the pod is in no gang although it says that it is in one; not part of the API."""
+    alone: bool = False
+    """It is in no gang, whatever it says; not part of the API."""
 
 
 # --- nodes ------------------------------------------------------------------------------------
@@ -225,8 +227,12 @@ class GangPolicy(Wire, frozen=True):
     min_count: int
 
 
+class BasicPolicy(Wire, frozen=True):
+    desired_count: int | None = None
+
+
 class SchedulingPolicy(Wire, frozen=True):
-    basic: Empty | None = None
+    basic: BasicPolicy | None = None
     gang: GangPolicy | None = None
 
 

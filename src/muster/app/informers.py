@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 
 from muster.api.resources import (
@@ -35,11 +35,13 @@ _Any = Reflector[Pod] | Reflector[Node] | Reflector[PodDisruptionBudget] | Refle
 
 
 class Informers:
-    """One reflector a kind; `sink` may be exchanged between two changes."""
+    """One reflector a kind; `sink` may be exchanged between two changes.  Of `closed` dialects nothing is told but what
+    is left to be finished.
+    """
 
-    def __init__(self, client: Client, sink: Sink) -> None:
+    def __init__(self, client: Client, sink: Sink, *, closed: Collection[Dialect] = ()) -> None:
         self.sink = sink
-        self.groups = Groups()
+        self.groups = Groups(closed=closed)
         self.named_by_label = NamedByLabel(self.groups.gives_way)
         self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)

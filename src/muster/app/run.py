@@ -27,6 +27,7 @@ from muster.app.scheduler import Deciding, Scheduler
 from muster.app.settings import Settings, to_journal
 from muster.base.errors import ApiError
 from muster.engine.engine import Engine
+from muster.gangs.dialects import DIALECTS
 from muster.kube.client import Client
 from muster.kube.connection import Connection, load
 from muster.kube.lease import Lease, Timing, since_boot
@@ -142,7 +143,7 @@ class Muster:
         # whoever has the lease before the first list need not read twice
         leading = not self.settings.leader_election.enabled or await self._take_lease(client)
         inbox, warm = Inbox(), Warm()
-        self._informers = informers = Informers(client, inbox if leading else warm)
+        self._informers = informers = Informers(client, inbox if leading else warm, closed=self.settings.closed)
         for reflector in informers:
             self._spawn(reflector.run())
         await self._first_read(informers)
@@ -213,7 +214,9 @@ class Muster:
             pods=len(informers.pods.known),
             groups=sum(len(reflector.known) for reflector in informers.declaring.values()),
         )
-        if all(reflector.resource is None for reflector in informers.declaring.values()):
+        if self.settings.closed == DIALECTS:
+            _log.info("gangs are switched off: pods go one by one")
+        elif all(reflector.resource is None for reflector in informers.declaring.values()):
             _log.warning("no PodGroups are served here: gangs cannot be declared; `muster install --apply` brings them")
 
     async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:

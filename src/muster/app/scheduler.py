@@ -188,7 +188,8 @@ class Scheduler:
         """Whether a pod that has not ended names the group."""
         gang = self._engine.cluster.gangs.get(key)
         over = (Stage.SUCCEEDED, Stage.FAILED)
-        return gang is not None and any(pod.stage not in over for pod in gang.members.values())
+        uses = gang is not None and any(pod.stage not in over for pod in gang.members.values())
+        return uses or self._informers.groups.is_named(key)
 
     # --- how groups are doing ---
 

@@ -13,6 +13,7 @@ import msgspec
 from muster.base.errors import ConfigError
 from muster.engine.engine import Engine
 from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Profile, Unsupported
+from muster.gangs.dialects.dialect import Dialect
 from muster.plugins import registry
 from muster.plugins.registry import Part, ProfileParts, default_parts
 
@@ -78,6 +79,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
+    closed: tuple[Dialect, ...] = ()
+    """Ways of naming gangs that are switched off."""
 
     leader_election: LeaderElection = LeaderElection()
     qps: float | None = None

@@ -21,6 +21,7 @@ import msgspec
 
 from muster import __version__
 from muster.api.resources import NODES
+from muster.app.gates import GENERIC_WORKLOAD, with_gates
 from muster.app.install import apply, definitions
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
@@ -54,6 +55,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     ephemeral: bool = False
     scheduler: bool = True
     kubelets: bool = True
+    gates: Mapping[str, bool] = {}
+    """Feature gates that are named, and what for."""
+
+    @property
+    def groups(self) -> bool:
+        """Kubernetes' own PodGroups and Workloads are served."""
+        return self.gates.get(GENERIC_WORKLOAD, True)
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +90,13 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
         parts = _Parts()
         stack.push_async_callback(parts.end)
         parts.start(server.watch())
-        manager = Manager(client, clock=time.time, names=suffixes(SystemRandom()), nodes=wanted.kubelets)
+        manager = Manager(
+            client,
+            clock=time.time,
+            names=suffixes(SystemRandom()),
+            groups=wanted.groups,
+            nodes=wanted.kubelets,
+        )
         driver = manager.driver
         if wanted.kubelets:
             say(f"registering {wanted.nodes} nodes")
@@ -92,7 +106,7 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
         await parts.until(driver.ready)
         if wanted.scheduler:
             say("starting the scheduler")
-            scheduler = Muster(_settings(kubeconfig))
+            scheduler = Muster(with_gates(_settings(kubeconfig), wanted.gates))
             parts.start(scheduler.run())
             stack.callback(scheduler.stop)
             await parts.until(scheduler.leads)
@@ -191,6 +205,7 @@ async def _start(wanted: Wanted, port: int, log: Path) -> tuple[asyncio.subproce
     """The process, and how much there was in the log before it."""
     command = [sys.executable, "-m", "muster.local", str(wanted.folder), "--port", str(port)]
     command += ["--ephemeral"] * wanted.ephemeral
+    command += ["--no-workloads"] * (not wanted.groups)
     pipe = asyncio.subprocess.PIPE
     try:
         # not emptied: it may be the log of a server that runs, and refuses us its folder

@@ -270,7 +270,8 @@ class Writer:
     async def _send_bind(self, placement: Placement) -> None:
         began = time.perf_counter()
         try:
-            answer = await writes.bind(self._client, placement, at=self._clock())
+            recorded = self._informers.groups.records(placement.uid)
+            answer = await writes.bind(self._client, placement, at=self._clock(), recorded=recorded)
         except KubeError:
             raise
         except Exception as error:

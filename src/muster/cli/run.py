@@ -25,7 +25,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--feature-gates",
     multiple=True,
     metavar="NAME=true|false,...",
-    help="Switch features on or off, as for kube-scheduler: WorkloadAwarePreemption, DelayedPreemption.  [default: on]",
+    help="Switch features on or off, as for kube-scheduler: GenericWorkload, GangScheduling, WorkloadAwarePreemption, "
+    "DelayedPreemption, PodGroup, WorkloadBasicPolicyDesiredCount.  [default: on]",
 )
 @click.option("--leader-elect/--no-leader-elect", default=None, help="Whether replicas agree on one that acts.")
 @click.option(
@@ -67,7 +68,7 @@ def run(
 
     from muster.app import logs
     from muster.app.configuration import load
-    from muster.app.gates import with_gates
+    from muster.app.gates import read_gates, with_gates
     from muster.app.settings import Settings, override
 
     settings = Settings()
@@ -75,7 +76,8 @@ def run(
     if config is not None:
         configuration = load(config)
         settings, notes = configuration.settings, configuration.notes
-    settings = with_gates(override(settings, scheduler_names=scheduler_names or None, **flags), feature_gates)
+    settings = override(settings, scheduler_names=scheduler_names or None, **flags)
+    settings = with_gates(settings, read_gates(feature_gates))
     if leader_elect is not None:
         import msgspec
 

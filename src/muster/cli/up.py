@@ -40,6 +40,13 @@ _FOLDER = Path("~/.muster")
 @click.option(
     "--no-scheduler", is_flag=True, help="Without Muster: pods stay where they are until somebody binds them."
 )
+@click.option(
+    "--feature-gates",
+    multiple=True,
+    metavar="NAME=true|false,...",
+    help="Switch features on or off, as for Kubernetes: GenericWorkload, GangScheduling, WorkloadAwarePreemption, "
+    "DelayedPreemption, PodGroup, WorkloadBasicPolicyDesiredCount.  [default: on]",
+)
 @click.option("--no-kubelets", is_flag=True, help="Without nodes: register your own, and play their kubelets.")
 def up(**flags: Any) -> int:
     """Start a whole little cluster: API server, nodes, controllers and the scheduler.
@@ -64,6 +71,7 @@ def up(**flags: Any) -> int:
 
 def _wanted(flags: dict[str, Any]) -> Wanted:
     from muster.app.dialects import chosen
+    from muster.app.gates import read_gates
     from muster.app.up import Wanted
 
     for name in ("node_cpu", "node_memory"):
@@ -80,6 +88,7 @@ def _wanted(flags: dict[str, Any]) -> Wanted:
         ephemeral=flags["ephemeral"],
         scheduler=not flags["no_scheduler"],
         kubelets=not flags["no_kubelets"],
+        gates=read_gates(flags["feature_gates"]),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 import msgspec
 
 from muster.api.wire import Object, Pod, PodGroup, PriorityClass
 from muster.edge.by_pods import Changed, DeclaredByPods
+from muster.edge.closed import Closed
 from muster.edge.drafts import Drafts
 from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen, PodGone, PodSeen
 from muster.gangs.dialects import DIALECTS, DRAFT, NATIVE, declare
@@ -27,9 +28,11 @@ class Groups:
 
     Kubernetes resolves the priority class of its own PodGroups when they are created, though only the priority without
     the gate PodGroupPreemptionPolicy.  The rest is done here, whenever the group or the class appears or changes.
+
+    Of dialects that are `closed` the engine hears nothing but what is left to be finished.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, closed: Collection[Dialect] = ()) -> None:
         self._declared: dict[str, dict[Dialect, PodGroup]] = {}
         self._classes: dict[str, PriorityClass] = {}
         self._gone: dict[tuple[Dialect, str], str] = {}
@@ -40,16 +43,18 @@ class Groups:
         """By namespace/name: objects as the watch last told of them, of the dialects that count members."""
         self._by_pods = DeclaredByPods(self.of)
         self._drafts = Drafts()
+        self._closed = Closed(closed, lambda key: self._declared.get(key, {}))
         self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
         """Keys of groups that came or changed and have not been taken."""
 
     def find(self, key: str) -> tuple[Dialect, PodGroup] | None:
-        """The object that counts for a gang."""
-        found = self._declared.get(key)
-        if not found:
-            return None
-        dialect = min(found, key=_PRECEDENCE.__getitem__)
-        return dialect, found[dialect]
+        """The object that counts for a gang: where its last word is said, even if its dialect is off."""
+        return _first(self._open(key) or self._declared.get(key, {}))
+
+    def _open(self, key: str) -> dict[Dialect, PodGroup]:
+        """What is declared in dialects that are on, or left to be finished."""
+        found = self._declared.get(key, {})
+        return {dialect: group for dialect, group in found.items() if not self._closed.hides(dialect, key)}
 
     def gives_way(self, key: str) -> bool:
         """Whether pods that name another group besides this one belong to that."""
@@ -58,11 +63,22 @@ class Groups:
 
     def overruled(self, key: str) -> dict[Dialect, PodGroup]:
         """Groups that ask for another minimum than the one of their name that counts."""
-        counts = self.find(key)
+        counts = _first(self._open(key))
         if counts is None:
             return {}
-        subsets = declare(counts[1]).subsets
-        return {dialect: group for dialect, group in self._declared[key].items() if declare(group).subsets != subsets}
+        asked = _minimums(counts[1])
+        return {dialect: group for dialect, group in self._open(key).items() if _minimums(group) != asked}
+
+    def is_named(self, key: str) -> bool:
+        """Whether a pod that has not ended names the group; known only where a dialect is off."""
+        return self._closed.is_named(key)
+
+    def records(self, uid: str) -> bool:
+        """Whether the pod is bound with a record of for whom; it is not if it names a gang of a dialect that is off.
+
+        Once that is on again such pods are members, as those are that another scheduler has bound.
+        """
+        return not self._closed.is_alone(uid)
 
     def of(self, dialect: Dialect, key: str) -> PodGroup | None:
         """The object of one API, whether it counts for the gang or not."""
@@ -89,21 +105,31 @@ class Groups:
 
     def _groups_now(self, keys: Iterable[str]) -> list[Told]:
         """These groups, and their replicas."""
-        return [*map(self._now, keys), *self._renew(self._by_pods.template_changed(keys))]
+        told = [*map(self._now, keys), *self._renew(self._by_pods.template_changed(keys))]
+        return [*told, *self._settle(keys)]
 
     def pod_seen(self, pod: Pod) -> list[Told]:
         """The pod as it is now, after what it changes for gangs that are declared by their pods."""
         return self._tell(self._drafts.seen(pod))
 
     def pod_gone(self, uid: str) -> list[Told]:
-        return [PodGone(uid), *self._renew(self._by_pods.gone(uid)), *self._tell(self._drafts.gone(uid))]
+        told = [PodGone(uid), *self._renew(self._by_pods.gone(uid)), *self._settle(self._closed.gone(uid))]
+        return [*told, *self._tell(self._drafts.gone(uid))]
 
     def _tell(self, pods: Iterable[Pod]) -> list[Told]:
         told: list[Told] = []
         for pod in pods:
             if changed := self._by_pods.seen(pod):
                 told += self._renew(changed)
-            told.append(PodSeen(pod))
+            told += self._settle(self._closed.seen(pod))
+            told.append(PodSeen(self._closed.told(pod)))
+        return told
+
+    def _settle(self, keys: Iterable[str]) -> list[Told]:
+        """Gangs of closed dialects that are to be finished, or were: whoever names them is told of otherwise."""
+        told: list[Told] = []
+        for key in self._closed.settle(keys):
+            told += (self._now(key), *map(PodSeen, self._closed.pods(key)))
         return told
 
     def _renew(self, changed: Changed) -> list[Told]:
@@ -112,7 +138,8 @@ class Groups:
                 self._put(dialect, group)
             elif self.of(dialect, key) is not None:
                 self._forget(dialect, key)
-        return [self._now(key) for key in dict.fromkeys(key for key, _, _ in changed)]
+        keys = dict.fromkeys(key for key, _, _ in changed)
+        return [*map(self._now, keys), *self._settle(keys)]
 
     def _put(self, dialect: Dialect, group: PodGroup) -> None:
         key = _key(group)
@@ -191,7 +218,7 @@ class Groups:
         """Groups keep the priority that they have, as Kubernetes' own do: its value is remembered."""
 
     def _now(self, key: str) -> GroupSeen | GroupGone:
-        found = self.find(key)
+        found = _first(self._open(key))
         if found is None:
             return GroupGone(key)
         dialect, group = found
@@ -202,6 +229,15 @@ class Groups:
         if named is not None and spec.preemption_policy is None:
             spec = msgspec.structs.replace(spec, preemption_policy=named.preemption_policy)
         return GroupSeen(group if spec is group.spec else msgspec.structs.replace(group, spec=spec))
+
+
+def _minimums(group: PodGroup) -> list[tuple[str, int]]:
+    return [(subset.name, subset.minimum) for subset in declare(group).subsets]
+
+
+def _first(found: dict[Dialect, PodGroup]) -> tuple[Dialect, PodGroup] | None:
+    dialect = min(found, key=_PRECEDENCE.__getitem__, default=None)
+    return None if dialect is None else (dialect, found[dialect])
 
 
 def _key(found: Object) -> str:

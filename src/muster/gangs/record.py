@@ -1,4 +1,4 @@
-"""For whom a pod was bound: written with every bind, read back by whoever comes later.
+"""For whom a pod was bound: written with every bind (but while gangs are off), read back by whoever comes later.
 
 The API server copies a Binding's annotations onto the pod in the same write, so the record costs no request and no
 right, and is there exactly when the pod is bound.  Labels may change afterwards, and the object that declared the gang

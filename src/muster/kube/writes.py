@@ -54,7 +54,7 @@ def regarding(resource: Resource, key: str, uid: str) -> Regarding:
 # --- binding ---
 
 
-async def bind(client: Client, placement: Placement, *, at: float) -> Change:
+async def bind(client: Client, placement: Placement, *, at: float, recorded: bool = True) -> Change:
     """Binds a pod and returns what to tell the engine; raises only if the server asks to come back later (429)."""
     namespace, name = _split(placement.pod)
     body = {
@@ -64,7 +64,7 @@ async def bind(client: Client, placement: Placement, *, at: float) -> Change:
             "name": name,
             "namespace": namespace,
             "uid": placement.uid,
-            "annotations": {BOUND_FOR: placement.bound_for.text},
+            "annotations": {BOUND_FOR: placement.bound_for.text} if recorded else {},
         },
         "target": {"apiVersion": "v1", "kind": "Node", "name": placement.node},
     }

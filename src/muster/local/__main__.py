@@ -1,4 +1,4 @@
-"""The API server's process: `python -m muster.local FOLDER --port N [--ephemeral]`.
+"""The API server's process: `python -m muster.local FOLDER --port N [--ephemeral] [--no-workloads]`.
 
 Prints its port when it serves.  Ends when its standard input does, so that it never outlives the one who started it.
 """
@@ -23,6 +23,8 @@ from typing import TextIO, cast
 import structlog
 
 from muster.base.errors import MusterError
+from muster.local.kinds import rows
+from muster.local.kinds.switches import without_workloads
 from muster.local.process import http
 from muster.local.process.cluster import make_server
 from muster.local.process.identity import Identity
@@ -57,6 +59,7 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ephemeral", action="store_true", help="keep everything in memory")
+    parser.add_argument("--no-workloads", action="store_true", help="with the feature gate GenericWorkload off")
     options = parser.parse_args()
     # whatever is written here may hold secrets
     os.umask(0o077)
@@ -104,7 +107,8 @@ async def _serve(options: argparse.Namespace) -> None:
     _give_memory_back()
     log = None if options.ephemeral else SqliteLog(options.folder / "data.sqlite")
     with contextlib.closing(log) if log is not None else contextlib.nullcontext():
-        server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token)
+        kinds = without_workloads(rows.ROWS) if options.no_workloads else rows.ROWS
+        server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token, kinds=kinds)
         async with http.serve(server, host=options.host, port=options.port, tls=identity.tls()) as port:
             print(port, flush=True)
             await over.wait()

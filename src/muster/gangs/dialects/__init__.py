@@ -25,6 +25,7 @@ from muster.gangs.model import Gang, Membership
 
 NATIVE = v1beta1.Native()
 CUSTOM = v1beta1.Custom()
+SUBSETS = Subsets()
 V1ALPHA1 = V1Alpha1()
 DRAFT = Draft()
 LABELS = Labels()
@@ -32,7 +33,7 @@ LABELS = Labels()
 DIALECTS: tuple[Dialect, ...] = (
     NATIVE,
     V1Alpha2(),
-    Subsets(),
+    SUBSETS,
     V1ALPHA1,
     DRAFT,
     CUSTOM,
@@ -61,7 +62,7 @@ def is_plain(pod: Pod) -> bool:
 
 def membership(pod: Pod) -> Membership | None:
     """The gang that the pod names, and another that it names besides; None for a lone pod."""
-    if pod.astray:
+    if pod.astray or pod.alone:
         return None
     if is_plain(pod):
         return NATIVE.membership(pod)
@@ -77,7 +78,7 @@ def membership(pod: Pod) -> Membership | None:
 
 def remark(pod: Pod) -> str:
     """Why a lone pod is no member although it says something of that; "" for most."""
-    if is_plain(pod):
+    if pod.alone or is_plain(pod):
         return ""
     return next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
 

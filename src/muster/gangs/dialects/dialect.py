@@ -64,6 +64,13 @@ class Dialect(ABC):
         """Why a pod is no member although it says something of that; "" for most."""
         return ""
 
+    def unsaid(self, pod: Pod) -> Pod:
+        """The pod without the field that names its gang in this dialect, if that has one of its own.
+
+        Labels stay, since others may select by them.
+        """
+        return pod
+
     def groups(self, found: Any) -> tuple[PodGroup, ...]:
         """What an object declares; most declare one group of their own name, and pods that say everything none."""
         return ()

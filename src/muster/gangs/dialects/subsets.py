@@ -75,6 +75,9 @@ class Subsets(Dialect):
         field = pod.spec.pod_group
         return Membership(f"{pod.metadata.namespace}/{field.name}", field.subset) if field and field.name else None
 
+    def unsaid(self, pod: Pod) -> Pod:
+        return pod if pod.spec.pod_group is None else replace(pod, spec=replace(pod.spec, pod_group=None))
+
     def groups(self, found: SubsetsGroup) -> tuple[PodGroup, ...]:
         meta, spec, status = found.metadata, found.spec, found.status
         minimums = [(subset.name, max(1, subset.min_member)) for subset in spec.subsets]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from muster.api.asks import Ask
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.times import seconds
-from muster.api.wire import Condition, Pod, PodGroup, PodGroupSpec, condition
+from muster.api.wire import Condition, Pod, PodGroup, PodGroupSpec, SchedulingPolicy, condition
 from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.model import (
     DEFAULT_GRACE_SECONDS,
@@ -97,8 +97,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         key=f"{meta.namespace}/{meta.name}",
         uid=meta.uid,
         created=seconds(meta.creation_timestamp),
-        # a basic group is feasible with one pod, as upstream's PlacementFeasible has it
-        subsets=_subsets(meta.annotations) or (Subset(minimum=max(1, gang.min_count) if gang else 1),),
+        subsets=_subsets(meta.annotations) or (_whole(spec.scheduling_policy),),
         names_others=dialect.names_others,
         policy=Policy.GANG if gang else Policy.BASIC,
         priority=spec.priority,
@@ -126,6 +125,13 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
 def says(aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:
     """How a PodGroup's status says it."""
     return Condition(type=_TYPES[aspect], status="True" if holds else "False", reason=reason, message=message)
+
+
+def _whole(policy: SchedulingPolicy) -> Subset:
+    """A group without parts; a basic one is feasible with one pod, as upstream's PlacementFeasible has it."""
+    if policy.gang is not None:
+        return Subset(minimum=max(1, policy.gang.min_count))
+    return Subset(desired=None if policy.basic is None else policy.basic.desired_count)
 
 
 def _asks(spec: PodGroupSpec) -> tuple[Ask, ...]:

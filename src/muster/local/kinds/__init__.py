@@ -5,6 +5,7 @@ rows        the built-in kinds: rows of data, and the code of those that do some
 generic     the strategy of all others, made of data
 rules       what is asked of structs: by the data, and by tables of the kinds; declared: those that know what was before
 defaults    what is put into structs
+switches    the kinds with a feature gate off
 registry    all that is served now, the kinds of definitions too
 status      refusals, as Kubernetes tells them
 tables      `kubectl get`

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from muster.api.wire import (
     Affinity,
+    BasicPolicy,
     DisruptionMode,
     Empty,
     GangPolicy,
@@ -98,7 +99,7 @@ class Arrivals(Hand):
         return PodGroup(
             metadata=Metadata(name=name, namespace=NAMESPACE, uid=new_uid(rng), annotations=annotations),
             spec=PodGroupSpec(
-                scheduling_policy=SchedulingPolicy(gang=gang, basic=None if gang else Empty()),
+                scheduling_policy=SchedulingPolicy(gang=gang, basic=None if gang else BasicPolicy()),
                 priority=self.priority(rng) if priority is None else priority,
                 disruption_mode=DisruptionMode(all=Empty()) if whole else None,
                 preemption_policy="Never" if never else None,

@@ -145,6 +145,7 @@ class Muster:
         self._informers = informers = Informers(client, inbox if leading else warm)
         for reflector in informers:
             self._spawn(reflector.run())
+        self._spawn(informers.owners.run())
         await self._first_read(informers)
         if self._ask_rights is not None:
             await self._ask_rights()

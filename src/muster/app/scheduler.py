@@ -14,6 +14,7 @@ from muster.app.informers import Informers
 from muster.app.writer import BindMeasure, Writer
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
+from muster.controllers.made_groups import MadeGroups
 from muster.controllers.protection import Protection
 from muster.engine.changes import Change
 from muster.engine.decisions import Decision
@@ -92,6 +93,8 @@ class Scheduler:
         }
         # Kubernetes protects its own groups, but does not see that pods name them by label
         self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
+        groups = informers.groups
+        self._made = MadeGroups(groups.counting, wanted=groups.owned.wanted, write=self._write_made)
         self._stopping = False
 
     async def run(self) -> None:
@@ -110,6 +113,7 @@ class Scheduler:
             touched = {dialect: self._informers.groups.take_touched(dialect) for dialect in DIALECTS}
             for dialect, protection in self._protections.items():
                 protection.look(touched[dialect] | named)
+            self._made.look(self._informers.groups.owned.take_touched())
             self._writer.tell_overruled(set().union(*touched.values()))
         began = time.perf_counter()
         # with nothing to spend no unit is decided, but answers to binds are still acted on
@@ -169,6 +173,9 @@ class Scheduler:
 
     def _write_finalizers(self, dialect: Dialect, group: PodGroup, finalizers: tuple[str, ...]) -> None:
         self._writer.write_finalizers(dialect, group, finalizers, keeps=self._protections[dialect].keeps)
+
+    def _write_made(self, key: str) -> None:
+        self._writer.write_made(key, todo=self._made.todo)
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""

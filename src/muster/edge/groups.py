@@ -98,7 +98,7 @@ class Groups:
         """An owner of pods as it is now, or that it is gone.  Its groups are told once more: whoever keeps them in step
         looks when something is told."""
         pods, keys = self.owned.owner_read(uid, found)
-        return [*self._tell(pods), *(self._now(key) for key in sorted(keys) if key in self._declared)]
+        return [*self._tell(pods), *map(self._now, sorted(keys))]
 
     def owner_not_read(self, uid: str, why: str) -> list[Told]:
         return self._tell(self.owned.owner_not_read(uid, why))

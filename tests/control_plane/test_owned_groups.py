@@ -45,7 +45,11 @@ def test_a_deployment_starts_whole_and_is_rolled_pod_by_pod(story):
     story.replicas("Deployment", "web", 4)
     story.until_bound(4)
     story.until_groups(deployment_web=4)
-    group = story.api.request("GET", f"{story.groups_path}/deployment-web")
+
+    def group():
+        return story.api.request("GET", f"{story.groups_path}/deployment-web")["metadata"]["uid"]
+
+    first = group()
     old = {pod["metadata"]["name"] for pod in story.pods()}
     path = f"/apis/apps/v1/namespaces/{story.namespace}/deployments/web"
     change = {"spec": {"template": {"metadata": {"annotations": {"version": "2"}}}}}
@@ -56,9 +60,7 @@ def test_a_deployment_starts_whole_and_is_rolled_pod_by_pod(story):
         return len(bound) == 4 and not bound & old
 
     until(is_new, "the new pods are not bound")
-    assert (
-        story.api.request("GET", f"{story.groups_path}/deployment-web")["metadata"]["uid"] == group["metadata"]["uid"]
-    )
+    assert group() == first
     story.api.request("PATCH", path, {"spec": {"replicas": 2}}, content_type=MERGE)
     story.until_groups(deployment_web=2)
 

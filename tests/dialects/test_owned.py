@@ -334,3 +334,16 @@ def test_nothing_is_kept_of_pods_that_are_gone():
     owned = talk.groups.owned
     kept = {name: value for name, value in vars(owned).items() if isinstance(value, dict | set)}
     assert not any(kept.values()), kept
+
+
+def test_a_deployment_that_was_scaled_to_nothing_starts_whole_again():
+    talk = OwnedTalk(1)
+    talk.owner(DEPLOYMENT, replicas=2, template=TEMPLATE)
+    pods = replica_set(talk, "web-1")
+    talk.seen_all(*job_pods(2, pods)).until_quiet(seconds=5)
+    for number in (0, 1):
+        talk.gone(f"uid-p{number}")
+    talk.settle().until_quiet(seconds=60)
+    talk.seen_all(pod("p2", pods, created=20))
+    assert talk.until_quiet(seconds=60).bound == []
+    assert talk.seen_all(pod("p3", pods, created=21)).until_quiet(seconds=60).bound == ["p2", "p3"]

@@ -5,6 +5,7 @@ The kinds of third parties are there as plain custom objects; what their control
 
 import contextlib
 
+from muster.gangs.owners import MANAGED_BY
 from tests.local.processes import until
 
 GANG = {"muster.dev/gang": "true"}
@@ -97,16 +98,13 @@ class Story:
         return self.api.request("GET", f"/api/v1/namespaces/{self.namespace}/pods")["items"]
 
     def bound(self, prefix=""):
-        return [
-            pod for pod in self.pods() if pod["spec"].get("nodeName") and pod["metadata"]["name"].startswith(prefix)
-        ]
+        named = [pod for pod in self.pods() if pod["metadata"]["name"].startswith(prefix)]
+        return [pod for pod in named if pod["spec"].get("nodeName")]
 
     def groups(self):
         """Minimums of those that Muster made, by name."""
         items = self.api.request("GET", self.groups_path)["items"]
-        ours = [
-            one for one in items if one["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "muster"
-        ]
+        ours = [one for one in items if one["metadata"].get("labels", {}).items() >= MANAGED_BY.items()]
         return {one["metadata"]["name"]: one["spec"]["schedulingPolicy"]["gang"]["minCount"] for one in ours}
 
     def until_groups(self, **minimums):
@@ -154,10 +152,8 @@ def a_group_goes_with_its_owner_and_comes_with_the_next(story):
         story.until_bound(size)
         story.until_groups(job_again=size)
         uids.append(story.api.request("GET", f"{story.groups_path}/job-again")["metadata"]["uid"])
-        story.api.request(
-            "DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-        )
         # the next comes while the last goes
+        story.api.request("DELETE", f"{path}?propagationPolicy=Background")
     assert len(set(uids)) == 2
     until(lambda: story.groups() == {}, "the group does not go")
 

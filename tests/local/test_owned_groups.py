@@ -1,10 +1,14 @@
 """Groups that Muster makes for workloads on `muster up`, whose Job controller makes the pods."""
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.local.owned_stories import STORIES, Story, bring_third_parties, reference, until
+from muster.gangs.owners import MIN_COUNT_LABEL
+from tests.local.owned_stories import INDEX, STORIES, Story, bring_third_parties, reference, until
 from tests.local.processes import Up
 
 _numbers = itertools.count(1)
@@ -54,3 +58,29 @@ def test_a_label_that_means_nothing_is_told_in_an_event(story):
 
     words = "placed alone, not in a group: label muster.dev/min-count is 'many', not a positive number"
     until(lambda: [one for one in events() if one.get("note") == words], "no event tells of it")
+
+
+# --- what the documentation says ---
+
+_PAGE = Path(__file__).parents[2] / "docs" / "gangs.md"
+_MADE = re.compile(r"# makes PodGroups? ([\w-]+).* with minCount (\d+)")
+
+
+def examples():
+    section = _PAGE.read_text().partition("## Workloads that cannot make groups")[2].partition("\n## ")[0]
+    return re.findall(r"```yaml\n(.*?)```", section, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("text", examples(), ids=lambda text: yaml.safe_load(text)["kind"])
+def test_the_examples_hold(story, text):
+    document = yaml.safe_load(text)
+    ((name, minimum),) = _MADE.findall(text)
+    api_version, kind, meta = document["apiVersion"], document["kind"], document["metadata"]
+    made = story.make(api_version, kind, meta["name"], document["spec"])
+    count = 4
+    if kind == "Deployment":
+        story.replicas("ReplicaSet", "web-1", count, above=made, **{MIN_COUNT_LABEL: minimum})
+    elif kind == "LeaderWorkerSet":
+        story.replicas("StatefulSet", "serve", count, above=made, **{INDEX: "0"})
+    story.until_bound(count)
+    story.until_groups(**{name: int(minimum)})

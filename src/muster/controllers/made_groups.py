@@ -40,7 +40,7 @@ class MadeGroups:
         wanted, group = self._wanted(key), self._find(key)
         if wanted is None or group is None:
             return wanted
-        gang, going = group.spec.scheduling_policy.gang, group.metadata.deletion_timestamp is not None
-        if going or gang is None or not is_made_for(group, wanted.owner.uid) or gang.min_count == wanted.minimum:
+        gang = group.spec.scheduling_policy.gang
+        if gang is None or not is_made_for(group, wanted.owner.uid) or gang.min_count == wanted.minimum:
             return None
         return group, wanted.minimum

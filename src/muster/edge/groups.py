@@ -92,7 +92,7 @@ class Groups:
 
     def pod_seen(self, pod: Pod) -> list[Told]:
         """The pod as it is now, after what it changes for gangs that are declared by their pods."""
-        return [told for one in self.owned.seen(pod) for told in self._tell(self._drafts.seen(one))]
+        return self._tell(self._drafts.seen(self.owned.seen(pod)))
 
     def owner_read(self, uid: str, found: Owner | str) -> list[Told]:
         """An owner of pods as it is now, or that it is gone.  Its groups are told once more: whoever keeps them in step

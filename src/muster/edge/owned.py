@@ -89,23 +89,24 @@ class Owned:
 
     # --- pods ---
 
-    def seen(self, pod: Pod) -> list[Pod]:
-        """The pod as it is to be told, and others for which something is new because of it."""
+    def seen(self, pod: Pod) -> Pod:
+        """The pod as it is to be told."""
         uid = pod.metadata.uid
-        before = self._pods.get(uid)
         if asks(pod) is None or names(pod)[0]:
-            if before is not None:
+            if uid in self._pods:
                 self._forget(uid)
-            return [pod]
+            return pod
+        before = self._pods.get(uid)
         self._pods[uid] = pod
         if before is None and (field := pod.spec.scheduling_group) is not None:
             self._named.setdefault(f"{pod.metadata.namespace}/{field.pod_group_name}", set()).add(uid)
-        self._told.pop(uid, None)
-        told = self._renew(uid)
+        self._renew(uid)
+        if before is not None and (key := self._key(uid)) and _needs(before, key) != _needs(pod, key):
+            self._touched.add(key)
         if before is None or (before.metadata.deletion_timestamp is None) != (pod.metadata.deletion_timestamp is None):
             # owners make and delete pods when they change in size
             self._read_again(uid)
-        return told
+        return self._told[uid]
 
     def gone(self, uid: str) -> None:
         if uid in self._pods:
@@ -144,11 +145,13 @@ class Owned:
 
     def _put(self, uid: str, place: _Place | None) -> None:
         before = self._places.get(uid)
+        if place == before:
+            return
         if place is not None:
             self._places[uid] = place
             if place.key:
                 self._touched.add(place.key)
-        elif before is not None:
+        else:
             del self._places[uid]
         chain = () if place is None else place.chain
         if before is not None:
@@ -166,6 +169,10 @@ class Owned:
             self._below.setdefault(owner.uid, set()).add(uid)
         if place is not None and place.key:
             self._members.setdefault(place.key, {})[uid] = None
+
+    def _key(self, uid: str) -> str:
+        place = self._places.get(uid)
+        return "" if place is None else place.key
 
     def _leave(self, owner: str, uid: str) -> None:
         _discard(self._below, owner, uid)
@@ -300,7 +307,7 @@ class Owned:
             pods = self._renew_all(below)
         else:
             pods = []
-        keys = {self._places[one].key for one in below if one in self._places} - {""}
+        keys = set(map(self._key, below)) - {""}
         self._touched |= keys
         return pods, keys
 

@@ -23,6 +23,7 @@ GANG_LABEL = "muster.dev/gang"
 MIN_COUNT_LABEL = "muster.dev/min-count"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "muster"}
 
+_LABELS = frozenset((GANG_LABEL, MIN_COUNT_LABEL))
 _LWS_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 
 # names of groups are values of labels, too
@@ -46,9 +47,9 @@ def asks(pod: Pod) -> int | None:
 def remark(pod: Pod) -> str:
     """Why the pod gets no group although it asks for one; "" for most."""
     labels = pod.metadata.labels
-    gang, minimum = labels.get(GANG_LABEL), labels.get(MIN_COUNT_LABEL)
-    if gang == "false" or (gang is None and minimum is None):
+    if _LABELS.isdisjoint(labels) or labels.get(GANG_LABEL) == "false":
         return ""
+    gang, minimum = labels.get(GANG_LABEL), labels.get(MIN_COUNT_LABEL)
     if gang not in (None, "true"):
         what = f"label {GANG_LABEL} is {gang!r}, neither true nor false"
     elif minimum is not None and not (minimum.isascii() and minimum.isdecimal() and int(minimum)):
@@ -165,8 +166,7 @@ def _number(value: Any, default: int = 1) -> int:
 
 def _role(template: Any, count: int, *, wave: int = 0) -> Role:
     labels = _map(_map(_map(template).get("metadata")).get("labels"))
-    asked = GANG_LABEL in labels or MIN_COUNT_LABEL in labels
-    return Role(asked and labels.get(GANG_LABEL) != "false", count, wave)
+    return Role(not _LABELS.isdisjoint(labels) and labels.get(GANG_LABEL) != "false", count, wave)
 
 
 def _replicas(spec: Mapping[str, Any]) -> Shape:

@@ -8,6 +8,10 @@ ONLY ?=
 MINUTES ?= 30
 BIN := .venv/bin
 
+# Bytecode is kept whatever the environment says: the tests start some two hundred processes, and compiling for each
+# of them took a tenth of the time.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help test docs soak soak-system test-kube lint format bench bench-kube demo control-plane schema lock clean
 
@@ -17,7 +21,7 @@ help: ## Show this list
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
 
-docs: .venv/.installed ## Print the tables of docs/architecture.md anew, from the code
+docs: .venv/.installed ## Print the tables of docs/architecture.md and docs/dialects.md anew, from the code
 	@$(BIN)/python -m tests.docs
 
 soak: .venv/.installed ## Run simulated worlds on new seeds for a while, on all cores (MINUTES=30)

@@ -18,14 +18,28 @@ from controlplane import build
 from muster import __version__
 from muster.api.asks import asks_of
 from muster.api.wire import PodSpec, read
-from muster.app import configuration
-from muster.app.install import Plan, apply, carry_out, lacks_pod_groups, load, manifests, next_steps, to_yaml
+from muster.app import configuration, dialects
+from muster.app.install import (
+    Plan,
+    apply,
+    carry_out,
+    definitions,
+    lacks_pod_groups,
+    load,
+    manifests,
+    next_steps,
+    to_yaml,
+)
 from muster.app.settings import Settings
 from muster.base.errors import ApiError, ConfigError, KubeError
+from muster.cli import main
 from muster.cli.install import install
+from muster.gangs.dialects import DIALECTS as ALL_DIALECTS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+DIALECTS = sorted(folder.name for folder in (DEPLOY / "dialects").iterdir())
 EVERYTHING = Plan(image="registry.example.com/muster:9")
+ALL = Plan(dialects=dialects.NAMES)
 
 
 def by_name(objects):
@@ -44,7 +58,7 @@ def config(objects):
 # -- the files --
 
 
-@pytest.mark.parametrize("folder", ["base", "replacement", "crds"])
+@pytest.mark.parametrize("folder", ["base", "replacement", "crds", *(f"dialects/{name}" for name in DIALECTS)])
 def test_the_loader_reads_a_folder_as_kubectl_does(folder):
     kubectl = _kubectl()
     if kubectl is None:
@@ -59,7 +73,7 @@ def _kubectl():
 
 
 def test_every_object_says_what_it_is_and_that_it_is_musters():
-    for item in manifests(Plan(), crds=True):
+    for item in manifests(ALL, crds=True) + definitions(dialects.NAMES):
         assert item["apiVersion"]
         assert item["metadata"]["labels"]["app.kubernetes.io/name"] == "muster"
 
@@ -92,7 +106,7 @@ def test_a_binding_gives_a_role_that_is_there_to_the_account_that_the_pods_use()
 
 
 def test_no_right_is_given_by_a_wildcard():
-    roles = [item for item in manifests(Plan(), crds=True) if item["kind"] in ("Role", "ClusterRole")]
+    roles = [item for item in manifests(ALL, crds=True) if item["kind"] in ("Role", "ClusterRole")]
     rules = [rule for role in roles for rule in role["rules"]]
     assert not [rule for rule in rules if "*" in rule["apiGroups"] + rule["resources"] + rule["verbs"]]
 
@@ -235,6 +249,89 @@ def test_what_the_loader_does_not_know_is_refused(tmp_path, files, message):
     assert message in str(refusal.value)
 
 
+# -- dialects --
+
+
+def crds(objects):
+    return [item["metadata"]["name"] for item in objects if item["kind"] == "CustomResourceDefinition"]
+
+
+@pytest.mark.parametrize("dialect", ALL_DIALECTS, ids=lambda dialect: dialect.name)
+def test_a_cluster_of_ours_can_serve_every_kind_that_a_dialect_reads(dialect):
+    defined = {
+        (item["spec"]["group"], version["name"], item["spec"]["names"]["plural"], item["spec"]["names"]["kind"])
+        for item in definitions([dialect.name])
+        for version in item["spec"]["versions"]
+    }
+    wanted = {(one.group, one.version, one.plural, one.kind) for one in dialect.resources}
+    assert {one for one in wanted if one[0] != "scheduling.k8s.io"} <= defined
+
+
+@pytest.mark.parametrize("dialect", ALL_DIALECTS, ids=lambda dialect: dialect.name)
+def test_definitions_have_a_status_where_muster_writes_one(dialect):
+    if not dialect.has_status:
+        return
+    for item in definitions([dialect.name]):
+        (version,) = item["spec"]["versions"]
+        if item["spec"]["names"]["kind"] == "PodGroup":
+            assert version["subresources"] == {"status": {}}
+            assert "conditions" in version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_who_may_edit_a_namespace_may_edit_groups_of_every_dialect(name):
+    roles = [item for item in load(DEPLOY / "dialects" / name) if item["kind"] == "ClusterRole"]
+    if dialects.brought_by_others(name):
+        assert roles == []
+        return
+    kinds = {(item["spec"]["group"], item["spec"]["names"]["plural"]) for item in definitions([name])}
+    for role in roles:
+        (rule,) = role["rules"]
+        given = {(group, what) for group in rule["apiGroups"] for what in rule["resources"] if "/" not in what}
+        assert given == kinds
+    assert {role["metadata"]["name"] for role in roles} == {f"muster-{name}-view", f"muster-{name}-edit"}
+
+
+def test_dialects_come_along_with_the_rest_each_once():
+    objects = manifests(Plan(dialects=("coscheduling", "v1alpha2", "coscheduling")), crds=False)
+    assert crds(objects) == [
+        "podgroups.scheduling.x-k8s.io",
+        "podgroups.v1alpha2.muster.dev",
+        "workloads.v1alpha2.muster.dev",
+    ]
+    assert len(by_name(objects)) == len(objects)
+
+
+def test_the_dialect_of_muster_is_its_crds():
+    plain, named = manifests(Plan(), crds=True), manifests(Plan(dialects=("muster",)), crds=False)
+    assert manifests(Plan(dialects=("muster",)), crds=True) == named == plain
+
+
+def test_kinds_that_others_bring_are_left_to_them_and_that_is_said():
+    options = ["install", "--dry-run", "--crds", "never"]
+    theirs = [option for name in ("volcano", "kai", "labels", "v1beta1") for option in ("--dialect", name)]
+    printed = CliRunner().invoke(main, [*options, *theirs]).stdout
+    assert printed.splitlines()[:4] == [
+        "# volcano: Volcano brings its kinds itself, and Muster reads them",
+        "# kai: KAI brings its kinds itself, and Muster reads them",
+        "# labels: labels of pods say everything, it has no kinds",
+        "# v1beta1: Kubernetes serves its kinds where they are switched on: API scheduling.k8s.io/v1beta1, gate "
+        "GenericWorkload",
+    ]
+    assert list(yaml.safe_load_all(printed)) == manifests(Plan(), crds=False)
+
+
+@pytest.mark.parametrize("command", [["install", "--dry-run", "--crds", "never"], ["up", "--dir", "/nowhere"]])
+def test_a_name_that_is_no_dialect_is_one_line_with_those_that_are(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--dialect", "cosched"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        "muster: 'cosched' is no dialect; choose from coscheduling, draft, kai, labels, muster, subsets, v1alpha1, "
+        "v1alpha2, v1beta1, volcano\n"
+    )
+
+
 # -- the documentation --
 
 
@@ -368,6 +465,16 @@ def test_a_namespace_of_others_keeps_its_labels():
     assert cluster.objects["/api/v1/namespaces/batch"] == (theirs, 1)
 
 
+def test_a_definition_of_others_is_left_to_them():
+    cluster = Cluster()
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.x-k8s.io"
+    theirs = {"kind": "CustomResourceDefinition", "metadata": {"name": "podgroups.scheduling.x-k8s.io"}}
+    cluster.objects[path] = (theirs, 1)
+    lines = applied(cluster, Plan(dialects=("coscheduling",)))
+    assert ("customresourcedefinition/podgroups.scheduling.x-k8s.io left as it is: it was there before Muster") in lines
+    assert cluster.objects[path] == (theirs, 1)
+
+
 def test_a_refusal_names_the_object_and_stops():
     class Refusing(Cluster):
         async def request(self, method, path, **more):
@@ -427,6 +534,7 @@ def _real(coroutine):
     [
         (EVERYTHING, True, "muster.dev/v1beta1"),
         (EVERYTHING, False, "scheduling.k8s.io/v1beta1"),
+        (Plan(dialects=("subsets",)), False, "scheduling.k8s.io/v1beta1"),
         (EVERYTHING, False, "schedulerName: muster"),
         (Plan(replace_default=True), False, "stop kube-scheduler"),
         (Plan(), False, f"muster:{__version__} names no registry"),

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from controlplane.plane import PlaneError
+
 MUSTER = "system:serviceaccount:muster-system:muster"
 
 
@@ -15,8 +17,8 @@ def installed(stock):
     return stock, _install(stock)
 
 
-def _install(cluster):
-    command = [sys.executable, "-c", "from muster.cli.install import install; install()", "--apply"]
+def _install(cluster, *options):
+    command = [sys.executable, "-c", "from muster.cli.install import install; install()", "--apply", *options]
     ran = subprocess.run([*command, "--kubeconfig", cluster.kubeconfig()], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()
@@ -37,6 +39,47 @@ def test_installing_again_changes_nothing(installed):
     # controllers write the status of these two, which gives them new versions at any time
     steady = [line for line in objects if not line.startswith(("deployment/", "poddisruptionbudget/"))]
     assert {line.rpartition(" ")[2] for line in steady} == {"unchanged"}
+
+
+DIALECTS = ("--dialect", "coscheduling", "--dialect", "subsets", "--dialect", "draft", "--dialect", "volcano")
+
+
+def test_kinds_of_dialects_come_when_they_are_asked_for(installed):
+    cluster, _ = installed
+    _install(cluster, *DIALECTS)
+    served = cluster.kubectl("api-resources", "--categories=muster", "-o", "name").split()
+    assert {"podgroups.scheduling.x-k8s.io", "podgroups.coscheduling.muster.dev", "workloads.draft.muster.dev"} <= {
+        *served
+    }
+    lines = _install(cluster, *DIALECTS)
+    assert "volcano: Volcano brings its kinds itself, and Muster reads them" in lines
+    definitions = [line for line in lines if line.startswith("customresourcedefinition/")]
+    assert {line.rpartition(" ")[2] for line in definitions} == {"unchanged"}
+
+
+def test_a_definition_that_others_have_installed_is_left_to_them(installed):
+    cluster, _ = installed
+    _install(cluster, *DIALECTS)
+    name = "podgroups.scheduling.x-k8s.io"
+    cluster.kubectl("label", "crd", name, "app.kubernetes.io/name-")
+    lines = _install(cluster, *DIALECTS)
+    cluster.kubectl("label", "crd", name, "app.kubernetes.io/name=muster")
+    assert f"customresourcedefinition/{name} left as it is: it was there before Muster" in lines
+
+
+def test_whoever_may_edit_a_namespace_may_edit_the_groups_of_a_dialect(installed, namespaces):
+    cluster, _ = installed
+    _install(cluster, *DIALECTS)
+    namespace = namespaces.make(cluster)
+    for role in ("view", "edit"):
+        binding = ("create", "rolebinding", role, "-n", namespace, f"--clusterrole=muster-subsets-{role}")
+        cluster.kubectl(*binding, f"--user={role}or")
+    asks = ("auth", "can-i", "-n", namespace)
+    assert cluster.kubectl(*asks, "delete", "podgroups.coscheduling.muster.dev", "--as=editor").strip() == "yes"
+    assert cluster.kubectl(*asks, "watch", "podgroups.coscheduling.muster.dev", "--as=viewor").strip() == "yes"
+    # its exit status says no
+    with pytest.raises(PlaneError, match="can-i"):
+        cluster.kubectl(*asks, "delete", "podgroups.coscheduling.muster.dev", "--as=viewor")
 
 
 def test_the_pods_pass_the_restricted_level_that_their_namespace_asks_for(installed):

@@ -1,5 +1,6 @@
-"""Prints the tables of docs/architecture.md anew: `make docs`."""
+"""Prints the tables of docs/architecture.md and docs/dialects.md anew: `make docs`."""
 
-from tests.docs.printed import PAGE, reprinted
+from tests.docs import dialects, printed
 
-PAGE.write_text(reprinted(PAGE.read_text()))
+for module in (printed, dialects):
+    module.PAGE.write_text(module.reprinted(module.PAGE.read_text()))

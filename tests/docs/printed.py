@@ -15,9 +15,14 @@ END = "<!-- end of what is printed -->"
 
 def reprinted(page):
     """The page with the tables as the code has them now."""
-    before, _, rest = page.partition(BEGIN)
+    return between(page, BEGIN, printed())
+
+
+def between(page, begin, text):
+    """The page with this text from the mark on that it begins with."""
+    before, _, rest = page.partition(begin)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{printed()}{END}{after}"
+    return f"{before}{begin}\n{text}{END}{after}"
 
 
 def printed():

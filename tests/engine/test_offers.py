@@ -164,7 +164,7 @@ class Restless:
 @pytest.mark.parametrize("part", range(3))
 def test_what_is_kept_is_what_a_node_would_offer_now(part, monkeypatch):
     watched = Watched(monkeypatch)
-    for seed in range(20 * part, 20 * part + 20):
+    for seed in range(14 * part, 14 * part + 14):
         Restless(seed).steps(25)
         assert not watched.untrue, f"{seed=}"
     assert watched.seen["kept"] > watched.seen["new"] / 4
@@ -175,7 +175,7 @@ def test_decisions_are_the_same_if_nothing_is_kept(part, monkeypatch):
     # how much is decided in one turn depends on what it took
     for work in ("_WORK_PER_OFFER", "_WORK_PER_NODE", "_WORK_PER_VICTIM"):
         monkeypatch.setattr(planning, work, 0)
-    seeds = range(1000 + 15 * part, 1015 + 15 * part)
+    seeds = range(1000 + 10 * part, 1010 + 10 * part)
     kept = [Restless(seed).steps(20) for seed in seeds]
     monkeypatch.setattr(Shelf, "get", lambda shelf, row: None)
     assert [Restless(seed).steps(20) for seed in seeds] == kept

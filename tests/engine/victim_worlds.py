@@ -5,7 +5,9 @@ Written from the rules once more, over plain dicts: nothing of the engine's plan
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 from random import Random
 
@@ -14,7 +16,7 @@ from msgspec.structs import replace
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup
 from muster.framework.profile import Profile
 from muster.sim.oracle import most_placed
-from muster.sim.plain import Needs, Place, fits, needs_of, room_of, take
+from muster.sim.plain import Needs, Place, Room, fits, needs_of, room_of, take
 from tests.builders import STARTED, World, budget, group, node, pod
 
 RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
@@ -27,6 +29,7 @@ class Running:
     def __init__(self, name: str, pods: dict[str, Pod], *, priority: int, in_gang: bool, gang: str) -> None:
         self.name = name
         self.pods = pods
+        self.needs = {pod_name: needs_of(found) for pod_name, found in pods.items()}
         self.priority = priority
         self.in_gang = in_gang
         self.gang = gang if in_gang else ""
@@ -145,22 +148,27 @@ class Crowded:
     def places(self, without: list[Running], only: str | None = None) -> list[Place]:
         """The nodes, or one of them, with all that runs there but these."""
         gone = {name for unit in without for name in unit.pods}
-        places = {found.metadata.name: Place(room_of(found), []) for found in self.nodes}
+        places = {name: Place(dict(room), []) for name, room in self._empty.items()}
         for unit in self.units:
             for name, found in unit.pods.items():
                 if name not in gone:
-                    take(needs_of(found), places[found.spec.node_name])
+                    take(unit.needs[name], places[found.spec.node_name])
         return [place for name, place in places.items() if only in (None, name)]
+
+    @cached_property
+    def _empty(self) -> dict[str, Room]:
+        return {found.metadata.name: room_of(found) for found in self.nodes}
+
+    @cached_property
+    def _wanted(self) -> Counter[Needs]:
+        return Counter(map(needs_of, self.members))
 
     def has_place(self, without: list[Running], only: str | None = None) -> bool:
         """Whether the unit has one if these go, on that node or anywhere."""
         return self.most_placed(without, only) >= self.minimum
 
     def most_placed(self, without: list[Running], only: str | None = None) -> int:
-        wanted: dict[Needs, int] = {}
-        for found in self.members:
-            needs = needs_of(found)
-            wanted[needs] = wanted.get(needs, 0) + 1
+        wanted = self._wanted
         placed = most_placed(wanted, [(place, wanted) for place in self.places(without, only)])
         assert placed is not None
         return placed

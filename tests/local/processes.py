@@ -25,12 +25,19 @@ _numbers = itertools.count(1)
 
 
 class Process:
-    """A process with its output in files; in a session of its own, as if started in a terminal of its own."""
+    """A process with its output in files; in a session of its own, as if started in a terminal of its own.
 
-    def __init__(self, command, folder, *, stdin=subprocess.DEVNULL, stdout=None, environment=None, directory=None):
+    full   Nothing more can be written to its standard error.
+    """
+
+    def __init__(
+        self, command, folder, *, stdin=subprocess.DEVNULL, stdout=None, environment=None, directory=None, full=False
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         number = next(_numbers)
         self._said, self._complained = folder / f"stdout-{number}.txt", folder / f"stderr-{number}.txt"
+        if full:
+            self._complained = Path("/dev/full")
         with self._said.open("wb") as said, self._complained.open("wb") as complained:
             self._popen = subprocess.Popen(
                 command,
@@ -112,12 +119,12 @@ class Up(Process):
 class Server(Process):
     """The API server alone; unless told otherwise, it serves when made."""
 
-    def __init__(self, folder, *flags, port=0, wait=True, environment=None):
+    def __init__(self, folder, *flags, port=0, wait=True, environment=None, full=False):
         self.folder = folder
         command = [sys.executable, "-m", "muster.local", str(folder), "--port", str(port), *flags]
         out = folder.with_name(f"{folder.name}-out")
         pipe = subprocess.PIPE
-        super().__init__(command, out, stdin=pipe, stdout=pipe, environment=environment)
+        super().__init__(command, out, stdin=pipe, stdout=pipe, environment=environment, full=full)
         if wait:
             line = _line(self._popen.stdout)
             if not line:

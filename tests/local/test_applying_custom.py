@@ -5,7 +5,7 @@ tests/control_plane/comparison/applying_custom.py asks the real server the same 
 
 import pytest
 
-from tests.local.serving import APPLY, STRATEGIC, Served
+from tests.local.serving import APPLY, MERGE, STRATEGIC, Served
 
 TEXT = {"type": "string"}
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -287,6 +287,26 @@ def test_an_embedded_object_may_say_what_it_is():
     assert widgets.apply("one", {"template": template})["spec"]["template"] == template
     live = widgets.apply("two", {"template": {"metadata": {"labels": {"b": "1"}}}})
     assert live["spec"]["template"]["metadata"] == {"labels": {"a": "", "b": "1"}}
+
+
+def test_the_metadata_of_an_embedded_object_are_checked_like_any():
+    widgets = Widgets()
+    template = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": "c"}, "name": "x/y"}}
+    path = "/apis/try.dev/v1/namespaces/default/widgets"
+    widget = {"apiVersion": "try.dev/v1", "kind": "Widget", "metadata": {"name": "it"}, "spec": {"template": template}}
+    answer = widgets.server.ask("POST", path, widget, code=422)
+    fields = [cause["field"] for cause in answer["details"]["causes"]]
+    assert fields == ["spec.template.metadata.name", "spec.template.metadata.labels"]
+
+
+@pytest.mark.parametrize("wrong", [7, 1.5, True, 0, "text", {"a": 1}])
+def test_a_patch_that_puts_something_else_in_the_place_of_a_list_is_refused_in_words(wrong):
+    widgets = Widgets()
+    widgets.apply("one", {"ports": [{"port": 1}]})
+    path = "/apis/try.dev/v1/namespaces/default/widgets/it"
+    answer = widgets.server.ask("PATCH", path, {"spec": {"ports": wrong}}, content_type=MERGE, code=422)
+    assert [cause["field"] for cause in answer["details"]["causes"]] == ["spec.ports"]
+    assert widgets.spec()["ports"] == [{"port": 1, "protocol": "TCP"}]
 
 
 def test_a_null_is_kept_where_it_may_be_and_refused_elsewhere():

@@ -157,6 +157,17 @@ def test_a_definition_gets_its_names_when_nobody_has_them_any_more(api, given_up
     assert api.get("/apis/example.com/v1/namespaces/default/wheels")["items"] == []
 
 
+def test_a_list_of_schemas_is_refused_whatever_is_in_them():
+    schema = {
+        "type": "object",
+        "properties": {"l": {"type": "array", "items": [{"nobody": "knows", "type": "string"}]}},
+    }
+    made = definition({**version(), "schema": {"openAPIV3Schema": schema}})
+    answer = Served().ask("POST", DEFINITIONS, made, code=422)
+    fields = [cause["field"] for cause in answer["details"]["causes"]]
+    assert fields == ["spec.validation.openAPIV3Schema.properties[l].items"]
+
+
 # --- a disk that is full ---
 
 
@@ -175,6 +186,16 @@ class Full:
 
     def close(self):
         pass
+
+
+def test_a_write_that_the_disk_has_no_room_for_is_refused_in_words(capsys):
+    log = Full()
+    api = Served(Store(log))
+    log.room = 0
+    words = api.refused("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}}, code=500)
+    assert words == "Internal error occurred: the disk is full"
+    assert "Traceback" not in capsys.readouterr().out, "nobody is to look for a bug"
+    assert api.answer("GET", "/api/v1/namespaces/a").code == 404
 
 
 @pytest.mark.parametrize("room", range(1, 6))

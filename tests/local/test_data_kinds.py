@@ -128,6 +128,24 @@ def test_a_pod_runs_as_the_account_that_it_names_or_as_the_default_one(api):
     assert api.ask("PUT", f"{pods}/a", labelled)["spec"]["serviceAccountName"] == "default"
 
 
+def test_a_mirror_pod_runs_as_no_account(api):
+    meta = {"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+    pods = "/api/v1/namespaces/default/pods"
+    said = api.refused("POST", pods, {"metadata": meta, "spec": {**spec, "serviceAccountName": "default"}}, code=403)
+    assert "a mirror pod may not reference service accounts" in said
+    assert "serviceAccountName" not in api.ask("POST", pods, {"metadata": meta, "spec": spec}, code=201)["spec"]
+
+
+def test_an_apply_over_what_nobody_can_tell_apart_is_refused_and_is_no_bug(api):
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    api.ask("POST", accounts, {"metadata": {"name": "nameless"}, "secrets": [{"kind": "x"}]}, code=201)
+    given = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nameless", "labels": {"a": "b"}}}
+    path = f"{accounts}/nameless?fieldManager=m"
+    said = api.refused("PATCH", path, given, content_type="application/apply-patch+yaml", code=500)
+    assert said.startswith("failed to create manager for existing fields: associative list with keys has an element")
+
+
 # --- runtime classes ---
 
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.local.processes import Server, until
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"
-DEATHS = 20
+DEATHS = 8
 WRITERS = 4
 _BROKEN = (OSError, ValueError, AttributeError)
 """What it looks like when the server dies in the middle of an answer; http.client's errors are ValueErrors or worse."""
@@ -245,6 +246,28 @@ def test_an_ephemeral_cluster_keeps_nothing(tmp_path):
             assert watch.next()["object"]["code"] == 410
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_large_objects_is_given_back(tmp_path):
+    with Server(tmp_path / "cluster", "--ephemeral") as server, server.api() as api:
+        text = "x" * 1_000_000
+        api.request("POST", MAPS, {"metadata": {"name": "first"}, "data": {"x": text}})
+        before = _held_mb(server.pid)
+        for number in range(200):
+            api.request("PATCH", f"{MAPS}/first", {"data": {"n": str(number)}}, content_type=MERGE)
+        assert _held_mb(server.pid) < before + 40, "of patches the history is kept, and that is 24 MiB"
+        for number in range(60):
+            api.request("POST", MAPS, {"metadata": {"name": f"m{number}"}, "data": {"x": text}})
+        assert _held_mb(server.pid) < before + 40 + 70
+        for number in range(60):
+            api.request("DELETE", f"{MAPS}/m{number}")
+        assert _held_mb(server.pid) < before + 40
+
+
+def _held_mb(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
 def test_a_log_that_is_cut_short_is_read_as_far_as_it_goes(tmp_path):
     """What the death of the machine may leave."""
     folder = tmp_path / "cluster"
@@ -294,6 +317,16 @@ def test_what_goes_wrong_is_in_the_log_and_not_where_the_port_was_told(tmp_path)
             assert api.ask("GET", "/api/v1/nodes").code == 500
         assert server.stop() == 0
         assert server.complaints.count("ValueError: broken on purpose") == 300
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_what_the_log_cannot_take_fails_no_request(tmp_path):
+    with Server(tmp_path / "cluster", environment={"PYTHONPATH": _broken(tmp_path)}, full=True) as server:
+        with server.api() as api:
+            answer = api.ask("GET", "/api/v1/nodes")
+            assert (answer.code, answer.body["kind"]) == (500, "Status")
+            assert api.ask("GET", MAPS).code == 200
+        assert server.stop() == 0
 
 
 def _broken(folder):

@@ -235,6 +235,10 @@ def _nested(levels=_DEEP):
     return b'{"apiVersion":"v1","kind":"ConfigMap","data":' + b'{"a":' * levels + b"1" + b"}" * levels + b"}"
 
 
+def test_a_body_of_no_type_is_json(api):
+    assert api.ask("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "untyped"}}, content_type="").code == 201
+
+
 @pytest.mark.parametrize("content_type", ["application/json", _YAML])
 def test_what_is_nested_too_deep_is_refused(api, content_type):
     assert api.ask("POST", MAPS, _nested(), content_type=content_type).code == 400

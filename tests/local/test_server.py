@@ -86,6 +86,13 @@ def test_a_page_that_is_forgotten_gives_a_token_to_go_on_with(api):
     assert names(again.get(f"{CONFIG}?limit=5&continue={answer['metadata']['continue']}")) == ["c00", "c1", "c2"]
 
 
+def test_a_page_of_a_cluster_that_was_here_before_is_none_of_this_one(api):
+    for number in range(3):
+        api.create(CONFIG, {"metadata": {"name": f"c{number}"}})
+    token = api.get(f"{CONFIG}?limit=1")["metadata"]["continue"]
+    assert "Too large resource version" in Served().refused("GET", f"{CONFIG}?limit=1&continue={token}", code=504)
+
+
 def test_a_list_at_an_exact_version_is_as_it_was(api):
     before = api.create(CONFIG, {"metadata": {"name": "a"}})["metadata"]["resourceVersion"]
     api.create(CONFIG, {"metadata": {"name": "b"}})

@@ -157,6 +157,31 @@ def test_a_file_shrinks_when_what_it_held_is_gone(tmp_path, monkeypatch):
     assert path.stat().st_size < 1 << 20
 
 
+def test_what_shrinks_leaves_no_log_of_its_size_beside_it(tmp_path):
+    path = tmp_path / "data.sqlite"
+    log = SqliteLog(path)
+    store = Store(log)
+    for _ in range(50):
+        put(store, "a", size=100_000)
+    put(store, "a")
+    log.close()
+    log = SqliteLog(path)
+    assert path.stat().st_size + path.with_name("data.sqlite-wal").stat().st_size < 1 << 20
+    log.close()
+
+
+def test_a_deletion_writes_no_copy_of_what_goes(tmp_path):
+    log = SqliteLog(tmp_path / "data.sqlite")
+    store = Store(log)
+    put(store, "a", size=1_000_000)
+    before = sum(file.stat().st_size for file in tmp_path.iterdir())
+    store.delete("pods", stored(store, "a", size=1_000_000))
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < before + 100_000
+    log.close()
+    again = Store(SqliteLog(tmp_path / "data.sqlite"))
+    assert (names(again), again.version) == ([], 2)
+
+
 def test_a_change_is_written_even_if_the_file_cannot_be_tidied(tmp_path, monkeypatch):
     monkeypatch.setattr("muster.local.store.log._TIDY_AFTER", 3)
     monkeypatch.setattr(
@@ -174,6 +199,21 @@ def test_a_change_is_written_even_if_the_file_cannot_be_tidied(tmp_path, monkeyp
     log.close()
     monkeypatch.undo()
     assert names(Store(SqliteLog(tmp_path / "data.sqlite"))) == list("abcdefgh")
+
+
+def test_what_is_stored_can_be_read_although_the_disk_is_full(tmp_path, monkeypatch):
+    path = tmp_path / "data.sqlite"
+    log = SqliteLog(path)
+    store = Store(log)
+    for size in (1, 2):
+        put(store, "a", size=size)
+    log.close()
+
+    def full(_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(SqliteLog, "_shrink", full)
+    assert names(Store(SqliteLog(path))) == ["a"]
 
 
 def test_a_write_that_failed_leaves_nothing_in_the_way_of_the_next(tmp_path):

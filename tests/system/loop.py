@@ -35,17 +35,24 @@ class VirtualLoop(asyncio.base_events.BaseEventLoop):
     def time(self):
         return self.now
 
+    def call_at(self, when, callback, *args, context=None):
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer._scheduled = True
+        # numbers compare far more quickly than timers do
+        heapq.heappush(self._scheduled, (when, timer))
+        return timer
+
     def _run_once(self):
         timers, ready = self._scheduled, self._ready
-        while timers and timers[0]._cancelled:
-            heapq.heappop(timers)._scheduled = False
+        while timers and timers[0][1]._cancelled:
+            heapq.heappop(timers)[1]._scheduled = False
         if not ready and not self._stopping:
             if not timers:
                 raise NothingToDoError(f"nothing will ever happen after {self.now:g} s")
-            self.now = max(self.now, timers[0]._when)
+            self.now = max(self.now, timers[0][0])
             self.steps = 0
-        while timers and timers[0]._when <= self.now:
-            timer = heapq.heappop(timers)
+        while timers and timers[0][0] <= self.now:
+            _, timer = heapq.heappop(timers)
             timer._scheduled = False
             ready.append(timer)
         self.steps += len(ready)

@@ -22,7 +22,13 @@ def seconds(stamp: str) -> float:
 
 def stamp(at: float) -> str:
     """The RFC 3339 form of `at`, to the second, as Kubernetes writes metav1.Time."""
-    return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _stamp(int(at))
+
+
+# thousands of writes share a second, and each has two stamps
+@lru_cache(maxsize=256)
+def _stamp(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def micro_stamp(at: float) -> str:

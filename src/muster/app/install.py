@@ -16,7 +16,8 @@ import msgspec
 import yaml
 
 import muster
-from muster.api.resources import NATIVE_POD_GROUPS
+from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
+from muster.app import dialects
 from muster.base.errors import ApiError, ConfigError, KubeconfigError, KubeError, Unreachable
 from muster.kube.client import APPLY_PATCH, Client
 from muster.kube.connection import load as connect
@@ -27,6 +28,7 @@ __all__ = [
     "Plan",
     "apply",
     "carry_out",
+    "definitions",
     "lacks_pod_groups",
     "load",
     "manifests",
@@ -63,6 +65,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     replace_default: bool = False
     crds: bool | None = None
     """None: if the cluster has no PodGroups of its own."""
+    dialects: tuple[str, ...] = ()
+    """Whose kinds are wanted besides."""
     image: str | None = None
     namespace: str = NAMESPACE
 
@@ -92,7 +96,12 @@ async def carry_out(
                 raise
             hint = "say --crds always or --crds never to print manifests without a cluster"
             raise KubeError(f"--crds auto asks the cluster: {error.message}", hint=hint, **error.fields) from error
-    for line in next_steps(objects) if apply_them else [to_yaml(objects).rstrip()]:
+    notes = [f"{name}: {why}" for name in plan.dialects if (why := dialects.brought_by_others(name))]
+    if apply_them:
+        lines = [*notes, *next_steps(objects)]
+    else:
+        lines = [*(f"# {note}" for note in notes), to_yaml(objects).rstrip()]
+    for line in lines:
         tell(line)
 
 
@@ -101,8 +110,9 @@ def manifests(plan: Plan, *, crds: bool) -> list[Manifest]:
     image, namespace = plan.image, plan.namespace
     deploy = _find()
     objects = load(deploy / ("replacement" if plan.replace_default else "base"))
-    if crds:
-        objects += load(deploy / "crds")
+    ours = [name for name in dialects.chosen(plan.dialects) if not dialects.brought_by_others(name)]
+    for folder in dict.fromkeys([*(["crds"] if crds else []), *map(dialects.folder, ours)]):
+        objects += load(deploy / folder)
     if image is not None:
         if not image or re.search(r"\s", image):
             raise ConfigError(f"{image!r} is no image", hint="write it like registry.example.com/muster:0.1.0")
@@ -112,6 +122,13 @@ def manifests(plan: Plan, *, crds: bool) -> list[Manifest]:
         objects = _rename(objects, namespace)
     order = list(_PLURALS)
     return sorted(objects, key=lambda item: order.index(item["kind"]))
+
+
+def definitions(names: Sequence[str]) -> list[Manifest]:
+    """The definitions of all kinds of these dialects, for a cluster of ours: also of kinds that others bring."""
+    deploy = _find()
+    folders = [deploy / folder for name in dialects.chosen(names) if (folder := dialects.folder(name))]
+    return [item for folder in folders for item in load(folder) if item["kind"] == _CRD]
 
 
 def to_yaml(objects: Sequence[Manifest]) -> str:
@@ -147,7 +164,8 @@ def next_steps(objects: Sequence[Manifest]) -> list[str]:
     kinds = {item["kind"]: item for item in objects}
     pods = kinds["Deployment"]["spec"]["template"]
     namespace = kinds["Deployment"]["metadata"]["namespace"]
-    group = "muster.dev/v1beta1" if _CRD in kinds else "scheduling.k8s.io/v1beta1"
+    has_ours = any(item["metadata"]["name"] == CUSTOM_POD_GROUPS[0].name for item in objects if item["kind"] == _CRD)
+    group = "muster.dev/v1beta1" if has_ours else "scheduling.k8s.io/v1beta1"
     image = pods["spec"]["containers"][0]["image"]
     lines = [f"Watch it start:   kubectl -n {namespace} rollout status deployment/muster"]
     if "/" not in image:
@@ -163,8 +181,9 @@ def next_steps(objects: Sequence[Manifest]) -> list[str]:
 async def _apply(client: Client, item: Manifest) -> str:
     path = _path(item)
     before = await _get(client, path)
-    if before is not None and item["kind"] == "Namespace" and not _ours(before):
-        # our labels would hold the pods of others to the strictest Pod Security level
+    # our labels would hold the pods of others to the strictest Pod Security level, and our definition of a kind take
+    # fields from objects of theirs
+    if before is not None and item["kind"] in ("Namespace", _CRD) and not _ours(before):
         return "left as it is: it was there before Muster"
     query = {"fieldManager": "muster-install", "force": "true"}
     after = msgspec.json.decode(

@@ -21,6 +21,7 @@ import msgspec
 
 from muster import __version__
 from muster.api.resources import NODES
+from muster.app.install import apply, definitions
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ApiError, LocalError
@@ -48,6 +49,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     node_memory: str = "32Gi"
     node_gpu: int = 0
     node_labels: Mapping[str, str] = {}
+    dialects: tuple[str, ...] = ()
+    """Whose kinds are served besides."""
     ephemeral: bool = False
     scheduler: bool = True
     kubelets: bool = True
@@ -73,6 +76,9 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
         client = await stack.enter_async_context(
             Client(load(kubeconfig=str(kubeconfig)), user_agent=f"muster-up/{__version__}")
         )
+        if wanted.dialects:
+            say(f"defining the kinds of {', '.join(wanted.dialects)}")
+            await apply(client, definitions(wanted.dialects), tell=lambda line: None)
         parts = _Parts()
         stack.push_async_callback(parts.end)
         parts.start(server.watch())

@@ -15,6 +15,13 @@ import click
     show_default=True,
     help="Install muster.dev PodGroups: auto asks the cluster whether it has PodGroups of its own.",
 )
+@click.option(
+    "--dialect",
+    "dialects",
+    multiple=True,
+    metavar="NAME",
+    help="Install the kinds of another way to write gangs, as coscheduling; may be given again (docs/dialects.md).",
+)
 @click.option("--image", metavar="IMAGE", help="Muster's image, like registry.example.com/muster:0.1.0.")
 @click.option("--namespace", default="muster-system", show_default=True, metavar="NAME", help="Where Muster runs.")
 @click.option("--kubeconfig", metavar="FILE", help="Which cluster, as with kubectl.")
@@ -26,6 +33,7 @@ def install(
     *,
     role: str,
     crds: str,
+    dialects: tuple[str, ...],
     image: str | None,
     namespace: str,
     kubeconfig: str | None,
@@ -42,9 +50,11 @@ def install(
     Examples:
       muster install --dry-run --crds always > muster.yaml
       muster install --apply --image registry.example.com/muster:0.1.0
+      muster install --apply --dialect coscheduling --dialect subsets
     """
     import asyncio
 
+    from muster.app.dialects import chosen
     from muster.app.install import Plan, carry_out
 
     if dry_run == apply_:
@@ -52,6 +62,7 @@ def install(
     plan = Plan(
         replace_default=role == "replacement",
         crds=None if crds == "auto" else crds == "always",
+        dialects=chosen(dialects),
         image=image,
         namespace=namespace,
     )

@@ -29,6 +29,13 @@ _FOLDER = Path("~/.muster")
 @click.option("--node-memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Of each node.")
 @click.option("--node-gpu", type=click.IntRange(0), default=0, show_default=True, help="nvidia.com/gpu of each node.")
 @click.option("--node-label", "node_labels", multiple=True, metavar="K=V", help="On each node; may be given again.")
+@click.option(
+    "--dialect",
+    "dialects",
+    multiple=True,
+    metavar="NAME",
+    help="Serve the kinds of another way to write gangs, as coscheduling; may be given again (docs/dialects.md).",
+)
 @click.option("--ephemeral", is_flag=True, help="Keep everything in memory.")
 @click.option(
     "--no-scheduler", is_flag=True, help="Without Muster: pods stay where they are until somebody binds them."
@@ -44,6 +51,7 @@ def up(**flags: Any) -> int:
     Examples:
       muster up
       muster up --nodes 20 --node-gpu 8 --node-label pool=train
+      muster up --dialect coscheduling --dialect volcano
       muster up --ephemeral --dir /tmp/try
     """
     import asyncio
@@ -55,6 +63,7 @@ def up(**flags: Any) -> int:
 
 
 def _wanted(flags: dict[str, Any]) -> Wanted:
+    from muster.app.dialects import chosen
     from muster.app.up import Wanted
 
     for name in ("node_cpu", "node_memory"):
@@ -67,6 +76,7 @@ def _wanted(flags: dict[str, Any]) -> Wanted:
         node_memory=flags["node_memory"],
         node_gpu=flags["node_gpu"],
         node_labels=dict(map(_label, flags["node_labels"])),
+        dialects=chosen(flags["dialects"]),
         ephemeral=flags["ephemeral"],
         scheduler=not flags["no_scheduler"],
         kubelets=not flags["no_kubelets"],

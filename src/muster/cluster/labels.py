@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.base.arrays import grown
+
 MISSING = 0
 
 
@@ -70,4 +72,4 @@ class LabelColumns:
     def grow(self, capacity: int) -> None:
         self._capacity = capacity
         for column in self._columns.values():
-            column.ids = np.pad(column.ids, (0, capacity - len(column.ids)))
+            column.ids = grown(column.ids, capacity - len(column.ids))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from muster.base.arrays import grown
 from muster.cluster.classes import PodClass
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Ints
@@ -58,7 +59,7 @@ class Levels:
             before = np.zeros((0, 0), np.int64)
         if before.shape[0] < resources or before.shape[1] < rows:
             more = max(0, resources - before.shape[0]), max(0, rows * 5 // 4 - before.shape[1])
-            before = np.pad(before, ((0, more[0]), (0, more[1])))
+            before = grown(before, *more)
         self._taken[level] = before
         return before
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from muster.api.requests import MOST
 from muster.api.wire import Node, Taint
+from muster.base.arrays import grown
 from muster.base.quantity import amount
 from muster.cluster.changelog import ChangeLog
 from muster.cluster.labels import LabelColumns
@@ -132,8 +133,8 @@ class NodeTable:
         return bool(self._lacking)
 
     def _grow_facts(self, resources: int, rows: int) -> None:
-        pad = ((0, resources), (0, rows))
-        self.facts = np.concatenate((np.pad(self.allocatable, pad), np.pad(self.divisor, pad, constant_values=1)))
+        more = resources, rows
+        self.facts = np.concatenate((grown(self.allocatable, *more), grown(self.divisor, *more, fill=1)))
         self._name_facts()
 
     def _name_facts(self) -> None:
@@ -163,8 +164,8 @@ class NodeTable:
         self.nodes.extend([None] * more)
         self.names.extend([""] * more)
         self._grow_facts(0, more)
-        self.unschedulable = np.pad(self.unschedulable, (0, more))
-        self.taint_set = np.pad(self.taint_set, (0, more))
+        self.unschedulable = grown(self.unschedulable, more)
+        self.taint_set = grown(self.taint_set, more)
         self.labels.grow(after)
         self.usage.grow(len(self.resources), after)
         self._vacant.extend(range(after - 1, before - 1, -1))

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.base.arrays import grown
 from muster.cluster.changelog import ChangeLog
 from muster.cluster.classes import PodClass
 from muster.cluster.resources import CPU, MEMORY
@@ -170,11 +171,11 @@ class Usage:
 
     def grow(self, resources: int, rows: int) -> None:
         """More resources or more rows, all without room."""
-        pad = ((0, resources - self.free.shape[0]), (0, rows - self.free.shape[1]))
-        self.block = np.concatenate((np.pad(self.free, pad), np.pad(self.scored, pad)))
+        more = resources - self.free.shape[0], rows - self.free.shape[1]
+        self.block = np.concatenate((grown(self.free, *more), grown(self.scored, *more)))
         self.free, self.scored = self.block[:resources], self.block[resources:]
-        if pad[0][1]:
-            self.freed = {row: np.pad(free, pad[0]) for row, free in self.freed.items()}
+        if more[0]:
+            self.freed = {row: grown(free, more[0]) for row, free in self.freed.items()}
 
     def take_freed(self) -> dict[int, Ints]:
         """Rows whose room may have grown since the last call, with the room they had before."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, PodGroup
-from muster.gangs.dialects import DRAFT, LABELS, V1ALPHA1
+from muster.gangs.dialects import DRAFT, LABELS, V1ALPHA1, is_plain
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.record import bound_for
 
@@ -80,12 +80,12 @@ def _replica(group: PodGroup | None, key: str) -> PodGroup | None:
 
 def _declares(pod: Pod) -> str:
     """Key of the gang that the pod helps to declare; "" for most."""
-    if pod.status.phase in _ENDED:
-        return ""
-    record = bound_for(pod)
-    if record is not None:
+    ended = pod.status.phase in _ENDED
+    if not ended and (record := bound_for(pod)) is not None:
         # for an object's own gang the object declares
         return record.gang if not record.uid or _replica_of(record.gang) is not None else ""
+    if ended or is_plain(pod):
+        return ""
     replica = V1ALPHA1.membership(pod)
     if replica is not None and replica.replica_of:
         return replica.gang

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, WorkloadReference
+from muster.gangs.dialects import is_plain
 from muster.gangs.dialects.draft import DraftWorkload, names, reference
 from muster.gangs.record import bound_for
 
@@ -27,8 +28,11 @@ class Drafts:
 
     def seen(self, pod: Pod) -> list[Pod]:
         """The pod, and others of its Workload for which something is new because of it."""
-        uid, (name, _) = pod.metadata.uid, names(pod)
+        uid = pod.metadata.uid
         before = self._workload_of.get(uid, "")
+        if not before and is_plain(pod):
+            return [pod]
+        name, _ = names(pod)
         key = f"{pod.metadata.namespace}/{name}" if name else ""
         if not key and not before:
             return [pod]

@@ -110,7 +110,8 @@ class Groups:
     def _tell(self, pods: Iterable[Pod]) -> list[Told]:
         told: list[Told] = []
         for pod in pods:
-            told += self._renew(self._by_pods.seen(pod))
+            if changed := self._by_pods.seen(pod):
+                told += self._renew(changed)
             told.append(PodSeen(pod))
         return told
 

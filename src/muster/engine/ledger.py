@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.base.arrays import grown
 from muster.cluster.classes import NodeRules, PodClass
 from muster.cluster.nodes import NodeTable
 from muster.cluster.resources import PODS
@@ -42,20 +43,20 @@ class WantColumns:
     def grow(self, slots: int, resources: int) -> None:
         more = slots - len(self.total)
         self.fit(resources)
-        self.need = np.pad(self.need, ((0, 0), (0, more)), constant_values=1)
-        self.idle = np.pad(self.idle, ((0, 0), (0, more)), constant_values=_PLENTY)
-        self.rules = np.pad(self.rules, (0, more))
-        self.total = np.pad(self.total, (0, more))
-        self.least = np.pad(self.least, (0, more), constant_values=np.inf)
-        self.growth = np.pad(self.growth, (0, more))
-        self.touchy = np.pad(self.touchy, (0, more))
+        self.need = grown(self.need, 0, more, fill=1)
+        self.idle = grown(self.idle, 0, more, fill=_PLENTY)
+        self.rules = grown(self.rules, more)
+        self.total = grown(self.total, more)
+        self.least = grown(self.least, more, fill=np.inf)
+        self.growth = grown(self.growth, more)
+        self.touchy = grown(self.touchy, more)
 
     def fit(self, resources: int) -> None:
         more = resources - len(self.need)
         if not more:
             return
-        self.need = np.pad(self.need, ((0, more), (0, 0)), constant_values=1)
-        self.idle = np.pad(self.idle, ((0, more), (0, 0)), constant_values=_PLENTY)
+        self.need = grown(self.need, more, 0, fill=1)
+        self.idle = grown(self.idle, more, 0, fill=_PLENTY)
 
     def put(self, slot: int, pod_class: PodClass, *, rules: int, touchy: bool) -> None:
         self.need[:, slot], self.idle[:, slot] = 1, _PLENTY
@@ -114,11 +115,11 @@ class Ledger:
         nodes, usage = self._nodes, self._nodes.usage
         more = np.array(usage.free.shape) - self._free.shape
         if more.any():
-            self._free = np.pad(self._free, ((0, more[0]), (0, more[1])))
-            self._admitted = [np.pad(admitted, (0, more[1])) for admitted in self._admitted]
-            self._guessed = {slot: np.pad(guessed, (0, more[1])) for slot, guessed in self._guessed.items()}
+            self._free = grown(self._free, *more)
+            self._admitted = [grown(admitted, more[1]) for admitted in self._admitted]
+            self._guessed = {slot: grown(guessed, more[1]) for slot, guessed in self._guessed.items()}
             for row, before in self._grown.items():
-                self._grown[row] = np.pad(before, (0, more[0]))
+                self._grown[row] = grown(before, more[0])
         for row, before in usage.take_freed().items():
             # nobody is decided, so nobody refused, while rows are left to book: the first answer stands
             self._grown.setdefault(row, before)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import ctypes
 import os
 import resource
 import secrets
@@ -17,6 +18,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO, cast
 
 import structlog
 
@@ -32,6 +34,9 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 _CONNECTIONS = 10_000
+# of glibc's malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TRIM_BYTES, _MMAP_BYTES = 8 << 20, 256 << 10
 
 
 class Chance:
@@ -74,8 +79,20 @@ def _log_to_stderr() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, sort_keys=False),
         ],
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _Log())),
     )
+
+
+class _Log:
+    """Standard error; what it cannot take is lost, since a disk that is full must fail no request that is answered."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 async def _serve(options: argparse.Namespace) -> None:
@@ -84,6 +101,7 @@ async def _serve(options: argparse.Namespace) -> None:
     identity = Identity(options.folder)
     identity.claim()
     _allow_connections()
+    _give_memory_back()
     log = None if options.ephemeral else SqliteLog(options.folder / "data.sqlite")
     with contextlib.closing(log) if log is not None else contextlib.nullcontext():
         server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token)
@@ -104,6 +122,14 @@ def _allow_connections() -> None:
     if now < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _give_memory_back() -> None:
+    """glibc learns to keep large blocks, and the next do not fit into the gaps: 300 objects of 1 MB held 540 MB on."""
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
+        mallopt(_TRIM_THRESHOLD, _TRIM_BYTES)
 
 
 async def _asked_to_end() -> asyncio.Event:

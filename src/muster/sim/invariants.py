@@ -329,7 +329,8 @@ class Invariants:
 
     def _candidates(self, scene: Scene) -> set[str]:
         """Units that still have something to place."""
-        lone = {key_of(pod) for pod in self._world.pods.values() if self._reading.waits(pod)}
+        unbound = (pod for pod in self._world.pods.values() if not pod.spec.node_name)
+        lone = {key_of(pod) for pod in unbound if self._reading.waits(pod)}
         return lone | {gang.key for gang in scene.gangs.values() if gang.candidates}
 
     # --- binds ---

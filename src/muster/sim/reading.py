@@ -466,9 +466,11 @@ class Reading:
         return _Told(group, fell=uid in self._fallen, spared=uid in self._spared, began=uid in self._began)
 
     def _member(self, pod: Pod) -> _Member:
-        uid, node = pod.metadata.uid, self.node_of(pod)
-        on_its_way = bool(node) and not pod.spec.node_name
-        bound_for = (self._world.in_flight.get(uid) or self._held[uid]).bound_for if on_its_way else None
+        uid, node = pod.metadata.uid, pod.spec.node_name
+        if node:
+            return _Member(pod, node, node in self._world.nodes, uid in self._condemned, False, None)
+        node = self.node_of(pod)
+        bound_for = (self._world.in_flight.get(uid) or self._held[uid]).bound_for if node else None
         return _Member(pod, node, node in self._world.nodes, uid in self._condemned, uid in self._doubtful, bound_for)
 
     def _gang(self, key: str, told: _Told, members: list[_Member]) -> Gang:
@@ -510,7 +512,7 @@ class Reading:
     def waiting(self, gangs: dict[str, Gang]) -> Iterator[Waiting]:
         """Every unit that may be decided now."""
         for pod in self._world.pods.values():
-            lone = pod.spec.scheduling_group is None
+            lone = pod.spec.scheduling_group is None and not pod.spec.node_name
             if lone and self.waits(pod) and not held(pod):
                 created, priority = seconds(pod.metadata.creation_timestamp), pod.spec.priority or 0
                 order = (-priority, created, pod.metadata.uid)

@@ -44,14 +44,29 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 """In order of precedence: of two names on one pod, and of two objects of one name, the first counts."""
 
+_MARKS = frozenset().union(*(dialect.marks for dialect in DIALECTS))
 _BY_NAME = {"": NATIVE} | {dialect.name: dialect for dialect in DIALECTS}
+
+
+def is_plain(pod: Pod) -> bool:
+    """Whether the pod names no gang but in the field that Kubernetes has for it, as most do."""
+    meta, spec = pod.metadata, pod.spec
+    return (
+        _MARKS.isdisjoint(meta.labels)
+        and (not meta.annotations or _MARKS.isdisjoint(meta.annotations))
+        and spec.workload_ref is None
+        and spec.pod_group is None
+        and spec.workload is None
+    )
 
 
 def membership(pod: Pod) -> Membership | None:
     """The gang that the pod names, and another that it names besides; None for a lone pod."""
-    found: Membership | None = None
     if pod.astray:
         return None
+    if is_plain(pod):
+        return NATIVE.membership(pod)
+    found: Membership | None = None
     for dialect in DIALECTS:
         named = dialect.membership(pod)
         if found is None:
@@ -63,7 +78,8 @@ def membership(pod: Pod) -> Membership | None:
 
 def remark(pod: Pod) -> str:
     """Why a lone pod is no member although it says something of that; "" for most."""
-    return next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "") or owners.remark(pod)
+    said = "" if is_plain(pod) else next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
+    return said or owners.remark(pod)
 
 
 def gang_of(pod: Pod, groups: Mapping[str, PodGroup]) -> str | None:

@@ -49,6 +49,7 @@ class Coscheduling(Dialect):
     resources = (Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"),)
     kind = CoschedulingGroup
     has_status = False
+    marks = frozenset({LABEL})
 
     def membership(self, pod: Pod) -> Membership | None:
         name = pod.metadata.labels.get(LABEL)

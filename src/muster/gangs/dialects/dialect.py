@@ -32,6 +32,8 @@ class Dialect(ABC):
     """An object in use is not deleted before its pods have ended."""
     fitting_reason: ClassVar[str] = "Unschedulable"
     """What pods say that would fit, but whose gang does not."""
+    marks: ClassVar[frozenset[str]] = frozenset()
+    """Labels and annotations by which pods name their gangs."""
     conditions: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Conditions that it spells otherwise than v1beta1, by the type there."""
 

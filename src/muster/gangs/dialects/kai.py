@@ -34,6 +34,7 @@ class Kai(Dialect):
     resources = (Resource("scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup"),)
     kind = KaiGroup
     has_status = False
+    marks = frozenset({GROUP_ANNOTATION})
 
     def membership(self, pod: Pod) -> Membership | None:
         name = pod.metadata.annotations.get(GROUP_ANNOTATION)

@@ -16,7 +16,6 @@ from muster.gangs.record import bound_for
 
 _PREFIXES = ("pod-group", "pod-group.scheduling.sigs.k8s.io")
 _LABELS = tuple((f"{prefix}/name", f"{prefix}/min-available") for prefix in _PREFIXES)
-_NAMES = frozenset(name for name, _ in _LABELS)
 # the API's own limit of a minimum
 _MOST = 2**31 - 1
 
@@ -25,18 +24,14 @@ class Labels(Dialect):
     name = "labels"
     resources = ()
     has_status = False
+    marks = frozenset(name for name, _ in _LABELS)
 
     def membership(self, pod: Pod) -> Membership | None:
-        labels = pod.metadata.labels
-        if _NAMES.isdisjoint(labels):
-            return None
-        name, minimum = _read(labels)
+        name, minimum = _read(pod.metadata.labels)
         return Membership(f"{pod.metadata.namespace}/{name}") if name and minimum else None
 
     def remark(self, pod: Pod) -> str:
         labels = pod.metadata.labels
-        if _NAMES.isdisjoint(labels):
-            return ""
         name, minimum = _read(labels)
         if minimum or not name:
             return ""

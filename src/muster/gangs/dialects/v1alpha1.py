@@ -39,6 +39,7 @@ class V1Alpha1(Dialect):
     )
     kind = Workload
     has_status = protects = False
+    marks = frozenset({WORKLOAD_LABEL})
 
     def membership(self, pod: Pod) -> Membership | None:
         field = pod.spec.workload_ref

@@ -75,6 +75,7 @@ class Native(_V1Beta1):
 class Custom(_V1Beta1):
     name = "muster"
     resources = CUSTOM_POD_GROUPS
+    marks = frozenset({GROUP_LABEL})
 
     def membership(self, pod: Pod) -> Membership | None:
         labels = pod.metadata.labels

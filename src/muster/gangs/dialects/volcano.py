@@ -43,6 +43,7 @@ class Volcano(Dialect):
     resources = (Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),)
     kind = VolcanoGroup
     has_status = False
+    marks = frozenset({GROUP_ANNOTATION})
 
     def membership(self, pod: Pod) -> Membership | None:
         annotations = pod.metadata.annotations

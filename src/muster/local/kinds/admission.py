@@ -109,7 +109,7 @@ def _take_account(pod: Object, cluster: Cluster) -> str:
     """Why there is no such account as the pod is to run as; "" if there is, and then the pod names it."""
     meta, spec = pod["metadata"], pod["spec"]
     if _MIRROR in (meta.get("annotations") or {}):
-        return ""
+        return "a mirror pod may not reference service accounts" if spec.get("serviceAccountName") else ""
     name = spec.get("serviceAccountName") or _DEFAULT_ACCOUNT
     account = cluster.get(_ACCOUNTS, name, namespace=meta["namespace"])
     # the one of a new namespace is on its way
@@ -117,7 +117,7 @@ def _take_account(pod: Object, cluster: Cluster) -> str:
         return f'error looking up service account {meta["namespace"]}/{name}: serviceaccount "{name}" not found'
     spec["serviceAccountName"] = spec["serviceAccount"] = name
     if not spec.get("imagePullSecrets") and account is not None and account.get("imagePullSecrets"):
-        spec["imagePullSecrets"] = list(account["imagePullSecrets"])
+        spec["imagePullSecrets"] = [dict(one) for one in account["imagePullSecrets"]]
     return ""
 
 
@@ -176,7 +176,7 @@ def _take_scheduling(spec: Object, scheduling: Object) -> str:
             )
     if wanted:
         spec["nodeSelector"] = own | wanted
-    more = [one for one in scheduling.get("tolerations") or () if one not in (spec.get("tolerations") or ())]
+    more = [dict(one) for one in scheduling.get("tolerations") or () if one not in (spec.get("tolerations") or ())]
     if more:
         spec["tolerations"] = [*(spec.get("tolerations") or ()), *more]
     return ""

@@ -32,7 +32,10 @@ Allocate = Callable[[Object, Object | None, Iterable[Object], bool], list[FieldE
 
 
 class Cluster(Protocol):
-    """What else there is, for those who admit an object; `resource` is such as priorityclasses.scheduling.k8s.io."""
+    """What else there is, for those who admit an object and change nothing else.
+
+    `resource` is such as priorityclasses.scheduling.k8s.io.
+    """
 
     def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None: ...
 

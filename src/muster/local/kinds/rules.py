@@ -107,12 +107,15 @@ class Book:
         others = self._others(value, plan.one_of, path, found) if plan.one_of else ()
         parts = plan.parts
         for name, given in value.items():
-            if name not in parts or given is None or name in others or (given == "" and name in plan.named):
+            part = parts.get(name)
+            if part is None or given is None or name in others or (given == "" and name in plan.named):
                 continue
-            part, at = parts[name], head + name
             if type(given) is not list:
-                self._value(given, part, at, found)
+                # most values are texts and numbers that are as they should be
+                if part.inside is not None or not _is_fine(given, part):
+                    self._value(given, part, head + name, found)
                 continue
+            at = head + name
             for index, item in enumerate(given):
                 self._value(item, part, f"{at}[{index}]", found)
             if part.most is not None and len(given) > part.most:
@@ -160,6 +163,10 @@ class Book:
             code=rules.code,
         )
         return plan
+
+
+def _is_fine(value: Any, part: _Part) -> bool:
+    return (not part.known or value in part.known) and (part.problems is None or not part.problems(value))
 
 
 def repeated(items: Iterable[Object], key: str, path: str) -> Errors:

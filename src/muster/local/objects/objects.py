@@ -25,6 +25,8 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 _GENERATED_TRIES = 8
+_MOST_KNOWN = 1024
+_SMALL_BYTES = 4096
 _REPEATED_OWNERS = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
     "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
@@ -134,7 +136,10 @@ class Objects:
 
     def _check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
         """Nothing is created in a namespace that is not there, or that goes."""
-        if "deletionTimestamp" not in _read(self.stored(self._namespaces, "", namespace))["metadata"]:
+        found = self._cluster.get(self._namespaces.storage, namespace)
+        if found is None:
+            raise status.not_found(self._namespaces.kind, namespace)
+        if "deletionTimestamp" not in found["metadata"]:
             return
         words = f"unable to create new content in namespace {namespace} because it is being terminated"
         refusal = status.forbidden(kind, name, words)
@@ -334,17 +339,29 @@ class Objects:
 
 
 class _Cluster:
-    """What else there is, for those who admit an object."""
+    """What else there is, for those who admit an object; they may not change it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._known: dict[int, Object] = {}
+        """Small objects by their versions: all pods of a namespace ask for the same few."""
 
     def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
         found = self._store.get(resource, namespace, name)
-        return None if found is None else _read(found)
+        return None if found is None else self._read(found)
 
     def list(self, resource: str) -> list[Object]:
-        return [_read(stored) for stored in self._store.list(resource)]
+        return [self._read(stored) for stored in self._store.list(resource)]
+
+    def _read(self, stored: Stored) -> Object:
+        found = self._known.get(stored.version)
+        if found is None:
+            found = _read(stored)
+            if len(stored.data) <= _SMALL_BYTES:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                self._known[stored.version] = found
+        return found
 
 
 def _read(stored: Stored) -> Object:

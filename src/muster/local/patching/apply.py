@@ -210,7 +210,10 @@ def apply(
         raise PatchError(500, "", f"failed to decode managed fields: {error}") from error
     plain = managers.bare(live)
     if not owners:
-        owners = _updated(None, plain, {}, target=target, manager=_BEFORE, now=now)
+        try:
+            owners = _updated(None, plain, {}, target=target, manager=_BEFORE, now=now)
+        except ItemError as error:
+            raise PatchError(500, "", f"failed to create manager for existing fields: {error}") from error
     attempt = _Apply(plain, config, owners, target=target, manager=manager, now=now)
     try:
         result, owners = attempt.carry_out(force=force)

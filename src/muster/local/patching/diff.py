@@ -216,9 +216,14 @@ def _compare(before: Any, after: Any, shape: Shape, *, exact: bool) -> _Trees:
             return _inside(after, shape), _inside(before, shape), _ALONE
         if before or after:
             return _compare_maps(before or {}, after or {}, shape, exact=exact)
-    elif shape.list_type is not _ATOMIC and (before or after):
+    elif shape.list_type is not _ATOMIC and _are_items(before) and _are_items(after) and (before or after):
         return _compare_items(before or [], after or [], shape, exact=exact)
     return _EQUAL if same(before, after) else _MODIFIED
+
+
+def _are_items(value: Any) -> bool:
+    """Or none: who patches an object of a custom kind may put anything in the place of a list, until it is checked."""
+    return value is None or type(value) is list
 
 
 def _compare_items(old: list[Any], new: list[Any], shape: Shape, *, exact: bool) -> _Trees:

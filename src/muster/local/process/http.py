@@ -105,7 +105,7 @@ class _Shell:
                 path=request.rel_url.raw_path,
                 query=tuple(request.query.items()),
                 body=body,
-                content_type=_text(request.content_type) if "Content-Type" in request.headers else "",
+                content_type=_text(request.content_type) if request.headers.get("Content-Type") else "",
                 accept=_text(request.headers.get("Accept", "")),
                 host=_text(request.host),
                 user_agent=_text(request.headers.get("User-Agent", "")),

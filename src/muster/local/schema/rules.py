@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from muster.local.checks import names
+from muster.local.checks import metadata, names
 from muster.local.checks.fields import FieldError, Why, duplicate, invalid, not_supported, required, too_long, too_many
 from muster.local.codec.gotext import compact_json, quoted, shown
 from muster.local.codec.values import Object
@@ -294,5 +294,13 @@ def _head_errors(value: Object, path: str) -> Errors:
     if kind and (problems := names.dns1035_label_problems(kind.lower())):
         words = f"may have mixed case, but should otherwise match: {','.join(problems)}"
         yield invalid(f"{path}.kind", kind, words)
-    for problem in names.path_segment_problems((value.get("metadata") or {}).get("name", "")):
-        yield invalid(f"{path}.metadata.name", value["metadata"]["name"], problem)
+    if meta := value.get("metadata"):
+        # it need not have a name
+        named = {**meta, "name": meta.get("name") or "unnamed"}
+        for error in metadata.validate(
+            named,
+            namespaced=bool(meta.get("namespace")),
+            name_problems=names.path_segment_problems,
+            standard_finalizers=False,
+        ):
+            yield msgspec.structs.replace(error, field=f"{path}.{error.field}")

@@ -121,8 +121,12 @@ def _known(tree: Any, shape: Shape, path: str, strict: list[str]) -> Any:
         return result
     if isinstance(tree, list) and shape.items is not None and shape.base is Base.LIST:
         return [_known(item, shape.items, f"{path}[{index}]", strict) for index, item in enumerate(tree)]
-    # a schema inside a schema is a text of its own: fields that it does not have go unseen
-    return _known(tree, shape.items, path, []) if shape.items is not None and shape.base is Base.ANY else plain(tree)
+    if shape.items is not None and shape.base is Base.ANY:
+        # a schema inside a schema is a text of its own: fields that it does not have go unseen
+        if isinstance(tree, list) and not isinstance(tree, Pairs):
+            return [_known(item, shape.items, path, []) for item in tree]
+        return _known(tree, shape.items, path, [])
+    return plain(tree)
 
 
 def _over(before: Any, after: Any) -> Any:

@@ -77,6 +77,9 @@ class Lists:
         if token is not None:
             # -1 goes on with whatever is there now
             version = token.rv if token.rv > 0 else current
+            if version > current:
+                # of another cluster, in this folder before: what it names is not what is here
+                raise status.too_new(version, current)
         elif options.version not in ("", "0"):
             asked = check_version(options.version, self._store)
             if options.match == _EXACT or (options.limit and not options.match):
@@ -201,8 +204,12 @@ def _read_token(options: ListOptions) -> _Token:
         token = msgspec.json.decode(data, type=_Token)
     except ValueError as error:
         raise status.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    words = ""
     if token.v != _TOKEN_VERSION:
         words = f"server does not recognize this encoded version {token.v}"
+    elif token.rv == 0:
+        words = f"incorrect encoded start resourceVersion (version {token.v})"
+    if words:
         raise status.bad_request(f"invalid continue token: continue key is not valid: {words}")
     return token
 

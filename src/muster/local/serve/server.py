@@ -26,7 +26,7 @@ from muster.local.serve.verbs import Verbs
 from muster.local.serve.views import refused_in
 from muster.local.serve.watching import Watches
 from muster.local.serve.wire import TEXT, Answer, Request, Stream
-from muster.local.store.store import Store
+from muster.local.store.store import NotWritten, Store
 
 _log = structlog.get_logger()
 _encode = msgspec.json.Encoder().encode
@@ -67,6 +67,10 @@ class Server:
         except RecursionError:
             # nothing was stored: that comes last, and is not deep
             return _refused(status.bad_request("the request is nested too deeply"), request)
+        except NotWritten as error:
+            # no bug, and a trace would take more room on a disk that has none
+            _log.warning("a request failed", method=request.method, path=request.path, error=f"NotWritten: {error}")
+            return _refused(status.internal(str(error)), request)
         except Exception as error:
             # not with exc_info: the schema of all kinds would be shown as somebody's local variable
             trace = "".join(traceback.format_exception(error))

@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS log (
 # what a first, failed write of this version may have left is not what was acknowledged
 _APPEND = "INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?)"
 _ALL = "SELECT version, storage, namespace, name, deleted, data FROM log ORDER BY version"
+_NOTHING = b"{}"
 _SUPERSEDED = """
 DELETE FROM log WHERE version < (SELECT max(version) FROM log) AND (deleted OR version NOT IN
     (SELECT max(version) FROM log GROUP BY storage, namespace, name))
@@ -46,6 +47,8 @@ _TIDY_AFTER = 20_000
 _TIDY_AFTER_BYTES = 64 << 20
 # what is free is written to again: to give it back each time would cost as much as to write it
 _MOST_FREE_BYTES = 2 * _TIDY_AFTER_BYTES
+# the disk is waited for then: with SQLite's own 1000 pages that is two fifths of what a write takes
+_CHECKPOINT_PAGES = 4096
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -82,7 +85,7 @@ class SqliteLog:
             raise _unreadable(str(error), path) from error
         self._path = path
         self._rows = self._bytes = 0
-        """Appended since the file was last tidied."""
+        """Appended, or superseded by a deletion, since the file was last tidied."""
 
     def _open(self, path: Path) -> None:
         execute = self._database.execute
@@ -92,6 +95,7 @@ class SqliteLog:
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=NORMAL")
         execute(f"PRAGMA journal_size_limit={_TIDY_AFTER_BYTES}")
+        execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
         (form,) = execute("PRAGMA user_version").fetchone()
         if form > FORMAT:
             raise LocalError(
@@ -101,8 +105,14 @@ class SqliteLog:
             )
         if form < FORMAT:
             self._take_over()
-        execute(_SUPERSEDED)
-        self._shrink()
+        try:
+            execute(_SUPERSEDED)
+            self._shrink()
+        except sqlite3.OperationalError as error:
+            # all is there to be read, and what is deleted then makes room
+            if "locked" in str(error):
+                raise
+            _not_tidied(error)
 
     def _take_over(self) -> None:
         """A new file, or one of an older format: whole in the new one, or left as it was."""
@@ -127,7 +137,9 @@ class SqliteLog:
             execute("VACUUM")
 
     def append(self, storage: str, stored: Stored, *, deleted: bool) -> None:
-        row = (stored.version, storage, stored.namespace, stored.name, deleted, stored.data)
+        # of what is gone nothing is read again: it goes although the disk has no room for another copy of it
+        data = _NOTHING if deleted else stored.data
+        row = (stored.version, storage, stored.namespace, stored.name, deleted, data)
         try:
             self._database.execute(_APPEND, row)
         except sqlite3.Error as error:
@@ -145,7 +157,7 @@ class SqliteLog:
             if self._free_bytes() > _MOST_FREE_BYTES:
                 self._shrink()
         except sqlite3.Error as error:
-            _log.warning("the cluster's file cannot be tidied", error=str(error))
+            _not_tidied(error)
 
     def _free_bytes(self) -> int:
         (pages,), (size,) = (
@@ -156,6 +168,7 @@ class SqliteLog:
     def _shrink(self) -> None:
         # `execute` would take one step of it, which is one page
         self._database.executescript("PRAGMA incremental_vacuum")
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def read(self) -> Iterator[tuple[str, Stored, bool]]:
         where = ""
@@ -171,6 +184,10 @@ class SqliteLog:
 
     def close(self) -> None:
         self._database.close()
+
+
+def _not_tidied(error: sqlite3.Error) -> None:
+    _log.warning("the cluster's file cannot be tidied", error=str(error))
 
 
 def _unreadable(why: str, path: Path) -> LocalError:

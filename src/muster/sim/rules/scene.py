@@ -86,7 +86,8 @@ class Scene:
     def _read(self, uid: str, pod: Pod, *, broken: Container[str], leaves: bool) -> None:
         if pod.status.phase in ENDED:
             return
-        node, reading = self._reading.node_of(pod), self._reading
+        reading = self._reading
+        node = pod.spec.node_name or reading.node_of(pod)
         if node in self._world.nodes:
             self.takers[uid] = Taker(pod, node, reading.needs_of(pod))
             if leaves:

@@ -18,14 +18,15 @@ def warnings(pod: Object, old: Object | None) -> list[str]:
     if old is not None:
         return []
     spec = pod["spec"]
+    ports = _ports(spec)
     return [
         *_without_selector(spec),
         *_repeated(spec, "hostAliases", "ip"),
         *_repeated(spec, "imagePullSecrets", "name"),
         *_without_name(spec),
         *_hidden_variables(spec),
-        *_repeated_ports(spec),
-        *_repeated_port_names(spec),
+        *_repeated_ports(ports),
+        *_repeated_port_names(ports),
         *_terms_without_selector(spec),
     ]
 
@@ -37,8 +38,9 @@ def _without_selector(spec: Object) -> Iterator[str]:
 
 
 def _terms_without_selector(spec: Object) -> Iterator[str]:
-    for name in ("podAffinity", "podAntiAffinity"):
-        terms = (spec.get("affinity") or {}).get(name) or {}
+    affinity = spec.get("affinity") or {}
+    for name in ("podAffinity", "podAntiAffinity") if affinity else ():
+        terms = affinity.get(name) or {}
         for kind, inside in ((_REQUIRED, ""), (_PREFERRED, ".podAffinityTerm")):
             for index, term in enumerate(terms.get(kind) or ()):
                 if "labelSelector" not in (term.get("podAffinityTerm") or {} if inside else term):
@@ -77,15 +79,17 @@ def _hidden_variables(spec: Object) -> Iterator[str]:
             seen.add(name)
 
 
-def _ports(spec: Object) -> Iterator[tuple[str, Object]]:
-    for container, path in containers_at(spec, "spec", "initContainers", "containers"):
-        for index, port in enumerate(container.get("ports") or ()):
-            yield f"{path}.ports[{index}]", port
+def _ports(spec: Object) -> list[tuple[str, Object]]:
+    return [
+        (f"{path}.ports[{index}]", port)
+        for container, path in containers_at(spec, "spec", "initContainers", "containers")
+        for index, port in enumerate(container.get("ports") or ())
+    ]
 
 
-def _repeated_ports(spec: Object) -> Iterator[str]:
+def _repeated_ports(ports: list[tuple[str, Object]]) -> Iterator[str]:
     seen: dict[tuple[int, str], list[tuple[str, Object]]] = {}
-    for path, port in _ports(spec):
+    for path, port in ports:
         others = seen.setdefault((port["containerPort"], port.get("protocol", "")), [])
         for other_path, other in others:
             if how := _overlap(port, other):
@@ -106,9 +110,9 @@ def _overlap(port: Object, other: Object) -> str:
     return ""
 
 
-def _repeated_port_names(spec: Object) -> Iterator[str]:
+def _repeated_port_names(ports: list[tuple[str, Object]]) -> Iterator[str]:
     seen: dict[str, str] = {}
-    for path, port in _ports(spec):
+    for path, port in ports:
         name = port.get("name", "")
         first = seen.setdefault(name, path)
         if name and first != path:

@@ -109,6 +109,11 @@ watch  scheduling.x-k8s.io/podgroups
 patch  scheduling.x-k8s.io/podgroups
 watch  scheduling.k8s.io/workloads
 patch  pods
+create scheduling.k8s.io/podgroups
+create muster.dev/podgroups
+get    batch/jobs
+get    apps/deployments
+get    leaderworkerset.x-k8s.io/leaderworkersets
 create events.k8s.io/events
 create coordination.k8s.io/leases        muster-system
 update coordination.k8s.io/leases        muster-system muster
@@ -120,8 +125,12 @@ update pods
 delete nodes
 create events
 delete scheduling.k8s.io/podgroups
-create muster.dev/podgroups
 delete muster.dev/podgroups
+create scheduling.x-k8s.io/podgroups
+list   batch/jobs
+patch  batch/jobs
+patch  apps/deployments
+delete apps/deployments
 patch  scheduling.x-k8s.io/podgroups/status
 get    muster.dev/workloads
 create coordination.k8s.io/leases
@@ -148,7 +157,7 @@ def test_muster_may_do_nothing_else(installed, right):
 
 def _may(cluster, verb, what, namespace="", name=""):
     first, _, rest = what.partition("/")
-    group, resource = (first, rest) if "." in first or first == "policy" else ("", what)
+    group, resource = (first, rest) if "." in first or first in ("policy", "batch", "apps") else ("", what)
     resource, _, subresource = resource.partition("/")
     asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
     spec = {"user": MUSTER, "resourceAttributes": asked | {"namespace": namespace, "name": name}}

@@ -23,6 +23,7 @@ class Wire(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", 
 
 
 class OwnerReference(Wire, frozen=True):
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
@@ -41,6 +42,11 @@ class Metadata(Wire, frozen=True):
     annotations: dict[str, str] = {}
     finalizers: tuple[str, ...] = ()
     owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages the object."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
 
 
 class Object(Wire, frozen=True):

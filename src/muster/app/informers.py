@@ -15,6 +15,7 @@ from muster.api.resources import (
 )
 from muster.api.wire import Node, Object, Pod, PodDisruptionBudget, PriorityClass
 from muster.app.inbox import Sink
+from muster.app.owners import Owners
 from muster.controllers.protection import NamedByLabel
 from muster.edge.groups import Groups, Told
 from muster.engine.changes import (
@@ -43,6 +44,7 @@ class Informers:
         self.sink = sink
         self.groups = Groups(closed=closed)
         self.named_by_label = NamedByLabel(self.groups.gives_way)
+        self.owners = Owners(client, self.groups, tell=lambda told: self._tell([told]))
         self.pods = Reflector(client, [PODS], Pod, deliver=self._pods)
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
@@ -89,6 +91,7 @@ class Informers:
                 case _:
                     self.named_by_label.group_changed(change.key)
         self.sink.put(changes)
+        self.owners.look()
 
     def _nodes(self, batch: list[Node | Gone]) -> None:
         self.sink.put([NodeGone(one.key) if isinstance(one, Gone) else NodeSeen(one) for one in batch])

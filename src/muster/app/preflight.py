@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from muster.base.errors import ApiError, KubeError
-from muster.gangs.dialects import DIALECTS
+from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.gangs.owners import OWNER_KINDS
 from muster.kube.client import Client
 from muster.kube.connection import Connection
 
@@ -43,6 +44,14 @@ def _of_groups() -> Iterator[Right]:
                 yield Right("patch", group, plural, "status")
 
 
+def _of_owners() -> Iterator[Right]:
+    """To make groups for owners that cannot."""
+    for dialect in (NATIVE, CUSTOM):
+        yield Right("create", dialect.resources[0].group, dialect.resources[0].plural)
+    for kind in OWNER_KINDS:
+        yield Right("get", kind.group, kind.plural)
+
+
 ASKED_FOR = (
     Right("get", "", "pods"),
     Right("create", "", "pods", "binding"),
@@ -55,6 +64,7 @@ ASKED_FOR = (
     Right("watch", "scheduling.k8s.io", "priorityclasses"),
     Right("watch", "policy", "poddisruptionbudgets"),
     *dict.fromkeys(_of_groups()),
+    *(right for right in _of_owners() if right.resource != "pods"),
 )
 """Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected or not read again, or
 decisions on what was listed long ago.  Lists need not be asked for: nothing begins before all of them were read."""

@@ -146,6 +146,7 @@ class Muster:
         self._informers = informers = Informers(client, inbox if leading else warm, closed=self.settings.closed)
         for reflector in informers:
             self._spawn(reflector.run())
+        self._spawn(informers.owners.run())
         await self._first_read(informers)
         if self._ask_rights is not None:
             await self._ask_rights()

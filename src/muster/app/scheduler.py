@@ -15,6 +15,7 @@ from muster.app.writer import BindMeasure, Writer
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
 from muster.cluster.tally import tally
+from muster.controllers.made_groups import MadeGroups
 from muster.controllers.protection import Protection
 from muster.controllers.statuses import Statuses
 from muster.engine.changes import Bound, Change, PodGone, PodSeen
@@ -96,6 +97,7 @@ class Scheduler:
         # Kubernetes protects its own groups, but does not see that pods name them by label
         self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
         self._statuses = Statuses(informers.groups.counting, tally=self._tally, write=self._write_status)
+        self._made = MadeGroups(informers.groups.group_of, wanted=informers.groups.owned.wanted, write=self._write_made)
         self._stopping = False
 
     async def run(self) -> None:
@@ -120,6 +122,7 @@ class Scheduler:
             touched = {dialect: self._informers.groups.take_touched(dialect) for dialect in DIALECTS}
             for dialect, protection in self._protections.items():
                 protection.look(touched[dialect] | named)
+            self._made.look(self._informers.groups.owned.take_touched())
             self._writer.tell_overruled(set().union(*touched.values()))
             self._statuses.stir(set().union(*(keys for dialect, keys in touched.items() if dialect.counts)))
         if not self._stopping:
@@ -183,6 +186,9 @@ class Scheduler:
 
     def _write_finalizers(self, dialect: Dialect, group: PodGroup, finalizers: tuple[str, ...]) -> None:
         self._writer.write_finalizers(dialect, group, finalizers, keeps=self._protections[dialect].keeps)
+
+    def _write_made(self, key: str) -> None:
+        self._writer.write_made(key, todo=self._made.todo)
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""

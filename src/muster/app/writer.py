@@ -23,7 +23,9 @@ from muster.api.wire import PodGroup, condition
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
 from muster.base.errors import ApiError, KubeError, ObjectError
+from muster.controllers.made_groups import Todo
 from muster.controllers.protection import FINALIZER
+from muster.edge.owned import WantedGroup
 from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, Spared
 from muster.engine.decisions import (
     Bind,
@@ -41,6 +43,7 @@ from muster.engine.decisions import (
     Reread,
 )
 from muster.engine.intake import GROUP_ERROR
+from muster.gangs.dialects import CUSTOM, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.model import Aspect
@@ -572,6 +575,27 @@ class Writer:
                 raise
             # it would be refused for ever; when anything changes it is tried again
             _log.warning("a status is refused", group=key, kind=resource.name, error=error.message)
+
+    def write_made(self, key: str, *, todo: Callable[[str], Todo | None]) -> None:
+        """Makes a group for an owner, or keeps it in step; `todo` is asked once more when the errand is sent."""
+        self._outbox.put(Errand(Urgency.GROUP, partial(self._send_made, key, todo), subject=f"made {key}"))
+
+    async def _send_made(self, key: str, todo: Callable[[str], Todo | None]) -> None:
+        match todo(key):
+            case WantedGroup() as wanted:
+                resource = self._informers.resource(NATIVE) or self._informers.resource(CUSTOM)
+                if resource is None:
+                    _log.warning("no PodGroups are served here: none can be made", group=key)
+                    return
+                owner = f"{wanted.owner.kind} {wanted.owner.name}"
+                _log.info("making a group", group=key, owner=owner, minimum=wanted.minimum)
+                await writes.make_group(self._client, resource, wanted)
+            case (PodGroup() as group, minimum):
+                dialect, _ = self._informers.groups.find(key) or (NATIVE, group)
+                resource = self._informers.resource(dialect)
+                if resource is not None:
+                    _log.info("resizing a group", group=key, minimum=minimum)
+                    await writes.write_minimum(self._client, resource, group, minimum)
 
     # --- events ---
 

@@ -19,11 +19,6 @@ POD_GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
 
 
 class OwnerReference(wire.OwnerReference, frozen=True):
-    kind: str = ""
-    api_version: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
     block_owner_deletion: bool | None = None
 
 
@@ -38,7 +33,6 @@ class Metadata(wire.Metadata, frozen=True):
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The owner that manages the object."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 

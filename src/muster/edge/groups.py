@@ -11,10 +11,12 @@ from muster.api.wire import Object, Pod, PodGroup, PriorityClass
 from muster.edge.by_pods import Changed, DeclaredByPods
 from muster.edge.closed import Closed
 from muster.edge.drafts import Drafts
+from muster.edge.owned import Owned
 from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen, PodGone, PodSeen
 from muster.gangs.dialects import DIALECTS, DRAFT, NATIVE, declare
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.draft import DraftWorkload
+from muster.gangs.owners import Owner
 
 Told = PodSeen | PodGone | GroupSeen | GroupGone
 """What the engine is told, in this order."""
@@ -44,6 +46,7 @@ class Groups:
         self._by_pods = DeclaredByPods(self.of)
         self._drafts = Drafts()
         self._closed = Closed(closed, lambda key: self._declared.get(key, {}))
+        self.owned = Owned(self.group_of, gives_way=self.gives_way)
         self._touched: dict[Dialect, set[str]] = {dialect: set() for dialect in DIALECTS}
         """Keys of groups that came or changed and have not been taken."""
 
@@ -55,6 +58,11 @@ class Groups:
         """What is declared in dialects that are on, or left to be finished."""
         found = self._declared.get(key, {})
         return {dialect: group for dialect, group in found.items() if not self._closed.hides(dialect, key)}
+
+    def group_of(self, key: str) -> PodGroup | None:
+        """The group that counts for a gang, whatever its API."""
+        found = self.find(key)
+        return None if found is None else found[1]
 
     def gives_way(self, key: str) -> bool:
         """Whether pods that name another group besides this one belong to that."""
@@ -106,13 +114,23 @@ class Groups:
     def _groups_now(self, keys: Iterable[str]) -> list[Told]:
         """These groups, and their replicas."""
         told = [*map(self._now, keys), *self._renew(self._by_pods.template_changed(keys))]
-        return [*told, *self._settle(keys)]
+        return [*told, *self._settle(keys), *self._tell(self.owned.groups_changed(keys))]
 
     def pod_seen(self, pod: Pod) -> list[Told]:
         """The pod as it is now, after what it changes for gangs that are declared by their pods."""
-        return self._tell(self._drafts.seen(pod))
+        return self._tell(self._drafts.seen(self.owned.seen(pod)))
+
+    def owner_read(self, uid: str, found: Owner | str) -> list[Told]:
+        """An owner of pods as it is now, or that it is gone.  Its groups are told once more: whoever keeps them in step
+        looks when something is told."""
+        pods, keys = self.owned.owner_read(uid, found)
+        return [*self._tell(pods), *map(self._now, sorted(keys))]
+
+    def owner_not_read(self, uid: str, why: str) -> list[Told]:
+        return self._tell(self.owned.owner_not_read(uid, why))
 
     def pod_gone(self, uid: str) -> list[Told]:
+        self.owned.gone(uid)
         told = [PodGone(uid), *self._renew(self._by_pods.gone(uid)), *self._settle(self._closed.gone(uid))]
         return [*told, *self._tell(self._drafts.gone(uid))]
 

@@ -13,9 +13,11 @@ from muster.api.resources import EVENTS, PODS, Resource
 from muster.api.times import micro_stamp, stamp
 from muster.api.wire import Condition, Metadata, Pod, PodGroup, condition, read
 from muster.base.errors import ApiError, KubeError, ObjectError
+from muster.edge.owned import WantedGroup
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.owners import MANAGED_BY
 from muster.gangs.record import BOUND_FOR, STARTED
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
 
@@ -297,6 +299,48 @@ async def write_finalizers(client: Client, resource: Resource, group: PodGroup, 
     patch = {
         "metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": list(finalizers)},
     }
+    path = resource.path(meta.namespace, meta.name)
+    try:
+        await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)
+    except ApiError as error:
+        if not is_gone(error):
+            raise
+
+
+async def make_group(client: Client, resource: Resource, wanted: WantedGroup) -> None:
+    """Makes a group for an owner; one of its name that is there already stays as it is."""
+    namespace, name = _split(wanted.key)
+    owner = wanted.owner
+    reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+    spec: dict[str, object] = {
+        "schedulingPolicy": {"gang": {"minCount": wanted.minimum}},
+        # who asks for no more than a gang means one that goes whole
+        "disruptionMode": {"all": {}},
+    }
+    if wanted.priority_class:
+        spec["priorityClassName"] = wanted.priority_class
+    document = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": MANAGED_BY,
+            "annotations": wanted.annotations,
+            "ownerReferences": [reference | {"controller": True}],
+        },
+        "spec": spec,
+    }
+    try:
+        await client.request("POST", resource.path(namespace), body=_encode(document))
+    except ApiError as error:
+        if error.code not in (404, 409) and "because it is being terminated" not in error.message:
+            raise
+
+
+async def write_minimum(client: Client, resource: Resource, group: PodGroup, minimum: int) -> None:
+    meta = group.metadata
+    patch = {"metadata": {"uid": meta.uid}, "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}}}
     path = resource.path(meta.namespace, meta.name)
     try:
         await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, PodGroup
+from muster.gangs import owners
 from muster.gangs.dialects import v1beta1
 from muster.gangs.dialects.coscheduling import Coscheduling
 from muster.gangs.dialects.dialect import Dialect
@@ -78,9 +79,10 @@ def membership(pod: Pod) -> Membership | None:
 
 def remark(pod: Pod) -> str:
     """Why a lone pod is no member although it says something of that; "" for most."""
-    if pod.alone or is_plain(pod):
+    if pod.alone:
         return ""
-    return next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
+    said = "" if is_plain(pod) else next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
+    return said or owners.remark(pod)
 
 
 def gang_of(pod: Pod, groups: Mapping[str, PodGroup]) -> str | None:

@@ -360,7 +360,8 @@ class Rules:
     def _check_in_step(self, informers):
         for reflector in informers:
             storage = _STORAGES.get(reflector.name)
-            if storage is None:
+            # of versions that are not served nothing is read: others are the same objects
+            if storage is None or reflector.resource is None:
                 continue
             held = {
                 f"{one.namespace}/{one.name}" if one.namespace else one.name: (one.uid, str(one.version))

@@ -26,7 +26,7 @@ from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.controllers.made_groups import Todo
 from muster.controllers.protection import FINALIZER
 from muster.edge.owned import WantedGroup
-from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, Spared
+from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, PodSeen, Spared
 from muster.engine.decisions import (
     Bind,
     CallOff,
@@ -295,7 +295,11 @@ class Writer:
                 failure=answer.failure.value,
                 error=answer.message,
             )
-        self._answer.put([answer])
+        if isinstance(answer, PodSeen):
+            # others have bound the pod: it is told as the watch tells it
+            self._answer.put(self._informers.groups.pod_seen(answer.pod))
+        else:
+            self._answer.put([answer])
 
     def _let_go(self, group: _Group) -> None:
         """Sends the binds that waited for what the group says by now."""

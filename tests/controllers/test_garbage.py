@@ -110,6 +110,16 @@ def test_an_owner_that_the_server_has_and_we_do_not_keeps_what_it_owns():
     assert place.names == ["a"]
 
 
+def test_an_owner_that_goes_before_any_watch_has_told_of_it_takes_what_it_owns_along():
+    place = Place()
+    place.garbage.serve([*KINDS, NAMESPACES])
+    place.create(NAMESPACES, {"metadata": {"name": "space"}, "spec": {}}, uid="uid-space")
+    place.put("a", reference("space", kind="Namespace")).run()
+    gone = Refused(code=404, message='namespaces "space" not found')
+    place.answer = lambda call: gone if isinstance(call, Look) else None
+    assert place.run(100).names == []
+
+
 @pytest.mark.parametrize("answer", [Lost(), Refused(code=500), Refused(code=403)])
 def test_nothing_goes_because_of_an_owner_that_could_not_be_asked_for(answer):
     place = Place()

@@ -210,7 +210,7 @@ class StoredRules:
             held, kept = before.objects.get(key), after.objects.get(key)
             if held == kept or (key[0] == DEFINITIONS and _spec(held) == _spec(kept)):
                 continue
-            if key not in before.doubtful:
+            if key not in before.doubtful and not _goes_with_its_kind(key[0], before):
                 raise BrokenRuleError("kept", f"{'/'.join(key)} was {held}, and is {kept} after a restart")
             self._learn(*key)
 
@@ -261,6 +261,13 @@ class StoredRules:
                 raise BrokenRuleError("dead owners", f"{meta.name} is left of {owner.kind} {owner.name}, which is gone")
             if meta.deletion_timestamp and any(one in _WAITING for one in meta.finalizers):
                 raise BrokenRuleError("dead owners", f"{meta.name} is deleted, and never let go: {meta.finalizers}")
+
+
+def _goes_with_its_kind(storage, before):
+    """Whether the kind was being deleted: who starts again goes on with that, and with its objects."""
+    definition = (DEFINITIONS, "", storage)
+    held = before.objects.get(definition)
+    return definition in before.doubtful or (held is not None and "deletionTimestamp" in _decode(held)["metadata"])
 
 
 def _spec(data):

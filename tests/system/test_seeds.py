@@ -5,6 +5,8 @@ import pytest
 from tests.system.run import run
 
 SEEDS = {
+    1794869096319: "an owner that was asked for, and went before any watch had told of it, kept its own (garbage)",
+    1794869093527: "(a rule) objects of a kind that is being deleted go on going when the server starts again",
     1794837667009: "(a rule) of two that go together one was deleted, and the other's eviction passed to another unit",
     15: "a conflict on a status was taken for the end of the object, and never tried again (kube/writes, outbox)",
     291: "a scheduler that was to stop went in circles while a bind waited for its next try (app/scheduler)",

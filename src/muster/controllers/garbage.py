@@ -84,7 +84,7 @@ class Garbage(AtDesks):
         self._reported: dict[str, _Thing] = {}
         """Owners that a watch says are gone, by UID: as they were."""
         self._doubted: set[str] = set()
-        """UIDs of what was seen in a version that is not read any more, and not since."""
+        """UIDs of what was seen in a version that is not read any more, or by asking alone, and not since."""
         self._desk = Desk(self._look)
         self._asking = Desk(self._confirm)
         self._orphaning = Desk(self._orphan)
@@ -173,10 +173,13 @@ class Garbage(AtDesks):
             if there is None:
                 self._gone(self._things[uid])
                 return
-            self._seen(there)
-            # until a watch tells of it: what goes before that one has begun, nobody would hear of
-            self._doubted.add(uid)
-            self._asking.add(uid, at=self._asking.now + _DOUBT_SECONDS)
+            self._ask_again(there)
+
+    def _ask_again(self, thing: _Thing) -> None:
+        """It is there, and is asked for until a watch tells of it: nobody would hear of what goes before that."""
+        self._seen(thing)
+        self._doubted.add(thing.meta.uid)
+        self._asking.add(thing.meta.uid, at=self._asking.now + _DOUBT_SECONDS)
 
     def _confirm_owner(self, owner: _Thing) -> Steps:
         """Has what it owned looked at if the server does not have it, either."""
@@ -298,6 +301,9 @@ class Garbage(AtDesks):
         owner = yield from self._ask(resource, Metadata(name=reference.name, namespace=where, uid=reference.uid))
         if owner is None:
             self._note_absent(reference, where)
+        elif owner.meta.uid not in self._things:
+            # no watch has told of it yet, and none may ever: it may go before that one has begun
+            self._ask_again(owner)
         return owner
 
     def _note_absent(self, reference: OwnerReference, namespace: str) -> None:

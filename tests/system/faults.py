@@ -177,12 +177,12 @@ def an_eviction_names_no_uid(patch):
     patch(writes, "_encode", without)
 
 
-@fault("one node", "over-commit", "stale word", needs=["lost answers"], first=18)
+@fault("one node", "over-commit", "stale word", needs=["lost answers"], first=125)
 def a_lost_answer_is_taken_for_a_failure(patch):
     bind = writes.bind
 
-    async def hasty(client, placement, *, at):
-        answer = await bind(client, placement, at=at)
+    async def hasty(client, placement, **more):
+        answer = await bind(client, placement, **more)
         if isinstance(answer, BindFailed) and answer.failure is Failure.TRANSIENT:
             return BindFailed(answer.uid, answer.node, Failure.REJECTED, answer.message)
         return answer

@@ -278,7 +278,7 @@ def victims_go_before_it_is_written_for_whom(patch):
     patch(Writer, "_hold_up", lambda self, deletion: self._go_if_ready(deletion))
 
 
-@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"], first=1_440)
+@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"], first=21_816)
 def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
     def careless(self, decision):
         self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])

@@ -272,7 +272,8 @@ class Rules:
                 self._doomed[replica.link].update(ref.uid for ref in decision.pods)
             if isinstance(decision, Evict):
                 pods = self._cluster.pods
-                stand = {uid for uid in decision.after if uid in pods and pods[uid].status.nominated_node_name}
+                # one that is gone, as the scheduler is about to hear, waits for nothing
+                stand = {uid for uid in decision.after if uid not in pods or pods[uid].status.nominated_node_name}
                 together = defaultdict(set)
                 for ref in decision.pods:
                     together[unit_of(pods[ref.uid]) if ref.uid in pods else ref.uid].add(ref.uid)

@@ -8,7 +8,7 @@ from muster.api.times import stamp
 from muster.api.wire import Condition
 from muster.edge.groups import Groups
 from muster.engine.changes import Bound, NodeSeen
-from muster.engine.decisions import Bind, Evict, GangCondition, MarkStarted, PodCondition, Release, Reread
+from muster.engine.decisions import Bind, Event, Evict, GangCondition, MarkStarted, PodCondition, Release, Reread
 from muster.engine.engine import Engine
 from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.record import BOUND_FOR, STARTED
@@ -73,6 +73,19 @@ class Talk:
             self.now = max(self.now, at)
         self.now = until
         return self
+
+    def words(self):
+        """Why each pod waits, by name, and what events tell of those who do not; said within ten seconds."""
+        words = {}
+        for _ in range(10):
+            for decision in self._turn():
+                match decision:
+                    case PodCondition():
+                        words |= {ref.pod.partition("/")[2]: decision.message for ref in decision.pods}
+                    case Event(warning=True):
+                        words |= {ref.pod.partition("/")[2]: decision.note for ref in decision.pods}
+            self.now += 1
+        return words
 
     def _turn(self):
         decisions = self.engine.decide(self.now)

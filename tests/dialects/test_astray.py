@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, read
-from muster.engine.decisions import Event, PodCondition
+from muster.engine.decisions import PodCondition
 from muster.gangs.dialects.draft import DraftWorkload
 from tests.dialects.speakers import SPEAKERS
 from tests.dialects.talk import Talk
@@ -28,19 +28,9 @@ def workload(*groups, uid="one"):
 
 
 def said(talk, pods):
-    """Why each of the pods waits; and what events tell of those who do not."""
     for one in pods:
         talk.seen(one)
-    words = {}
-    for _ in range(10):
-        for decision in talk._turn():
-            match decision:
-                case PodCondition():
-                    words |= {ref.pod.partition("/")[2]: decision.message for ref in decision.pods}
-                case Event(warning=True):
-                    words |= {ref.pod.partition("/")[2]: decision.note for ref in decision.pods}
-        talk.now += 1
-    return words
+    return talk.words()
 
 
 REPLICATED = {

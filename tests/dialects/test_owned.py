@@ -4,26 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.wire import PodGroup, read
-from muster.engine.decisions import Event, PodCondition
 from muster.gangs.dialects import CUSTOM, NATIVE
 from tests.dialects.owned import TEMPLATE, OwnedTalk, owner_of, pod, reference
 
 JOB = reference("batch/v1", "Job", "train")
 DEPLOYMENT = reference("apps/v1", "Deployment", "web")
-
-
-def said(talk):
-    """Why each pod waits, and what events tell of those who do not."""
-    words = {}
-    for _ in range(10):
-        for decision in talk._turn():
-            match decision:
-                case PodCondition():
-                    words |= {ref.pod.partition("/")[2]: decision.message for ref in decision.pods}
-                case Event(warning=True):
-                    words |= {ref.pod.partition("/")[2]: decision.note for ref in decision.pods}
-        talk.now += 1
-    return words
 
 
 def job_pods(count, owner=JOB, first=0, prefix="p", **parts):
@@ -51,7 +36,7 @@ def test_pods_wait_until_their_owner_is_read_and_say_so():
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=1, template=TEMPLATE)
     talk.seen(pod("p", JOB))
-    assert said(talk) == {"p": "Job train is not read yet"}
+    assert talk.words() == {"p": "Job train is not read yet"}
     assert talk.settle().until_quiet(seconds=5).bound == ["p"]
 
 
@@ -137,7 +122,7 @@ def test_an_owner_of_a_kind_that_nobody_knows_needs_a_number():
     cluster = reference("ray.io/v1", "RayCluster", "ray")
     assert talk.seen_all(pod("p0", cluster)).reads == []
     why = "how many pods RayCluster ray makes is not known: label muster.dev/min-count has to say it"
-    assert said(talk) == {"p0": why}
+    assert talk.words() == {"p0": why}
     talk.seen_all(*(pod(f"p{number}", cluster, labels={"muster.dev/min-count": "2"}) for number in (1, 2)))
     assert talk.until_quiet(seconds=5).bound == ["p1", "p2"]
     assert talk.minimums() == {"raycluster-ray": 2}
@@ -148,7 +133,7 @@ def test_owners_that_make_one_pod_after_another_are_told_what_to_do():
     ref = reference("apps/v1", "StatefulSet", "db")
     talk.owner(ref, replicas=2, template=TEMPLATE)
     talk.seen_all(pod("db-0", ref))
-    assert said(talk) == {
+    assert talk.words() == {
         "db-0": "StatefulSet db waits for some of its pods before it makes others: "
         "a gang needs spec.podManagementPolicy: Parallel"
     }
@@ -168,7 +153,7 @@ def test_labels_that_mean_nothing_make_a_lone_pod_and_an_event(labels, why):
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=3, template=TEMPLATE)
     talk.seen_all(pod("p", JOB, gang=None, labels=labels))
-    assert said(talk) == {"p": f"placed alone, not in a group: {why}"}
+    assert talk.words() == {"p": f"placed alone, not in a group: {why}"}
     assert talk.bound == ["p"]
 
 
@@ -176,7 +161,7 @@ def test_false_means_no():
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=3, template=TEMPLATE)
     talk.seen_all(pod("p", JOB, gang="false"))
-    assert said(talk) == {}
+    assert talk.words() == {}
     assert (talk.bound, talk.made) == (["p"], {})
 
 
@@ -278,7 +263,7 @@ def test_an_owner_that_is_made_again_gets_a_group_of_its_own():
     talk.owner(again, parallelism=2, template=TEMPLATE)
     talk.seen_all(*job_pods(2, again, first=1, created=30))
     why = "PodGroup job-train is there, and not of the present Job train"
-    assert said(talk) == {"p1": why, "p2": why}
+    assert talk.words() == {"p1": why, "p2": why}
     talk.gone("uid-p0")
     talk.delete_group("job-train")
     talk.settle()
@@ -292,14 +277,14 @@ def test_a_group_of_that_name_that_somebody_made_is_left_alone():
     mine = native("job-train", gang=7)
     talk.engine.apply(talk.groups.seen(CUSTOM, mine))
     talk.seen_all(pod("p", JOB))
-    assert said(talk) == {"p": "PodGroup job-train is there, and not of the present Job train"}
+    assert talk.words() == {"p": "PodGroup job-train is there, and not of the present Job train"}
     assert talk.made == {}
 
 
 def test_pods_whose_owner_is_gone_wait():
     talk = OwnedTalk(1)
     talk.seen_all(pod("p", JOB))
-    assert said(talk) == {"p": "Job train is gone"}
+    assert talk.words() == {"p": "Job train is gone"}
     assert talk.made == {}
 
 

@@ -25,19 +25,9 @@ from msgspec.structs import replace
 
 from muster.api.resources import Resource
 from muster.api.times import stamp
-from muster.api.wire import (
-    DisruptionMode,
-    Empty,
-    GangPolicy,
-    Object,
-    Pod,
-    PodGroup,
-    PodGroupSpec,
-    SchedulingPolicy,
-    Wire,
-)
+from muster.api.wire import Object, Pod, PodGroup, Wire
 from muster.gangs.dialects.dialect import Dialect, Marks
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
+from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION, goes_whole
 from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
 
@@ -84,9 +74,7 @@ class Coscheduling(Dialect):
         if asked.schedule_timeout_seconds:
             annotations = {TIMEOUT_ANNOTATION: str(asked.schedule_timeout_seconds)} | meta.annotations
             meta = replace(meta, annotations=annotations)
-        policy = SchedulingPolicy(gang=GangPolicy(min_count=max(1, asked.min_member)))
-        spec = PodGroupSpec(scheduling_policy=policy, disruption_mode=DisruptionMode(all=Empty()))
-        return (PodGroup(metadata=meta, spec=spec, dialect=self.name),)
+        return (PodGroup(metadata=meta, spec=goes_whole(asked.min_member), dialect=self.name),)
 
     def status(self, found: CoschedulingGroup, tally: Tally) -> dict[str, Any]:
         stands, minimum = found.status, max(1, found.spec.min_member)

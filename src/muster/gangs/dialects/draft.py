@@ -12,21 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.resources import Resource
-from muster.api.wire import (
-    DisruptionMode,
-    Empty,
-    GangPolicy,
-    Object,
-    Pod,
-    PodGroup,
-    PodGroupSpec,
-    SchedulingPolicy,
-    Wire,
-    WorkloadReference,
-)
+from muster.api.wire import Object, Pod, PodGroup, Wire, WorkloadReference
 from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1alpha1 import GROUP_LABEL, WORKLOAD_LABEL, object_of
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
+from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION, goes_whole
 from muster.gangs.model import Membership
 
 SINGLE, OFF, REPLICATED = "Single", "Off", "Replicated"
@@ -132,11 +121,10 @@ def _group(workload: DraftWorkload, group: DraftGroup) -> PodGroup:
     meta = workload.metadata
     timeout = group.scheduling_timeout_seconds
     annotations = meta.annotations | ({TIMEOUT_ANNOTATION: str(timeout)} if timeout else {})
-    gang = None if group.gang_mode == OFF else GangPolicy(min_count=max(1, group.min_count))
     return PodGroup(
         metadata=replace(
             meta, name=f"{meta.name}/{group.name}", annotations=annotations, finalizers=(), owner_references=()
         ),
-        spec=PodGroupSpec(scheduling_policy=SchedulingPolicy(gang=gang), disruption_mode=DisruptionMode(all=Empty())),
+        spec=goes_whole(None if group.gang_mode == OFF else group.min_count),
         dialect=Draft.name,
     )

@@ -8,18 +8,9 @@ for other parts of it.  Its pods exist before the group does, so nobody waits fo
 from __future__ import annotations
 
 from muster.api.resources import Resource
-from muster.api.wire import (
-    DisruptionMode,
-    Empty,
-    GangPolicy,
-    Object,
-    Pod,
-    PodGroup,
-    PodGroupSpec,
-    SchedulingPolicy,
-    Wire,
-)
+from muster.api.wire import Object, Pod, PodGroup, Wire
 from muster.gangs.dialects.dialect import Dialect, Marks
+from muster.gangs.dialects.v1beta1 import goes_whole
 from muster.gangs.model import Membership
 
 GROUP_ANNOTATION = "pod-group-name"
@@ -46,9 +37,5 @@ class Kai(Dialect):
         return Membership(f"{pod.metadata.namespace}/{name}") if name else None
 
     def groups(self, found: KaiGroup) -> tuple[PodGroup, ...]:
-        spec = PodGroupSpec(
-            scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=max(1, found.spec.min_member))),
-            disruption_mode=DisruptionMode(all=Empty()),
-            priority_class_name=found.spec.priority_class_name,
-        )
+        spec = goes_whole(found.spec.min_member, priority_class=found.spec.priority_class_name)
         return (PodGroup(metadata=found.metadata, spec=spec, dialect=self.name),)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from muster.api.wire import DisruptionMode, Empty, GangPolicy, Metadata, Pod, PodGroup, PodGroupSpec, SchedulingPolicy
+from muster.api.wire import Metadata, Pod, PodGroup
 from muster.gangs.dialects.dialect import Dialect, Marks
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
+from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION, goes_whole
 from muster.gangs.model import Membership
 from muster.gangs.record import bound_for
 
@@ -70,10 +70,7 @@ class Labels(Dialect):
                 creation_timestamp=min(word.created for word in words),
                 annotations={TIMEOUT_ANNOTATION: timeout} if timeout else {},
             ),
-            spec=PodGroupSpec(
-                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=max(word.minimum for word in words))),
-                disruption_mode=DisruptionMode(all=Empty()),
-            ),
+            spec=goes_whole(max(word.minimum for word in words)),
             dialect=self.name,
         )
 

@@ -16,20 +16,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.api.resources import Resource
-from muster.api.wire import (
-    DisruptionMode,
-    Empty,
-    GangPolicy,
-    Object,
-    Pod,
-    PodGroup,
-    PodGroupSpec,
-    PodGroupStatus,
-    SchedulingPolicy,
-    Wire,
-)
+from muster.api.wire import Object, Pod, PodGroup, PodGroupStatus, Wire
 from muster.gangs.dialects.dialect import Dialect, Marks
-from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, SUBSETS_ANNOTATION, TIMEOUT_ANNOTATION, subsets_text
+from muster.gangs.dialects.v1beta1 import (
+    INITIALLY_SCHEDULED,
+    SUBSETS_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+    goes_whole,
+    subsets_text,
+)
 from muster.gangs.model import Membership
 from muster.gangs.tally import NOBODY, Tally
 
@@ -86,10 +81,7 @@ class Subsets(Dialect):
             said[TIMEOUT_ANNOTATION] = str(spec.schedule_timeout_seconds)
         group = PodGroup(
             metadata=replace(meta, annotations=meta.annotations | said),
-            spec=PodGroupSpec(
-                scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=sum(least for _, least in minimums) or 1)),
-                disruption_mode=DisruptionMode(all=Empty()),
-            ),
+            spec=goes_whole(sum(least for _, least in minimums)),
             status=PodGroupStatus(conditions=self.read_conditions(status.conditions)),
             dialect=self.name,
         )

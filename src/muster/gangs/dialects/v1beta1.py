@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from muster.api.asks import Ask
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.times import seconds
-from muster.api.wire import Condition, Pod, PodGroup, PodGroupSpec, SchedulingPolicy, condition
+from muster.api.wire import Condition, Empty, GangPolicy, Pod, PodGroup, PodGroupSpec, SchedulingPolicy, condition
+from muster.api.wire import DisruptionMode as WireDisruptionMode
 from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.model import (
     DEFAULT_GRACE_SECONDS,
@@ -82,6 +83,17 @@ class Custom(_V1Beta1):
         labels = pod.metadata.labels
         name = labels.get(GROUP_LABEL)
         return Membership(f"{pod.metadata.namespace}/{name}", labels.get(SUBSET_LABEL, "")) if name else None
+
+
+def goes_whole(minimum: int | None, *, priority_class: str = "") -> PodGroupSpec:
+    """A gang of this minimum, or for None a group without one, of a dialect that has no word for disruption: who takes
+    one member takes all."""
+    gang = None if minimum is None else GangPolicy(min_count=max(1, minimum))
+    return PodGroupSpec(
+        scheduling_policy=SchedulingPolicy(gang=gang),
+        disruption_mode=WireDisruptionMode(all=Empty()),
+        priority_class_name=priority_class,
+    )
 
 
 def declare(group: PodGroup, *, dialect: Dialect) -> Gang:

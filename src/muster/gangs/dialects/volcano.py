@@ -23,19 +23,9 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.resources import Resource
-from muster.api.wire import (
-    DisruptionMode,
-    Empty,
-    GangPolicy,
-    Object,
-    Pod,
-    PodGroup,
-    PodGroupSpec,
-    SchedulingPolicy,
-    Wire,
-)
+from muster.api.wire import Object, Pod, PodGroup, Wire
 from muster.gangs.dialects.dialect import Dialect, Marks
-from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION, subsets_text
+from muster.gangs.dialects.v1beta1 import SUBSETS_ANNOTATION, goes_whole, subsets_text
 from muster.gangs.model import Membership
 from muster.gangs.tally import Tally
 
@@ -86,11 +76,7 @@ class Volcano(Dialect):
             # tasks without a minimum may run beside the others
             text = subsets_text([*minimums, ("", 0)])
             meta = replace(meta, annotations=meta.annotations | {SUBSETS_ANNOTATION: text})
-        spec = PodGroupSpec(
-            scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=max(1, asked.min_member))),
-            disruption_mode=DisruptionMode(all=Empty()),
-            priority_class_name=asked.priority_class_name,
-        )
+        spec = goes_whole(asked.min_member, priority_class=asked.priority_class_name)
         return (PodGroup(metadata=meta, spec=spec, dialect=self.name),)
 
     def status(self, found: VolcanoGroup, tally: Tally) -> dict[str, Any]:

@@ -7,6 +7,7 @@ others.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import add, floordiv, sub
@@ -190,13 +191,13 @@ class Counting:
         return copies
 
 
-class _OneByOne:
+class _OneByOne(ABC):
     """Scales that look at one victim as fast as at many."""
 
     few = 1
 
-    def put_back(self, first: int, end: int) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def put_back(self, first: int, end: int) -> bool: ...
 
     def put_back_each(self, first: int, end: int) -> None:
         for number in range(first, end):

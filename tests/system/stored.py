@@ -210,7 +210,7 @@ class StoredRules:
             held, kept = before.objects.get(key), after.objects.get(key)
             if held == kept or (key[0] == DEFINITIONS and _spec(held) == _spec(kept)):
                 continue
-            if key not in before.doubtful and not _goes_with_its_kind(key[0], before):
+            if key not in before.doubtful and not _goes_with_its_kind(key, before):
                 raise BrokenRuleError("kept", f"{'/'.join(key)} was {held}, and is {kept} after a restart")
             self._learn(*key)
 
@@ -263,9 +263,9 @@ class StoredRules:
                 raise BrokenRuleError("dead owners", f"{meta.name} is deleted, and never let go: {meta.finalizers}")
 
 
-def _goes_with_its_kind(storage, before):
+def _goes_with_its_kind(key, before):
     """Whether the kind was being deleted: who starts again goes on with that, and with its objects."""
-    definition = (DEFINITIONS, "", storage)
+    definition = key if key[0] == DEFINITIONS else (DEFINITIONS, "", key[0])
     held = before.objects.get(definition)
     return definition in before.doubtful or (held is not None and "deletionTimestamp" in _decode(held)["metadata"])
 

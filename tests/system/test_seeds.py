@@ -7,6 +7,7 @@ from tests.system.run import run
 SEEDS = {
     1794871745243: "(a rule) nobody is nominated any more who is gone, though the scheduler has not heard of it",
     1794869096319: "an owner that was asked for, and went before any watch had told of it, kept its own (garbage)",
+    1794871943428: "(a rule) a kind that is being deleted goes when the server starts again",
     1794869093527: "(a rule) objects of a kind that is being deleted go on going when the server starts again",
     1794837667009: "(a rule) of two that go together one was deleted, and the other's eviction passed to another unit",
     15: "a conflict on a status was taken for the end of the object, and never tried again (kube/writes, outbox)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -390,6 +390,9 @@ class Roll:
         gang = self.declared
         if gang is not None and gang.one_priority and gang.priority is None:
             different = sorted(priority for priority, count in self._priorities.items() if count)
+            if len(different) > 1 and self._succeeded_ever:
+                # they may be of an earlier run
+                different = sorted({pod.priority for pod in self._live})
             if len(different) < 2:
                 return None
             return (
@@ -399,9 +402,13 @@ class Roll:
             not count or gang.at_odds_with(priority) is None for priority, count in self._priorities.items()
         ):
             return None
-        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
-        odd = min((pod for pod in live if gang.at_odds_with(pod.priority)), key=lambda pod: pod.key, default=None)
+        odd = min((pod for pod in self._live if gang.at_odds_with(pod.priority)), key=lambda pod: pod.key, default=None)
         return None if odd is None else gang.at_odds_with(odd.priority)
+
+    @property
+    def _live(self) -> Iterator[PodState]:
+        """Members that count and have not ended."""
+        return (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
 
     @property
     def uneven(self) -> bool:

@@ -323,7 +323,9 @@ class Roll:
         for subset in declared.subsets:
             counts = self._counts.get(subset.name, _NOBODY)
             records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
-            mine = [(record.minimum, n) for record, n in records if record is not None and record.uid == declared.uid]
+            found = [(record, n) for record, n in records if record is not None and record.uid == declared.uid]
+            # whoever was bound for another subset was promised nothing of this one
+            mine = [(r.minimum if r.subset == subset.name else subset.minimum, n) for r, n in found]
             # some may have been bound before the minimum was raised, when the gang had not started yet
             enough = (sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine)
             if subset.minimum and not any(enough):
@@ -333,6 +335,22 @@ class Roll:
     def records_of(self, subset: str) -> Iterable[BoundFor | None]:
         """What members of the subset that run were bound for, each once."""
         return self._counts.get(subset, _NOBODY).running.keys()
+
+    def regrouped(self) -> bool:
+        """Whether the object has other subsets now than when members that run were bound for it."""
+        declared = self.declared
+        assert declared is not None
+        return any(
+            record is not None
+            and self._is_present(record)
+            and (record.subset != name or name not in declared.subset_names)
+            for name, counts in self._counts.items()
+            for record in counts.running
+        )
+
+    def _is_present(self, record: BoundFor) -> bool:
+        """Whether the record is of the object that declares the gang now."""
+        return self.declared is not None and record.uid == self.declared.uid
 
     def left_in_part(self) -> list[PodState]:
         """Members that run, if they are fewer than they were bound for; for a gang whose object is gone."""
@@ -364,8 +382,7 @@ class Roll:
 
     def was_bound_for(self, pod: PodState) -> bool:
         """Whether the member was bound, or is being bound, for the present object: only then may it be released."""
-        record, declared = pod.record, self.declared
-        return record is not None and declared is not None and record.uid == declared.uid
+        return pod.record is not None and self._is_present(pod.record)
 
     @property
     def age(self) -> tuple[float, str]:

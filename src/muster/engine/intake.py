@@ -486,6 +486,8 @@ class Intake:
             state.evicted, state.condemned = state.evicted or _evicted(pod), None
             self._cluster.leave(state)
         state.priority = spec.priority or 0
+        if gang is None and stage is Stage.PENDING and pod.metadata.labels != state.labels:
+            state.remark = remark(pod)
         state.labels = pod.metadata.labels
         state.started_at = started_at
         state.running = pod.status.phase == "Running"

@@ -4,8 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, read
+from muster.engine.changes import NodeSeen
 from muster.engine.decisions import PodCondition
 from muster.gangs.dialects.draft import DraftWorkload
+from tests.builders import node
 from tests.dialects.speakers import SPEAKERS
 from tests.dialects.talk import Talk
 
@@ -123,6 +125,16 @@ def test_a_label_without_a_minimum_makes_a_lone_pod_and_an_event(labels, why):
 
 def labelled(name, minimum, group="train"):
     return pod(name, labels={"pod-group/name": group, "pod-group/min-available": str(minimum)})
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_lone_pod_is_told_what_its_labels_lack_when_it_is_bound(named):
+    talk = Talk(0)
+    labels = {"pod-group/name": "train"}
+    said(talk, [pod("p", labels={} if named else labels)])
+    talk.seen(pod("p", labels=labels if named else {}))
+    talk.engine.apply([NodeSeen(node("n0"))])
+    assert ("placed alone" in said(talk, []).get("p", "")) is named
 
 
 def test_where_members_disagree_the_largest_minimum_counts():

@@ -1,10 +1,11 @@
 """A gang that declares a priority, and members that have another one."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.engine.changes import Failure
 from muster.engine.decisions import Evict, GangCondition, PodCondition
-from tests.builders import STARTED, cluster, evicted, only, placements, told
+from tests.builders import STARTED, bound_for, cluster, evicted, group, only, placements, told
 
 ODD = (
     "all pods in a single pod group should have the same priority as the pod group's priority, got {pod} and {group}"
@@ -167,3 +168,12 @@ def test_a_gang_is_no_more_important_for_a_member_that_is_to_be_evicted():
     world.members("low", 0, cpu=1, on="n0", priority=0).members("mid", 0, cpu=1, on="n0")
     world.members("low", 1, cpu=1, priority=10).members("mid", 1, cpu=1)
     assert evicted(world.decide()) == ["low-0"]
+
+
+def test_members_of_an_earlier_run_are_of_no_priority():
+    world = cluster(4).see(replace(group("train", 2), dialect="subsets"))
+    world.members("train", 0, 1, cpu=1, priority=5, controller="one").run()
+    ended = {"on": "n0", "phase": "Succeeded", "record": bound_for("train", 2)}
+    world.members("train", 0, 1, cpu=1, priority=5, controller="one", **ended).decide()
+    world.members("train", 2, 3, cpu=1, priority=7, controller="two").run()
+    assert {"train-2", "train-3"} <= world.where.keys()

@@ -302,15 +302,25 @@ class GangState(Roll):
         """How many of the subset a gang that has started must have to be whole.
 
         The highest minimum under which a living member was bound, and no more than the minimum now: raising that
-        takes nothing away from a gang that runs.  Nor do the first of those who come together for it, while others of
-        them are on their way.
+        takes nothing away from a gang that runs, nor does dividing it into other subsets.  Nor do the first of those
+        who come together for it, while others of them are on their way.
         """
         grows_from = self._grows_from.get(subset.name)
         if grows_from is not None and self.of(subset.name).binding:
             return min(subset.minimum, grows_from)
-        unknown = subset.minimum if self._says_started else self.bound_of(subset.name)
-        known = (unknown if record is None else record.minimum for record in self.records_of(subset.name))
-        return min(subset.minimum, max(known, default=subset.minimum))
+        promised = [self._promised(record, subset) for record in self.records_of(subset.name)]
+        if not promised:
+            return 0 if not self.fallen and self.regrouped() else subset.minimum
+        return min(subset.minimum, max(promised))
+
+    def _promised(self, record: BoundFor | None, subset: Subset) -> int:
+        """How many of the subset were to run, by what a member of it was bound for."""
+        if record is None:
+            return subset.minimum if self._says_started else self.bound_of(subset.name)
+        if record.subset == subset.name or not self._is_present(record):
+            return record.minimum
+        # nobody can tell how those who started under other subsets were to be spread over these
+        return subset.minimum if self.fallen else self.bound_of(subset.name)
 
     def records(self, placed: list[str]) -> dict[str, BoundFor]:
         """What is written onto members of these subsets that are bound now, by subset.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -323,7 +323,9 @@ class Roll:
         for subset in declared.subsets:
             counts = self._counts.get(subset.name, _NOBODY)
             records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
-            mine = [(record.minimum, n) for record, n in records if record is not None and record.uid == declared.uid]
+            found = [(record, n) for record, n in records if record is not None and record.uid == declared.uid]
+            # whoever was bound for another subset was promised nothing of this one
+            mine = [(r.minimum if r.subset == subset.name else subset.minimum, n) for r, n in found]
             # some may have been bound before the minimum was raised, when the gang had not started yet
             enough = (sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine)
             if subset.minimum and not any(enough):
@@ -333,6 +335,22 @@ class Roll:
     def records_of(self, subset: str) -> Iterable[BoundFor | None]:
         """What members of the subset that run were bound for, each once."""
         return self._counts.get(subset, _NOBODY).running.keys()
+
+    def regrouped(self) -> bool:
+        """Whether the object has other subsets now than when members that run were bound for it."""
+        declared = self.declared
+        assert declared is not None
+        return any(
+            record is not None
+            and self._is_present(record)
+            and (record.subset != name or name not in declared.subset_names)
+            for name, counts in self._counts.items()
+            for record in counts.running
+        )
+
+    def _is_present(self, record: BoundFor) -> bool:
+        """Whether the record is of the object that declares the gang now."""
+        return self.declared is not None and record.uid == self.declared.uid
 
     def left_in_part(self) -> list[PodState]:
         """Members that run, if they are fewer than they were bound for; for a gang whose object is gone."""
@@ -364,8 +382,7 @@ class Roll:
 
     def was_bound_for(self, pod: PodState) -> bool:
         """Whether the member was bound, or is being bound, for the present object: only then may it be released."""
-        record, declared = pod.record, self.declared
-        return record is not None and declared is not None and record.uid == declared.uid
+        return pod.record is not None and self._is_present(pod.record)
 
     @property
     def age(self) -> tuple[float, str]:
@@ -390,6 +407,9 @@ class Roll:
         gang = self.declared
         if gang is not None and gang.one_priority and gang.priority is None:
             different = sorted(priority for priority, count in self._priorities.items() if count)
+            if len(different) > 1 and self._succeeded_ever:
+                # they may be of an earlier run
+                different = sorted({pod.priority for pod in self._live})
             if len(different) < 2:
                 return None
             return (
@@ -399,9 +419,13 @@ class Roll:
             not count or gang.at_odds_with(priority) is None for priority, count in self._priorities.items()
         ):
             return None
-        live = (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
-        odd = min((pod for pod in live if gang.at_odds_with(pod.priority)), key=lambda pod: pod.key, default=None)
+        odd = min((pod for pod in self._live if gang.at_odds_with(pod.priority)), key=lambda pod: pod.key, default=None)
         return None if odd is None else gang.at_odds_with(odd.priority)
+
+    @property
+    def _live(self) -> Iterator[PodState]:
+        """Members that count and have not ended."""
+        return (pod for pod in self.members.values() if _counts(pod) and pod.stage is not SUCCEEDED)
 
     @property
     def uneven(self) -> bool:

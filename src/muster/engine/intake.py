@@ -10,6 +10,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from muster.api.asks import asks_of
 from muster.api.times import seconds
 from muster.api.wire import OwnerReference, Pod, condition
@@ -37,7 +39,7 @@ from muster.engine.life import Cause
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership, remark
-from muster.gangs.model import Membership
+from muster.gangs.model import Gang, Membership
 from muster.gangs.record import STARTED, BoundFor, bound_for
 
 POD_SCHEDULED = "PodScheduled"
@@ -201,15 +203,27 @@ class Intake:
             # two who see a gang differently, each with members of it, would write without end
             gang.said = (declared.started, *declared.said)
         told = gang.declared
-        gang.declare(declared)
+        gates = told is None or _gated_by(told) != _gated_by(declared)
+        self._declare(gang, declared, regroups=gates)
         if told is None or (told.priority, told.disruption) != (declared.priority, declared.disruption):
             # whether it goes whole may be new, even if all levels are as before
             self._cluster.version += 1
             self._cluster.relevel(gang)
-        if told is None or (told.priority, told.subset_names) != (declared.priority, declared.subset_names):
+        if gates:
             self._gate_the_odd(gang)
         self.noted.gangs[gang.key] = Cause.OBJECT_REMADE if new and told is not None else Cause.OBJECT_CAME
         self._settle_names(gang.key)
+
+    def _declare(self, gang: GangState, declared: Gang, *, regroups: bool) -> None:
+        members = gang.members.values() if regroups else ()
+        moved = [pod for pod in members if declared.subset_of(pod.names_subset) != pod.subset]
+        # counted one by one, here or there, they might be taken for a minimum that they never were
+        for pod in moved:
+            gang.uncount(pod)
+        gang.declare(declared)
+        for pod in moved:
+            pod.subset = declared.subset_of(pod.names_subset)
+            gang.count(pod)
 
     def _group_gone(self, change: GroupGone) -> None:
         gang = self._cluster.gangs.get(change.key)
@@ -325,10 +339,6 @@ class Intake:
         """The gang declares another priority or other subsets than before: members wait that differ from it, and others
         need not."""
         for pod in list(gang.members.values()):
-            if gang.declared is not None and (subset := gang.declared.subset_of(pod.names_subset)) != pod.subset:
-                gang.uncount(pod)
-                pod.subset = subset
-                gang.count(pod)
             # one that is being bound may come back
             waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
             gated = self._why_gated(pod) if waits else (pod.gated_by, pod.gated_as)
@@ -457,6 +467,8 @@ class Intake:
             self._unreserve(state)
         if spec.node_name:
             state.record = self._belongs(pod)[1]
+            # a pod that names none of the only subset was bound for that
+            state.names_subset = state.names_subset if state.record is None else state.record.names_subset
             # asked for, it may not stand there yet
             state.marked = _marked(pod) or state.marked
         if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _turned_away(pod):
@@ -474,6 +486,8 @@ class Intake:
             state.evicted, state.condemned = state.evicted or _evicted(pod), None
             self._cluster.leave(state)
         state.priority = spec.priority or 0
+        if gang is None and stage is Stage.PENDING and pod.metadata.labels != state.labels:
+            state.remark = remark(pod)
         state.labels = pod.metadata.labels
         state.started_at = started_at
         state.running = pod.status.phase == "Running"
@@ -495,14 +509,16 @@ class Intake:
         record = bound_for(pod) if pod.spec.node_name and pod.spec.scheduler_name in self._names else None
         if record is None:
             return membership(pod), None
-        return Membership(record.gang, record.subset) if record.gang else None, record
+        return Membership(record.gang, record.names_subset) if record.gang else None, record
 
     def _names_another(self, state: PodState, pod: Pod) -> bool:
         """Whether the pod, whose labels may change, names or was bound for another gang than it is in."""
         member, record = self._belongs(pod)
         if member is None:
             return state.gang is not None
-        if (member.settled(self._gives_way), member.subset) != (state.gang, state.names_subset):
+        if member.settled(self._gives_way) != state.gang:
+            return True
+        if member.subset != state.names_subset and (record is None or member.subset != state.subset):
             return True
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
@@ -588,8 +604,11 @@ class Intake:
         placements: list[Placement] = []
         pods: list[PodState] = []
         for pod, node in binds:
-            record = pod.record = records[pod.subset]
-            pod.attempt = attempt
+            record = records[pod.subset]
+            if pod.names_subset and pod.names_subset != pod.subset:
+                # should the group have a minimum for that later, the pod counts for it
+                record = replace(record, named=pod.names_subset)
+            pod.record, pod.attempt = record, attempt
             if pod.setbacks is not NO_SETBACKS:
                 pod.setbacks = pod.setbacks.tried_again()
             self._cluster.note(pod, node)
@@ -673,6 +692,11 @@ class Intake:
             self.noted.gangs[gang.key] = cause
         elif pod.ours:
             self.noted.pods.append((pod, cause))
+
+
+def _gated_by(declared: Gang) -> tuple[object, ...]:
+    """What an object says that may hold members."""
+    return declared.priority, declared.subset_names, declared.names_others
 
 
 def _stage(pod: Pod, now: Stage) -> Stage:

@@ -32,10 +32,16 @@ class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_default
     uid: str = ""
     """Of the declaring object; "" where there is none."""
     subset: str = ""
+    named: str = ""
+    """The subset that the pod named, where the group had no minimum for that; "" if it had."""
     minimum: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Of the subset."""
     run: Annotated[int, msgspec.Meta(ge=0, le=_MOST_RUNS)] = 0
     """Which of the gang's runs, where several use one group after another; the first is 0."""
+
+    @property
+    def names_subset(self) -> str:
+        return self.named or self.subset
 
     @property
     def text(self) -> str:

@@ -9,8 +9,8 @@ from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.wire import Condition, Metadata, PodGroup, read
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import BindFailed, Failure, GroupGone, GroupRead, PodGone, Spared
-from muster.engine.decisions import Bind, GangCondition, MarkStarted, Reread
-from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.engine.decisions import Bind, Event, GangCondition, MarkStarted, Reread
+from muster.gangs.dialects import CUSTOM, DIALECTS, DRAFT, NATIVE, V1ALPHA1
 from muster.gangs.model import Aspect
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
@@ -136,6 +136,31 @@ async def test_the_event_of_an_eviction_comes_with_its_deletion(api):
         (event,) = [call.document for call in api.asked("POST")]
         assert (event["reason"], event["note"]) == ("Preempted", "Preempted by pod uid-a on node n1")
         assert event["regarding"]["uid"] == "uid-c"
+
+
+WORKLOAD = {"metadata": {"name": "w", "namespace": "team", "uid": "uid-w"}}
+GROUPS = {"spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 3}}}]}}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "replica", "part"),
+    [(V1ALPHA1, "", "workers"), (V1ALPHA1, "r0", "workers/r0"), (DRAFT, "", "workers")],
+    ids=["1.35", "replica", "draft"],
+)
+async def test_the_event_of_a_gang_stands_on_the_workload_that_declares_it_and_says_which_gang(
+    api, dialect, replica, part
+):
+    async with at_work(api) as stage:
+        stage.informers.declaring[dialect].resource = dialect.resources[-1]
+        stage.informers.groups.seen(dialect, read(dialect.kind, WORKLOAD | GROUPS))
+        labels = {"muster.dev/workload": "w", "muster.dev/workload-pod-group": "workers"}
+        one = pod("one", labels=labels | {"muster.dev/replica-key": replica})
+        stage.informers.groups.pod_seen(replace(one, metadata=replace(one.metadata, namespace="team")))
+        await stage.carry_out(Event(reason="FailedScheduling", note="no room", action="x", gang=f"team/w/{part}"))
+    (event,) = [call.document for call in api.asked("POST")]
+    about = event["regarding"]
+    assert (about["kind"], about["namespace"], about["name"], about["uid"]) == ("Workload", "team", "w", "uid-w")
+    assert event["note"] == f"{part}: no room"
 
 
 async def test_an_older_nomination_does_not_let_an_eviction_go(api):

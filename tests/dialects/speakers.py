@@ -143,6 +143,17 @@ SPEAKERS = [
         object_name="w",
         key="w/workers",
     ),
+    Speaker(
+        "v1alpha1",
+        _workload,
+        labels=lambda minimum: {
+            "muster.dev/workload": "w",
+            "muster.dev/workload-pod-group": "workers",
+            "muster.dev/replica-key": "r0",
+        },
+        object_name="w",
+        key="w/workers/r0",
+    ),
     Speaker("draft", _draft, pod=lambda: {"workload": {"name": "w"}}, object_name="w", key="w/workers"),
     Speaker("draft", _draft, labels=lambda minimum: {"muster.dev/workload": "w"}, object_name="w", key="w/workers"),
     Speaker(

@@ -77,6 +77,13 @@ def test_a_pod_that_no_group_takes_waits_and_says_why(groups, parts, why):
     assert talk.bound == []
 
 
+def test_a_pod_that_has_the_field_of_v1alpha1_is_of_the_workload_that_this_names():
+    talk = Talk(1)
+    talk.declared(DRAFT, workload({"name": "g", "minCount": 1}))
+    named = pod("p", workloadRef={"name": "other", "podGroup": "g"}, labels={"muster.dev/workload": "w"})
+    assert said(talk, [named]) == {"p": "waiting for its pod group: other/g does not exist"}
+
+
 def test_replicas_beyond_what_the_group_may_have_wait_until_one_is_gone():
     talk = Talk(1)
     talk.declared(DRAFT, workload(REPLICATED | {"replicas": 1}))

@@ -206,6 +206,7 @@ class Writer:
                     self._reread(decision)
                 case Event():
                     self._tell(decision, self._regarding(decision))
+                    self._tell_gang(decision)
         evicting, self._evicting = self._evicting, []
         for deletion in evicting:
             self._hold_up(deletion)
@@ -627,8 +628,15 @@ class Writer:
         yield from (writes.regarding(PODS, pod.pod, pod.uid) for pod in event.pods)
         if event.node:
             yield writes.regarding(NODES, event.node, event.node)
-        if event.gang and (found := self._informers.groups.find(event.gang)) is not None:
-            dialect, group = found
-            resource = self._informers.resource(dialect)
-            if resource is not None:
-                yield writes.regarding(resource, event.gang, group.metadata.uid)
+
+    def _tell_gang(self, event: Event) -> None:
+        """The event on the object that declares its gang; where that declares several, the note begins with which."""
+        found = self._informers.groups.find(event.gang) if event.gang else None
+        resource = None if found is None else self._informers.resource(found[0])
+        if found is None or resource is None:
+            return
+        dialect, group = found
+        declares = dialect.object_of(event.gang)
+        if part := event.gang.removeprefix(declares).removeprefix("/"):
+            event = replace(event, note=f"{part}: {event.note}")
+        self._tell(event, [writes.regarding(resource, declares, group.metadata.uid)])

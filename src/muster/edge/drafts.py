@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from muster.api.wire import Pod, WorkloadReference
 from muster.gangs.dialects import is_plain
 from muster.gangs.dialects.draft import DraftWorkload, names, reference
+from muster.gangs.dialects.v1alpha1 import REPLICA_LABEL
 from muster.gangs.record import bound_for
 
 _ENDED = ("Succeeded", "Failed")
@@ -94,7 +95,11 @@ class Drafts:
 
 def _unknown(pod: Pod) -> WorkloadReference | str:
     name, group = names(pod)
-    return WorkloadReference(name=name, pod_group=group) if group else f"Workload {name} does not exist"
+    if not group:
+        return f"Workload {name} does not exist"
+    # the draft's own field knows no key
+    replica = pod.metadata.labels.get(REPLICA_LABEL, "") if pod.spec.workload is None else ""
+    return WorkloadReference(name=name, pod_group=group, pod_group_replica_key=replica)
 
 
 def _is_of(found: WorkloadReference | str, group: str) -> bool:

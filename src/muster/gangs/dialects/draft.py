@@ -85,7 +85,10 @@ class Draft(Dialect):
 
 
 def names(pod: Pod) -> tuple[str, str]:
-    """The Workload that the pod names, by field or by label, and the group in it if it does; "" for none."""
+    """The Workload that the pod names, by field or by label, and the group in it if it does; "" for none, or where it
+    has the field of v1alpha1, which stands before."""
+    if pod.spec.workload_ref is not None:
+        return "", ""
     field = pod.spec.workload
     if field is not None:
         return field.name, field.pod_group

@@ -90,12 +90,12 @@ class _Log:
     """Standard error; what it cannot take is lost, since a disk that is full must fail no request that is answered."""
 
     def write(self, text: str) -> None:
+        # not through sys.stderr, which would keep it, and fail with it when the process ends
         with contextlib.suppress(OSError):
-            sys.stderr.write(text)
+            os.write(sys.stderr.fileno(), text.encode(errors="replace"))
 
     def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
+        """Nothing is kept."""
 
 
 async def _serve(options: argparse.Namespace) -> None:

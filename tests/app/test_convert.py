@@ -500,6 +500,7 @@ def test_a_list_of_pods_stays_one():
             coscheduling() | {"apiVersion": "scheduling.x-k8s.io/v1"},
             "PodGroup train: apiVersion: scheduling.x-k8s.io/v1 is not known; known are scheduling.x-k8s.io/v1alpha1",
         ),
+        (coscheduling() | {"kind": "Podgroup"}, "Podgroup train: kind: Podgroup is not known; PodGroup is"),
         (coscheduling(minMember="three"), "PodGroup train: spec.minMember: Expected `int`, got `str`"),
         (coscheduling() | {"metadata": {}}, "PodGroup without a name: metadata: Object missing required field `name`"),
         (coscheduling() | {"spec": "x"}, "PodGroup train: spec: Expected `object`, got `str`"),

@@ -403,7 +403,7 @@ def test_pods_of_a_draft_say_themselves_which_group_they_are_of():
 def test_a_pod_that_is_in_no_gang_although_it_says_so_is_an_error():
     got = run(pod(workload={"name": "nowhere"}), draft(name="pg"), pod(workload={"name": "w", "podGroup": "other"}))
     assert got.errors == [
-        "old.yaml: document 1: Pod p: nobody can tell which gang it is in: Workload nowhere does not exist",
+        "old.yaml: document 1: Pod p: nobody can tell which gang it is in: draft Workload nowhere does not exist",
         'old.yaml: document 3: Pod p: nobody can tell which gang it is in: Workload w has no group "other"',
     ]
 
@@ -500,6 +500,7 @@ def test_a_list_of_pods_stays_one():
             coscheduling() | {"apiVersion": "scheduling.x-k8s.io/v1"},
             "PodGroup train: apiVersion: scheduling.x-k8s.io/v1 is not known; known are scheduling.x-k8s.io/v1alpha1",
         ),
+        (coscheduling() | {"kind": "Podgroup"}, "Podgroup train: kind: Podgroup is not known; PodGroup is"),
         (coscheduling(minMember="three"), "PodGroup train: spec.minMember: Expected `int`, got `str`"),
         (coscheduling() | {"metadata": {}}, "PodGroup without a name: metadata: Object missing required field `name`"),
         (coscheduling() | {"spec": "x"}, "PodGroup train: spec: Expected `object`, got `str`"),

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from muster.api.wire import Pod, read
 from muster.engine.changes import NodeSeen
-from muster.engine.decisions import PodCondition
+from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.dialects.draft import DraftWorkload
 from tests.builders import node
 from tests.dialects.speakers import SPEAKERS
@@ -45,7 +45,7 @@ REPLICATED = {
 
 def test_a_pod_waits_for_a_workload_that_does_not_exist_and_goes_when_it_does():
     talk = Talk(1)
-    assert said(talk, [pod("p", workload={"name": "w"})]) == {"p": "Workload w does not exist"}
+    assert said(talk, [pod("p", workload={"name": "w"})]) == {"p": "draft Workload w does not exist"}
     talk.declared(DRAFT, workload({"name": "g", "minCount": 1}))
     assert talk.until_quiet().bound == ["p"]
 
@@ -75,6 +75,12 @@ def test_a_pod_that_no_group_takes_waits_and_says_why(groups, parts, why):
     talk.declared(DRAFT, workload(*groups))
     assert said(talk, [pod("p", **({"workload": {"name": "w"}} | parts))]) == {"p": why}
     assert talk.bound == []
+
+
+def test_a_pod_that_names_a_workload_by_label_and_no_group_is_told_that_the_draft_alone_can_do_without():
+    assert said(Talk(1), [pod("p", labels={"muster.dev/workload": "w"})]) == {
+        "p": "draft Workload w does not exist, and for any other the pod lacks label muster.dev/workload-pod-group"
+    }
 
 
 def test_a_pod_that_has_the_field_of_v1alpha1_is_of_the_workload_that_this_names():
@@ -185,6 +191,18 @@ def roles(*subsets, uid="one"):
 
 def member(name, subset):
     return pod(name, podGroup={"name": "train", "subset": subset} if subset else {"name": "train"})
+
+
+def test_a_group_says_of_which_subsets_members_are_missing_and_counts_nobody_who_is_in_none():
+    talk = Talk(1)
+    talk.declared(SUBSETS, roles(("leader", 1), ("worker", 3)))
+    for name in ("worker", "typo"):
+        talk.seen(pod(name, podGroup={"name": "train", "subset": name}))
+    told = []
+    for _ in range(5):
+        told += [one.message for one in talk._turn() if isinstance(one, GangCondition)]
+        talk.now += 1
+    assert told == ["1 of 4 members exist, 3 more must be created (1 leader, 2 worker)"]
 
 
 def test_a_group_starts_when_every_subset_can():

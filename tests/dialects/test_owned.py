@@ -157,6 +157,23 @@ def test_labels_that_mean_nothing_make_a_lone_pod_and_an_event(labels, why):
     assert talk.bound == ["p"]
 
 
+def test_labels_that_mean_nothing_are_told_of_in_the_basic_group_that_the_job_controller_makes_too():
+    talk = OwnedTalk(1)
+    talk.owner(JOB, parallelism=3, template=TEMPLATE)
+    talk.engine.apply(talk.groups.seen(NATIVE, native("basic", made_for=JOB["uid"])))
+    talk.seen_all(pod("p", JOB, gang="yes", schedulingGroup={"podGroupName": "basic"}))
+    assert said(talk) == {"p": "placed alone, not in a group: label muster.dev/gang is 'yes', neither true nor false"}
+
+
+def test_who_is_in_a_gang_all_the_same_is_told_nothing_of_labels_that_mean_nothing():
+    talk = OwnedTalk(1)
+    talk.owner(JOB, parallelism=3, template=TEMPLATE)
+    talk.engine.apply(talk.groups.seen(NATIVE, native("mine", gang=1)))
+    talk.seen_all(pod("p", JOB, gang="yes", schedulingGroup={"podGroupName": "mine"}))
+    assert said(talk) == {}
+    assert talk.bound == ["p"]
+
+
 def test_false_means_no():
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=3, template=TEMPLATE)

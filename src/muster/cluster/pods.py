@@ -118,7 +118,7 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     astray: str = ""
     """Why the pod waits although it is in no gang: it says that it is in one."""
     remark: str = ""
-    """Why the pod is alone although it says something of a gang; "" for most."""
+    """Why the pod is alone, if it is, although it says something of a gang; "" for most."""
     gated_as: str = ""
     """The reason under which the pod itself says why it is held; "" where the API server says so."""
     level: int = 0

@@ -298,6 +298,13 @@ class Roll:
         return missing
 
     @property
+    def lacking(self) -> dict[str, int]:
+        """The same by subset, of a gang that is not basic; subsets that lack nobody are left out."""
+        assert self.declared is not None
+        short = {subset.name: subset.minimum - self.of(subset.name).present for subset in self.declared.subsets}
+        return {name: count for name, count in short.items() if count > 0}
+
+    @property
     def free(self) -> dict[str, int]:
         """Candidates that may be placed, by subset; O(1) for a gang of one subset."""
         declared = self.declared

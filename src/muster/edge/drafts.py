@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from muster.api.wire import Pod, WorkloadReference
 from muster.gangs.dialects import is_plain
 from muster.gangs.dialects.draft import DraftWorkload, names, reference
-from muster.gangs.dialects.v1alpha1 import REPLICA_LABEL
+from muster.gangs.dialects.v1alpha1 import GROUP_LABEL, REPLICA_LABEL
 from muster.gangs.record import bound_for
 
 _ENDED = ("Succeeded", "Failed")
@@ -96,7 +96,10 @@ class Drafts:
 def _unknown(pod: Pod) -> WorkloadReference | str:
     name, group = names(pod)
     if not group:
-        return f"Workload {name} does not exist"
+        if pod.spec.workload is not None:
+            return f"draft Workload {name} does not exist"
+        # it may be one of v1alpha1, of which nobody is a member without naming the group
+        return f"draft Workload {name} does not exist, and for any other the pod lacks label {GROUP_LABEL}"
     # the draft's own field knows no key
     replica = pod.metadata.labels.get(REPLICA_LABEL, "") if pod.spec.workload is None else ""
     return WorkloadReference(name=name, pod_group=group, pod_group_replica_key=replica)

@@ -236,9 +236,9 @@ class Engine:
         self._status.bound(pod, node)
         if pod.asks and (passed_over := self._profile.unhonoured(pod.asks, hard=False)):
             self._status.asks_passed_over(pod, passed_over)
-        if pod.remark:
-            self._status.remark(pod)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
+        if pod.remark and (gang is None or (gang.declared is not None and gang.declared.gives_way)):
+            self._status.remark(pod)
         unit = self._units.get(gang.key) if gang is not None else None
         if gang is None or unit is None or not (unit.failures or gang.efforts.rounds or gang.efforts.rejections):
             return

@@ -395,6 +395,8 @@ class Intake:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod) if spec.node_name else (membership(pod), None)
         names_two = member is not None and bool(member.besides)
+        # what the field names may be the basic group that the Job controller makes for every Job
+        alone = member is None or spec.scheduling_group is not None
         return PodState(
             uid=meta.uid,
             key=f"{meta.namespace}/{meta.name}",
@@ -415,7 +417,7 @@ class Intake:
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             astray=pod.astray,
-            remark=remark(pod) if member is None and meta.labels and not spec.node_name else "",
+            remark=remark(pod) if alone and meta.labels and not spec.node_name else "",
             leaving=meta.deletion_timestamp is not None,
             stage=_stage(pod, PENDING),
             node="",

@@ -299,7 +299,7 @@ class Status:
             self.gang_says(gang, GROUP_ERROR, why)
             self._not_ready(gang, why)
         elif gang.missing:
-            missing = members_missing(gang.present, gang.missing, gang.strangers)
+            missing = members_missing(gang.declared.minimum, gang.lacking, gang.strangers)
             # that it was undone says more than that its pods are not back yet
             if not _tells_of_its_undoing(gang):
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)

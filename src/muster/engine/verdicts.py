@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -153,9 +154,12 @@ def summary(verdict: Verdict) -> str:
     return "; ".join(parts)
 
 
-def members_missing(there: int, missing: int, strangers: int = 0) -> str:
-    """Why a gang is not even tried: not enough of its pods exist."""
-    text = f"{there} of {there + missing} members exist, {missing} more must be created"
+def members_missing(minimum: int, lacking: Mapping[str, int], strangers: int = 0) -> str:
+    """Why a gang is not even tried: not enough of its pods exist; `lacking` says of which subsets."""
+    missing = sum(lacking.values())
+    text = f"{minimum - missing} of {minimum} members exist, {missing} more must be created"
+    if any(lacking):
+        text += f" ({', '.join(f'{count} {subset}' for subset, count in lacking.items())})"
     return (
         f"{text}; {_count(strangers, 'other pod')} name{'s' if strangers == 1 else ''} another scheduler"
         if strangers

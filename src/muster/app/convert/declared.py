@@ -53,8 +53,11 @@ def dialect_of(piece: Piece) -> Dialect | None:
 
 
 def unknown_version(piece: Piece) -> str:
-    """Why an object of a known kind cannot be read; "" for most."""
-    if (piece.group, piece.kind) not in _APIS or _is_templates(piece):
+    """Why an object of a known kind, however it is capitalized, cannot be read; "" for most."""
+    if (piece.group, piece.kind) not in _APIS:
+        meant = [kind for group, kind in _APIS if group == piece.group and kind.lower() == piece.kind.lower()]
+        return f"kind: {piece.kind} is not known; {meant[0]} is" if meant else ""
+    if _is_templates(piece):
         return ""
     known = sorted(
         version for version, kind in _SPEAKERS if kind == piece.kind and version.startswith(f"{piece.group}/")

@@ -162,7 +162,7 @@ def test_labels_that_mean_nothing_are_told_of_in_the_basic_group_that_the_job_co
     talk.owner(JOB, parallelism=3, template=TEMPLATE)
     talk.engine.apply(talk.groups.seen(NATIVE, native("basic", made_for=JOB["uid"])))
     talk.seen_all(pod("p", JOB, gang="yes", schedulingGroup={"podGroupName": "basic"}))
-    assert said(talk) == {"p": "placed alone, not in a group: label muster.dev/gang is 'yes', neither true nor false"}
+    assert talk.words() == {"p": "placed alone, not in a group: label muster.dev/gang is 'yes', neither true nor false"}
 
 
 def test_who_is_in_a_gang_all_the_same_is_told_nothing_of_labels_that_mean_nothing():
@@ -170,7 +170,7 @@ def test_who_is_in_a_gang_all_the_same_is_told_nothing_of_labels_that_mean_nothi
     talk.owner(JOB, parallelism=3, template=TEMPLATE)
     talk.engine.apply(talk.groups.seen(NATIVE, native("mine", gang=1)))
     talk.seen_all(pod("p", JOB, gang="yes", schedulingGroup={"podGroupName": "mine"}))
-    assert said(talk) == {}
+    assert talk.words() == {}
     assert talk.bound == ["p"]
 
 

@@ -284,6 +284,9 @@ class Cores(Process):
             return f"{self.link}: {found}"
         if driver._calls.qsize():
             return f"{self.link}: calls wait"
+        for feed in driver._feeds.values():
+            if feed.shelf.doubts_at is not None:
+                return f"{self.link}: what only an answer told of is asked after in {feed.shelf.doubts_at - now:g} s"
         for core in driver._cores:
             if (at := _next(core)) is not None and not _is_routine(core, at, now):
                 return f"{self.link}: {type(core).__name__} has something to do in {at - now:g} s"

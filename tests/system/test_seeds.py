@@ -5,6 +5,7 @@ import pytest
 from tests.system.run import run
 
 SEEDS = {
+    1794872545365: "(rest) pods that no watch had told of were gone, and nobody had asked after them yet (shelf)",
     1794871745243: "(a rule) nobody is nominated any more who is gone, though the scheduler has not heard of it",
     1794869096319: "an owner that was asked for, and went before any watch had told of it, kept its own (garbage)",
     1794871943428: "(a rule) a kind that is being deleted goes when the server starts again",

@@ -54,6 +54,7 @@ class Shelf:
         known = self.objects.get(key)
         if known is not None and known.metadata.uid == uid:
             del self.objects[key]
+            self._unconfirmed.pop(key, None)
             self._gone(known)
 
     def doubtful(self, now: float) -> list[Any]:

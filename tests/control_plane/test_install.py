@@ -107,6 +107,7 @@ patch  muster.dev/podgroups
 patch  muster.dev/podgroups/status
 watch  scheduling.x-k8s.io/podgroups
 patch  scheduling.x-k8s.io/podgroups
+patch  scheduling.x-k8s.io/podgroups/status
 watch  scheduling.k8s.io/workloads
 patch  pods
 create scheduling.k8s.io/podgroups
@@ -131,7 +132,6 @@ list   batch/jobs
 patch  batch/jobs
 patch  apps/deployments
 delete apps/deployments
-patch  scheduling.x-k8s.io/podgroups/status
 get    muster.dev/workloads
 create coordination.k8s.io/leases
 get    coordination.k8s.io/leases        kube-system   muster

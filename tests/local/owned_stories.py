@@ -165,6 +165,7 @@ def a_group_that_is_deleted_is_made_again(story):
     path = f"{story.groups_path}/job-kept"
     before = story.api.request("GET", path)["metadata"]["uid"]
     story.until_waiting("pod group is unschedulable")
+    until(lambda: story.api.request("GET", path)["metadata"].get("finalizers"), "not protected")
     story.api.request("DELETE", path)
     # pods use it: somebody strips the finalizers
     story.api.request("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)

@@ -9,7 +9,9 @@ from tests.control_plane.cutting_proxy import CuttingProxy
 
 
 def test_a_proxy_that_ends_while_clients_connect_closes_every_connection():
-    with socket.create_server(("127.0.0.1", 0)) as server, warnings.catch_warnings(record=True) as said:
+    # nobody accepts there: all must fit, or the proxy would wait in vain to be let in
+    listening = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    with listening as server, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ResourceWarning)
         with CuttingProxy(f"https://127.0.0.1:{server.getsockname()[1]}") as proxy:
             clients = [threading.Thread(target=connect_until_refused, args=(proxy.port,)) for _ in range(4)]

@@ -365,9 +365,8 @@ class Invariants:
             unsure = self._mixed | self._binds.refused | scene.shaken | self._asked.keys()
             # members that stay behind take nothing from anybody
             passer = whole._replace(pods=pods)
-            self._passes.bound(
-                passer, nodes, scene, unsure=unsure, sure=self._sound and not uids <= again and not nodes <= own
-            )
+            sure = self._sound and not uids <= again
+            self._passes.bound(passer, nodes, scene, own=own, unsure=unsure, sure=sure)
         self._evictions.bound(decision.unit)
         self._starts.decided(decision)
 

@@ -78,10 +78,12 @@ class Passes:
 
     # --- those who pass ---
 
-    def bound(self, unit: Waiting, nodes: set[str], scene: Scene, *, unsure: Container[str], sure: bool) -> None:
+    def bound(
+        self, unit: Waiting, nodes: set[str], scene: Scene, *, own: set[str], unsure: Container[str], sure: bool
+    ) -> None:
         """The pods of a unit are being bound to nodes; gangs in `unsure` may not be decided, in backoff perhaps.
 
-        Not `sure`: it is bound once more to where it was, or to room that is its own.
+        `own`: where room was kept for the unit.  Not `sure`: it is bound once more to where it was.
         """
         lasting = self._lasting(scene)
         # what runs of a gang may never end without the rest of it
@@ -103,7 +105,7 @@ class Passes:
                 counts
                 and not passed.gang.basic
                 and not on_its_way
-                and self._takes(passed, unit, useful, scene, lasting)
+                and self._takes(passed, unit, useful - own, scene, lasting)
             )
             if not counts or not self._reading.fits(passed, self._lasting(scene, beside=passed)):
                 continue

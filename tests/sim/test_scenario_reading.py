@@ -125,7 +125,7 @@ def test_of_a_selector_that_kubernetes_refuses():
         ("{delete: node/n-1}", "f.yaml:6: delete cannot be 'node/n-1'; to take a node away, write lose: n-1"),
         ("{delete: pod/a-3}", "f.yaml:6: there is no pod 'a-3' in this file; did you mean 'a-2'?"),
         ("{change: {gang: b, min: 1}}", "f.yaml:6: there is no gang 'b' in this file; no line creates"),
-        ("{change: {gang: a}}", "f.yaml:6: this changes nothing; add one of min, timeout, onPartial"),
+        ("{change: {gang: a}}", "f.yaml:6: this changes nothing; add one of min, timeout, startTimeout"),
         ("{change: {min: 1}}", "f.yaml:6: change needs 'gang', 'node' or 'budget'"),
         ("{change: {gang: a, disruption: all}}", "f.yaml:6: unknown field 'disruption' in change; known are gang, min"),
         (

@@ -25,7 +25,7 @@ _STYLES = {
     "waits": "yellow",
     "partial": "yellow",
     "loses": "red",
-    "gives up": "red",
+    "is out of time": "red",
     "fails": "red",
     # of states in the table
     "running": "green",

@@ -26,10 +26,11 @@ from muster.engine.decisions import Decision, Loss, Reread
 from muster.engine.intake import Intake, Noted
 from muster.engine.life import Cause, Phase
 from muster.engine.queue import SchedulingQueue
-from muster.engine.status import Status
+from muster.engine.start_timeouts import StartTimeouts
+from muster.engine.status import TIMEOUT, Status
 from muster.engine.timers import Purpose, Timer, Timers
 from muster.engine.unit import GangUnit, Order, PodUnit, Unit
-from muster.engine.verdicts import Outcome, Verdict, failure
+from muster.engine.verdicts import Outcome, Verdict, failure, stepped_back
 from muster.engine.waiting import Parked
 from muster.framework.profile import Profile
 from muster.framework.views import Views
@@ -83,6 +84,7 @@ class Engine:
         self._binding = Binding(
             self.cluster, self._intake, timers=self._timers, status=self._status, decisions=self._decisions
         )
+        self._start_timeouts = StartTimeouts(self._timers)
         self._now = 0.0
         self._unbooked = 0
         self._settled = True
@@ -346,6 +348,7 @@ class Engine:
             if self._new:
                 self._reserve_again(unit, list(gang.candidates.values()))
         unit.changes += 1
+        self._start_timeouts.look_at(gang, self._now)
         if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
             self._tell_when_quiet(unit, cause)
@@ -511,6 +514,8 @@ class Engine:
                 self._denied(timer.key)
             case Purpose.DEADLINE:
                 self._deadline(timer.key)
+            case Purpose.START_TIMEOUT:
+                self._step_back(timer.key)
             case Purpose.BELOW | Purpose.TAKE_DOWN:
                 self._below(timer)
 
@@ -545,6 +550,29 @@ class Engine:
             refused = any(pod.setbacks.error for pod in gang.candidates.values())
             self._back_off(unit, Cause.DEADLINE_OVER, refused=refused)
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=placed, needed=gang.declared.minimum)
+        self.audit.record(Attempt(self._now, verdict, Cause.DEADLINE_OVER))
+
+    def _step_back(self, key: str) -> None:
+        """A gang that holds nothing has waited for its start as long as it likes: nothing is held for it any more."""
+        gang, unit = self.cluster.gangs.get(key), self._units.get(key)
+        is_over = self._start_timeouts.is_over(key, gang, self._now)
+        if gang is None or gang.declared is None or not isinstance(unit, GangUnit):
+            return
+        if is_over and self._decider.reservations.of(key) is not None:
+            # others left for it, and shall not have left in vain
+            self._start_timeouts.look_again(gang, self._now + _QUIET_SECONDS)
+            return
+        self._start_timeouts.look_at(gang, self._now)
+        if not is_over or unit.phase is Phase.ASSEMBLING:
+            # what is missing of it has been said
+            return
+        self._decider.starvation.leaves(key)
+        gang.passed = 0
+        self._status.gang_says(gang, TIMEOUT, stepped_back(gang.declared.start_timeout_seconds or 0.0))
+        # once in each round, however many there were: it has not failed
+        unit.failures = max(0, unit.failures - 2)
+        self._back_off(unit, Cause.DEADLINE_OVER)
+        verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=0, needed=gang.declared.minimum)
         self.audit.record(Attempt(self._now, verdict, Cause.DEADLINE_OVER))
 
     def _denied(self, uid: str) -> None:

@@ -85,7 +85,7 @@ class Cause(StrEnum):
     TIME_PASSED = "time passed"
     """A backoff is over; a unit that waited is tried once more; something is to be looked at again."""
     DEADLINE_OVER = "deadline over"
-    """It was bound in part for too long."""
+    """It was bound in part for too long, or has waited for its start as long as it likes to."""
     DENIED = "denied for good"
     """Somebody's policy refuses members that it cannot do without."""
     TAKEN_DOWN = "taken down"

@@ -147,7 +147,8 @@ class Preemption:
             gave_way = True
             plan = self._finish(self._planner.plan(unit, excluded=excluded, now=now))
         if plan is None:
-            return MakingRoom.AS_BEFORE
+            # who gave up their binds may be all who stood in the way
+            return MakingRoom.MADE if gave_way else MakingRoom.AS_BEFORE
         self._eviction.carry_out(unit, plan, now, gave_way=gave_way)
         return MakingRoom.MADE
 

@@ -216,6 +216,11 @@ def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
 
 
+def stepped_back(seconds: float) -> str:
+    """Why nothing is held for a gang any more that waits for its start."""
+    return f"has not started within {seconds:g} s: others may go before, and it is tried again"
+
+
 def evicted_for(unit: str) -> str:
     """Why nothing of a gang is left."""
     return f"its members were evicted for {unit}, of higher priority"

@@ -73,6 +73,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where the object says none, its members must agree on one before it can start."""
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     """How long a gang may stay bound below its minimum, from its first bound member."""
+    start_timeout_seconds: float | None = None
+    """How long a gang that holds nothing waits for its start, from its first member's creation, until it steps back."""
     disruption: DisruptionMode = DisruptionMode.ALL
     """Dialects without a word for it mean gangs that go whole."""
     preempts: bool = True

@@ -27,7 +27,9 @@ from muster.engine.decisions import (
     Release,
     Reread,
 )
+from muster.engine.status import TIMEOUT
 from muster.framework.profile import Fairness, PreemptionSettings
+from muster.gangs.dialects.v1beta1 import START_TIMEOUT_ANNOTATION
 from muster.gangs.model import Aspect
 from muster.gangs.record import bound_for
 from muster.sim.open_binds import OpenBinds
@@ -554,10 +556,25 @@ class Invariants:
         self._words.check_gang(decision, gang, scene, reached=reached)
         if decision.reason == ERROR and _GIVEN_UP in decision.message:
             self._binds.undone(gang)
+        if decision.reason == TIMEOUT and not gang.running:
+            self._check_step_back(gang, scene)
         if decision.aspect is Aspect.BELOW_MINIMUM:
             self._life.check_condition(decision, gang, evicted=evicted)
         elif decision.aspect is Aspect.EVICTED:
             self._life.check_target(decision, gang, scene)
+
+    def _check_step_back(self, gang: Gang, scene: Scene) -> None:
+        """A gang that holds nothing steps back when it has waited as long as it likes: who passes it counts anew."""
+        assert gang.group is not None
+        text = gang.group.metadata.annotations.get(START_TIMEOUT_ANNOTATION)
+        since = min((seconds(pod.metadata.creation_timestamp) for pod in gang.candidates), default=self._world.now)
+        if text is None or self._world.now < since + float(text):
+            raise BrokenRuleError("start timeout", f"{gang.key} steps back, but waits only since {since:g}")
+        if any(pod.metadata.uid in scene.reserved for pod in gang.candidates):
+            raise BrokenRuleError("start timeout", f"{gang.key} steps back, and others leave for it")
+        self._seen["gangs that stepped back"] += 1
+        self._binds.refused.add(gang.key)
+        self._passes.forget(gang)
 
     # --- the world ---
 

@@ -1,5 +1,7 @@
 """Plays a scenario on a real cluster, and tells what happened so that it can be compared with a simulated run."""
 
+import msgspec
+
 from muster.sim.scenario.run import play
 from tests.control_plane.scenarios.stage import KubeStage
 
@@ -22,6 +24,14 @@ def missed(result):
 
 
 def story(result):
-    """Everything that happened and what became of everybody; in which order within an instant is chance."""
-    told = sorted((line.at, line.kind, line.text) for line in result.timeline)
-    return told, sorted(result.units, key=lambda unit: unit.name)
+    """Everything that happened and what became of everybody; in which order within an instant is chance.
+
+    Times are rounded: what is counted from a stamp of the API is off by microseconds where a loop counts by itself.
+    """
+    told = sorted((round(line.at, 3), line.kind, line.text) for line in result.timeline)
+    return told, sorted(map(_rounded, result.units), key=lambda unit: unit.name)
+
+
+def _rounded(unit):
+    times = {name: value for name, value in msgspec.structs.asdict(unit).items() if isinstance(value, float)}
+    return msgspec.structs.replace(unit, **{name: round(value, 3) for name, value in times.items()})

@@ -3,10 +3,12 @@
 from msgspec.structs import replace
 
 from muster.cluster.pods import Stage
-from muster.engine import engine, intake, starvation
+from muster.engine import engine, intake, start_timeouts, starvation
 from muster.engine.binding import Binding
+from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
 from muster.engine.intake import Intake
+from muster.engine.reservations import Reservations
 from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from tests.worlds.faults.registry import fault
@@ -39,6 +41,32 @@ def nodes_are_held_for_whoever_was_passed_once(patch):
 @fault("nobody waits who fits", "stops", "stubborn", first=367)
 def gangs_that_can_never_fit_hold_nodes(patch):
     patch(Starvation, "_fits", lambda self, entry: True)
+
+
+# --- stepping back ---
+
+
+@fault("start timeout", "start timeouts")
+def gangs_step_back_in_half_the_time(patch):
+    limit = start_timeouts._limit
+
+    def half(gang):
+        seconds = limit(gang)
+        return None if seconds is None else seconds / 2
+
+    patch(start_timeouts, "_limit", half)
+
+
+@fault("start timeout", "start timeouts", "priorities")
+def gangs_step_back_for_which_others_leave(patch):
+    step_back, of = Engine._step_back, Reservations.of
+
+    def blindly(self, key):
+        patch(Reservations, "of", lambda self, key: None)
+        step_back(self, key)
+        patch(Reservations, "of", of)
+
+    patch(Engine, "_step_back", blindly)
 
 
 # --- after the start ---

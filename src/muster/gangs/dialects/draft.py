@@ -15,7 +15,7 @@ from muster.api.resources import Resource
 from muster.api.wire import Object, Pod, PodGroup, Wire, WorkloadReference
 from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.dialects.v1alpha1 import GROUP_LABEL, WORKLOAD_LABEL, object_of
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION, goes_whole
+from muster.gangs.dialects.v1beta1 import START_TIMEOUT_ANNOTATION, TIMEOUT_ANNOTATION, goes_whole
 from muster.gangs.model import Membership
 
 SINGLE, OFF, REPLICATED = "Single", "Off", "Replicated"
@@ -123,7 +123,8 @@ def reference(pod: Pod, workload: DraftWorkload) -> WorkloadReference | str:
 def _group(workload: DraftWorkload, group: DraftGroup) -> PodGroup:
     meta = workload.metadata
     timeout = group.scheduling_timeout_seconds
-    annotations = meta.annotations | ({TIMEOUT_ANNOTATION: str(timeout)} if timeout else {})
+    timeouts = (TIMEOUT_ANNOTATION, START_TIMEOUT_ANNOTATION) if timeout else ()
+    annotations = meta.annotations | dict.fromkeys(timeouts, str(timeout))
     return PodGroup(
         metadata=replace(
             meta, name=f"{meta.name}/{group.name}", annotations=annotations, finalizers=(), owner_references=()

@@ -37,6 +37,7 @@ SUBSETS_ANNOTATION = "muster.dev/subsets"
 """Minimums of parts of the group, which count instead of its own: "leader=1,worker=3"."""
 SUBSET_LABEL = "muster.dev/subset"
 TIMEOUT_ANNOTATION = "muster.dev/schedule-timeout-seconds"
+START_TIMEOUT_ANNOTATION = "muster.dev/start-timeout-seconds"
 ON_PARTIAL_ANNOTATION = "muster.dev/on-partial"
 BELOW_MINIMUM_ANNOTATION = "muster.dev/below-minimum"
 GRACE_ANNOTATION = "muster.dev/below-minimum-grace-seconds"
@@ -115,6 +116,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         priority=spec.priority,
         one_priority=dialect.one_priority,
         timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
+        start_timeout_seconds=_seconds(meta.annotations.get(START_TIMEOUT_ANNOTATION), 0.0) or None,
         disruption=DisruptionMode.ALL if mode and mode.all else DisruptionMode.SINGLE,
         preempts=spec.preemption_policy != "Never",
         holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",

@@ -31,6 +31,7 @@ from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
     ON_PARTIAL_ANNOTATION,
+    START_TIMEOUT_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
 from muster.sim.chaos.hand import NAMESPACE, Hand, gang_of, new_uid
@@ -96,8 +97,13 @@ class Arrivals(Hand):
         whole = "modes" in self.mood and rng.random() < 0.5
         never = "never" in self.mood and rng.random() < 0.3
         asks = "asks" in self.mood and rng.random() < 0.2
+        uid = new_uid(rng)
+        # drawn apart, as worlds had no such gangs at first
+        apart = Random(f"start timeout {uid}")
+        if "start timeouts" in self.mood and apart.random() < 0.5:
+            annotations[START_TIMEOUT_ANNOTATION] = apart.choice(("3", "10", "30"))
         return PodGroup(
-            metadata=Metadata(name=name, namespace=NAMESPACE, uid=new_uid(rng), annotations=annotations),
+            metadata=Metadata(name=name, namespace=NAMESPACE, uid=uid, annotations=annotations),
             spec=PodGroupSpec(
                 scheduling_policy=SchedulingPolicy(gang=gang, basic=None if gang else BasicPolicy()),
                 priority=self.priority(rng) if priority is None else priority,

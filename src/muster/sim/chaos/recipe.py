@@ -73,7 +73,8 @@ _LIKELY = {
 # the minimum of gangs that run is raised and members come to meet it; with "asks" pods and groups ask for what nobody
 # honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
 # With "late evictions" deletions wait for what must stand on the API before them, with "bugs" plugins raise, and with
-# "lagging groups" changes of groups are told seconds after pods that came later.
+# "lagging groups" changes of groups are told seconds after pods that came later; with "start timeouts" gangs step back
+# that have waited for long.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
@@ -83,6 +84,7 @@ _LIKELY_TOO = {
     "late evictions": 0.35,
     "bugs": 0.08,
     "lagging groups": 0.25,
+    "start timeouts": 0.15,
 }
 
 # (kind of event, weight, the trouble it belongs to)

@@ -76,6 +76,11 @@ class Passes:
                 count.fewest, count.most = min(count.fewest, gang.present), max(count.most, gang.present)
                 count.went_first |= gang.partial
 
+    def forget(self, gang: Gang) -> None:
+        """Nobody has passed the gang yet."""
+        if gang.group is not None:
+            self._counts[gang.group.metadata.uid] = _Count(gang.present)
+
     # --- those who pass ---
 
     def bound(

@@ -28,6 +28,7 @@ from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
     ON_PARTIAL_ANNOTATION,
+    START_TIMEOUT_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
 from muster.gangs.model import BelowMinimum
@@ -184,8 +185,17 @@ _READERS: dict[str, tuple[str, Callable[[Place], object]]] = {
 
 # --- gangs ---
 
-GROUP_FIELDS = ("min", "basic", "timeout", "disruption", "onPartial", "belowMinimum", "belowMinimumGrace")
-GANG_CHANGES = ("min", "timeout", "onPartial", "belowMinimum", "belowMinimumGrace")
+GROUP_FIELDS = (
+    "min",
+    "basic",
+    "timeout",
+    "startTimeout",
+    "disruption",
+    "onPartial",
+    "belowMinimum",
+    "belowMinimumGrace",
+)
+GANG_CHANGES = ("min", "timeout", "startTimeout", "onPartial", "belowMinimum", "belowMinimumGrace")
 
 
 def group_annotations(fields: dict[str, Place]) -> dict[str, str]:
@@ -202,6 +212,7 @@ def _seconds_text(place: Place) -> str:
 
 _ANNOTATIONS: dict[str, tuple[str, Callable[[Place], str]]] = {
     "timeout": (TIMEOUT_ANNOTATION, _seconds_text),
+    "startTimeout": (START_TIMEOUT_ANNOTATION, _seconds_text),
     "onPartial": (ON_PARTIAL_ANNOTATION, lambda place: place.word(("hold",))),
     "belowMinimum": (BELOW_MINIMUM_ANNOTATION, lambda place: place.word([one.value for one in BelowMinimum])),
     "belowMinimumGrace": (GRACE_ANNOTATION, _seconds_text),

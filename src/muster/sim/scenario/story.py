@@ -21,8 +21,8 @@ class Line(msgspec.Struct, frozen=True):
     at: float
     """Seconds since the scenario's start."""
     kind: str
-    """"step" for what the file does, else what came of it: "starts", "grows", "waits", "partial", "loses", "gives up",
-    "ends", "fails", "refused", "evicted", "released", "gone", "kept", "lost", "below", "whole"."""
+    """"step" for what the file does, else what came of it: "starts", "grows", "waits", "partial", "loses",
+    "is out of time", "ends", "fails", "refused", "evicted", "released", "gone", "kept", "lost", "below", "whole"."""
     text: str
 
 
@@ -150,7 +150,7 @@ class Story:
             return
         told.why = gist
         if reason == "Timeout":
-            self._say(at, "gives up", f"{unit.name} gives up: {message}")
+            self._say(at, "is out of time", f"{unit.name} is out of time: {message}")
         elif unit.started is None:
             self._say(at, "waits", f"{unit.name} waits: {message}")
         else:

@@ -42,7 +42,7 @@ from muster.engine.decisions import (
     Release,
     Reread,
 )
-from muster.engine.intake import GROUP_ERROR
+from muster.engine.reasons import GROUP_ERROR
 from muster.gangs.dialects import CUSTOM, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.v1beta1 import says

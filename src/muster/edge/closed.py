@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from muster.api.wire import Pod, PodGroup
-from muster.engine.intake import MEMBERS_LOST
+from muster.engine.reasons import MEMBERS_LOST
 from muster.gangs.dialects import DIALECTS, DRAFT, declare, membership
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.model import Gang, Policy

@@ -15,8 +15,9 @@ from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.changes import BindFailed, Failure
 from muster.engine.decisions import Bind, Decision, MarkStarted, Placement, PodRef, Release
-from muster.engine.intake import MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, Intake
-from muster.engine.status import FELL, PREEMPTED, SCHEDULED, TIMEOUT, Status
+from muster.engine.intake import Intake
+from muster.engine.reasons import FELL, MEMBERS_LOST, MEMBERS_REFUSED, PREEMPTED, SCHEDULED, SCHEDULER_ERROR, TIMEOUT
+from muster.engine.status import Status
 from muster.engine.timers import Purpose, Timers
 from muster.engine.verdicts import evicted_for, left_of, taken_down, timed_out
 from muster.gangs.model import Aspect, BelowMinimum, Subset

@@ -26,8 +26,9 @@ from muster.engine.decisions import Decision, Loss, Reread
 from muster.engine.intake import Intake, Noted
 from muster.engine.life import Cause, Phase
 from muster.engine.queue import SchedulingQueue
+from muster.engine.reasons import TIMEOUT
 from muster.engine.start_timeouts import StartTimeouts
-from muster.engine.status import TIMEOUT, Status
+from muster.engine.status import Status
 from muster.engine.timers import Purpose, Timer, Timers
 from muster.engine.unit import GangUnit, Order, PodUnit, Unit
 from muster.engine.verdicts import Outcome, Verdict, failure, stepped_back

@@ -11,8 +11,9 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import Condemned, PodState, Stage
 from muster.engine.decisions import Bind, CallOff, Decision, Event, Evict, GangCondition, Loss, Lost, PodRef
-from muster.engine.intake import BY_SCHEDULER, Intake
+from muster.engine.intake import Intake
 from muster.engine.planning import Plan
+from muster.engine.reasons import BY_SCHEDULER
 from muster.engine.reservations import Reservation, Reservations
 from muster.engine.unit import Unit
 from muster.framework.profile import Profile

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 from msgspec.structs import replace
 
 from muster.api.asks import asks_of
 from muster.api.times import seconds
-from muster.api.wire import OwnerReference, Pod, condition
+from muster.api.wire import Pod
 from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
+from muster.engine import pod_facts
 from muster.engine.changes import (
     BindFailed,
     Bound,
@@ -36,26 +36,12 @@ from muster.engine.changes import (
 )
 from muster.engine.decisions import Placement
 from muster.engine.life import Cause
+from muster.engine.reasons import GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership, remark
 from muster.gangs.model import Gang, Membership
-from muster.gangs.record import STARTED, BoundFor, bound_for
-
-POD_SCHEDULED = "PodScheduled"
-DISRUPTION_TARGET = "DisruptionTarget"
-BY_SCHEDULER = "PreemptionByScheduler"
-"""Why a pod is a disruption target that makes room for others, whichever scheduler decided it."""
-UNSUPPORTED = "Unsupported"
-"""Why a pod or a gang is held that asks for what no plugin honours; autoscalers look for Unschedulable alone."""
-SCHEDULER_ERROR = "SchedulerError"
-"""Why a pod or gang waits with which the scheduler, or a plugin of it, failed."""
-GROUP_ERROR = "PodGroupError"
-"""Why a gang, or a member, waits whose priorities or schedulers do not agree."""
-MEMBERS_LOST = "MembersLost"
-"""Why a gang is below its minimum that still runs in part."""
-MEMBERS_REFUSED = "MembersRefused"
-"""Kubelets did not let members in, so that the gang never ran whole."""
+from muster.gangs.record import BoundFor, bound_for
 
 
 class Noted:
@@ -408,10 +394,10 @@ class Intake:
             names_subset="" if member is None else member.subset,
             names=member if names_two else None,
             ours=spec.scheduler_name in self._names,
-            controller=_controller(pod) if meta.owner_references else "",
-            owners=_owners(meta.namespace, meta.owner_references) if meta.owner_references and member else "",
+            controller=pod_facts.controller(pod) if meta.owner_references else "",
+            owners=pod_facts.owners(meta.namespace, meta.owner_references) if meta.owner_references and member else "",
             record=record,
-            marked=_marked(pod) if spec.node_name else "",
+            marked=pod_facts.marked(pod) if spec.node_name else "",
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             gated_by=None,
             # the API server lets nobody change these: they are read once
@@ -419,16 +405,16 @@ class Intake:
             astray=pod.astray,
             remark=remark(pod) if alone and meta.labels and not spec.node_name else "",
             leaving=meta.deletion_timestamp is not None,
-            stage=_stage(pod, PENDING),
+            stage=pod_facts.stage(pod, PENDING),
             node="",
-            bound_at=_bound_at(pod) if status.conditions else None,
-            said=_said(pod) if status.conditions else None,
+            bound_at=pod_facts.bound_at(pod) if status.conditions else None,
+            said=pod_facts.said(pod) if status.conditions else None,
             labels=meta.labels,
-            lasting=bool(meta.owner_references) and _lasting(pod),
+            lasting=bool(meta.owner_references) and pod_facts.lasting(pod),
             leaving_until=seconds(meta.deletion_timestamp) if meta.deletion_timestamp else None,
-            evicted=meta.deletion_timestamp is not None and _evicted(pod),
+            evicted=meta.deletion_timestamp is not None and pod_facts.evicted(pod),
             preempts=spec.preemption_policy != "Never",
-            started_at=_started_at(pod) if status.start_time else None,
+            started_at=pod_facts.started_at(pod) if status.start_time else None,
             running=status.phase == "Running",
             nominated=status.nominated_node_name,
         )
@@ -453,8 +439,9 @@ class Intake:
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
         # what may turn out to be unreadable is read before anything changes
-        pod_class, bound_at, started_at = self._cluster.classes.of(pod), _bound_at(pod), _started_at(pod)
-        stage, node = _stage(pod, state.stage), spec.node_name or state.node
+        pod_class = self._cluster.classes.of(pod)
+        bound_at, started_at = pod_facts.bound_at(pod), pod_facts.started_at(pod)
+        stage, node = pod_facts.stage(pod, state.stage), spec.node_name or state.node
         gang = self._gang_of(state)
         if gang is not None:
             gang.uncount(state)
@@ -472,8 +459,8 @@ class Intake:
             # a pod that names none of the only subset was bound for that
             state.names_subset = state.names_subset if state.record is None else state.record.names_subset
             # asked for, it may not stand there yet
-            state.marked = _marked(pod) or state.marked
-        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and _turned_away(pod):
+            state.marked = pod_facts.marked(pod) or state.marked
+        if gang is not None and stage is Stage.FAILED and state.stage is Stage.BOUND and pod_facts.turned_away(pod):
             gang.turned_away |= gang.was_bound_for(state)
         gates = tuple(gate.name for gate in spec.scheduling_gates)
         joins = pod_class is not state.pod_class or gates != state.gates
@@ -485,7 +472,7 @@ class Intake:
         state.gates, state.astray = gates, pod.astray
         if deleted is not None:
             state.leaving_until = seconds(deleted)
-            state.evicted, state.condemned = state.evicted or _evicted(pod), None
+            state.evicted, state.condemned = state.evicted or pod_facts.evicted(pod), None
             self._cluster.leave(state)
         state.priority = spec.priority or 0
         if gang is None and stage is Stage.PENDING and pod.metadata.labels != state.labels:
@@ -493,7 +480,7 @@ class Intake:
         state.labels = pod.metadata.labels
         state.started_at = started_at
         state.running = pod.status.phase == "Running"
-        state.said = _said(pod) or state.said
+        state.said = pod_facts.said(pod) or state.said
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
@@ -701,18 +688,6 @@ def _gated_by(declared: Gang) -> tuple[object, ...]:
     return declared.priority, declared.subset_names, declared.names_others
 
 
-def _stage(pod: Pod, now: Stage) -> Stage:
-    """What the object says; where it says less than we know (a bind it does not show yet), what we know."""
-    phase = pod.status.phase
-    if phase == "Succeeded":
-        return Stage.SUCCEEDED
-    if phase == "Failed":
-        return Stage.FAILED
-    if pod.spec.node_name:
-        return Stage.BOUND
-    return now
-
-
 def _what_became_of_it(before: Stage, after: Stage, *, deleted: bool) -> Cause:
     if deleted or after is Stage.FAILED:
         return Cause.MEMBER_LOST
@@ -725,50 +700,3 @@ def _what_was_done(stage: Stage, leaving: bool | None) -> Cause:
     if leaving is not None:
         return Cause.MEMBER_LOST if leaving else Cause.SPARED
     return Cause.BIND_REJECTED if stage is Stage.PENDING else Cause.BOUND
-
-
-def _bound_at(pod: Pod) -> float | None:
-    scheduled = condition(pod.status.conditions, POD_SCHEDULED)
-    if scheduled is None or scheduled.status != "True" or not scheduled.last_transition_time:
-        return None
-    return seconds(scheduled.last_transition_time)
-
-
-def _turned_away(pod: Pod) -> bool:
-    """Whether its kubelet did not let it in: the room was taken before it came."""
-    reason = pod.status.reason
-    return reason.startswith("OutOf") or reason in ("NodePorts", "NodeAffinity", "UnexpectedAdmissionError")
-
-
-def _controller(pod: Pod) -> str:
-    return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
-
-
-# members of one gang have few owners: they share the text
-@lru_cache(maxsize=4096)
-def _owners(namespace: str, owners: tuple[OwnerReference, ...]) -> str:
-    return ",".join(sorted(f"{namespace}/{owner.name}" for owner in owners))
-
-
-def _marked(pod: Pod) -> str:
-    return pod.metadata.annotations.get(STARTED, "")
-
-
-def _lasting(pod: Pod) -> bool:
-    return any(owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)
-
-
-def _evicted(pod: Pod) -> bool:
-    target = condition(pod.status.conditions, DISRUPTION_TARGET)
-    return target is not None and target.status == "True" and target.reason == BY_SCHEDULER
-
-
-def _started_at(pod: Pod) -> float | None:
-    return seconds(pod.status.start_time) if pod.status.start_time else None
-
-
-def _said(pod: Pod) -> tuple[str, str] | None:
-    scheduled = condition(pod.status.conditions, POD_SCHEDULED)
-    if scheduled is None or scheduled.status != "False":
-        return None
-    return scheduled.reason, scheduled.message

@@ -13,7 +13,21 @@ from muster.cluster.pods import BINDING, PENDING, PodState
 from muster.engine.changes import Change, GroupSeen, NodeSeen, PodSeen
 from muster.engine.cycle import Trial
 from muster.engine.decisions import Decision, Event, GangCondition, PodCondition, PodRef
-from muster.engine.intake import GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
+from muster.engine.reasons import (
+    FELL,
+    GATED,
+    GROUP_ERROR,
+    MEMBERS_LOST,
+    MEMBERS_REFUSED,
+    NOT_READY,
+    NOTHING_RUNS,
+    PREEMPTED,
+    SCHEDULED,
+    SCHEDULER_ERROR,
+    TIMEOUT,
+    UNSCHEDULABLE,
+    UNSUPPORTED,
+)
 from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
     MEMBERS_GATED,
@@ -35,16 +49,6 @@ from muster.engine.verdicts import (
 )
 from muster.gangs.model import Aspect
 
-UNSCHEDULABLE = "Unschedulable"
-SCHEDULED = "Scheduled"
-GATED = "SchedulingGated"
-TIMEOUT = "Timeout"
-PREEMPTED = "Preempted"
-NOTHING_RUNS = "NothingRuns"
-FELL = "PodGroupBelowMinimum"
-"""Why a gang was taken down that had started."""
-NOT_READY = "PodGroupNotReady"
-"""What pods say whose gang waits for something that no node can cure; autoscalers look for Unschedulable alone."""
 _NOT_BOUND_YET = "is not bound yet"
 
 

@@ -27,7 +27,7 @@ from muster.engine.decisions import (
     Release,
     Reread,
 )
-from muster.engine.status import TIMEOUT
+from muster.engine.reasons import TIMEOUT
 from muster.framework.profile import Fairness, PreemptionSettings
 from muster.gangs.dialects.v1beta1 import START_TIMEOUT_ANNOTATION
 from muster.gangs.model import Aspect

@@ -30,9 +30,8 @@ from muster.engine.changes import (
 )
 from muster.engine.decisions import Decision, Evict, Lost, Release
 from muster.engine.engine import Engine
-from muster.engine.intake import SCHEDULER_ERROR
 from muster.engine.life import Cause, Phase, reachable
-from muster.engine.status import FELL, TIMEOUT
+from muster.engine.reasons import FELL, SCHEDULER_ERROR, TIMEOUT
 from muster.engine.verdicts import Outcome
 from muster.sim.kubelets import is_refusal
 from muster.sim.rules.broken import BrokenRuleError

@@ -10,7 +10,7 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import Stage
 from muster.cluster.resources import MEMORY
 from muster.cluster.usage import Usage
-from muster.engine import binding, intake, queue, requirement, status
+from muster.engine import binding, intake, pod_facts, queue, requirement, status
 from muster.engine.binding import Binding
 from muster.engine.changes import Failure
 from muster.engine.deciding import Decider
@@ -121,8 +121,8 @@ def a_bind_in_flight_is_forgotten_when_the_pod_is_seen(patch):
         found = original(pod, now)
         return Stage.PENDING if found is Stage.BINDING else found
 
-    original = intake._stage
-    patch(intake, "_stage", stage)
+    original = pod_facts.stage
+    patch(pod_facts, "stage", stage)
 
 
 @fault("no pod lost", "transient", "node loss", first=1_001)
@@ -279,7 +279,7 @@ def the_deadline_is_slept_through(patch):
 
 @fault("half bound", "restarts", "stubborn", first=236)
 def a_restart_forgets_since_when_members_are_bound(patch):
-    patch(intake, "_bound_at", lambda pod: None)
+    patch(pod_facts, "bound_at", lambda pod: None)
 
 
 @fault("release")

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from muster.cluster.pods import Stage
-from muster.engine import engine, intake, start_timeouts, starvation
+from muster.engine import engine, intake, pod_facts, start_timeouts, starvation
 from muster.engine.binding import Binding
 from muster.engine.engine import Engine
 from muster.engine.eviction import Eviction
@@ -89,13 +89,13 @@ def members_on_a_lost_node_count(patch):
 
 @fault("nobody waits who fits", "beside", "slow", first=189)
 def pods_that_kubelets_refuse_count_as_bound(patch):
-    stage = intake._stage
-    patch(intake, "_stage", lambda pod, now: Stage.BOUND if intake._turned_away(pod) else stage(pod, now))
+    stage = pod_facts.stage
+    patch(pod_facts, "stage", lambda pod, now: Stage.BOUND if pod_facts.turned_away(pod) else stage(pod, now))
 
 
 @fault("after the start", "beside", first=112)
 def nobody_notices_that_kubelets_refuse_members(patch):
-    patch(intake, "_turned_away", lambda pod: False)
+    patch(pod_facts, "turned_away", lambda pod: False)
 
 
 @fault("order", first=7)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from muster.api.wire import Pod, read
 from muster.engine.changes import NodeSeen
-from muster.engine.decisions import GangCondition, PodCondition
+from muster.engine.decisions import Event, GangCondition, PodCondition
 from muster.gangs.dialects.draft import DraftWorkload
 from tests.builders import node
 from tests.dialects.speakers import SPEAKERS
@@ -157,6 +157,22 @@ def test_where_members_disagree_the_largest_minimum_counts():
         talk.seen(labelled(f"p{number}", minimum))
         bound.append(talk.until_quiet(seconds=5).bound)
     assert bound == [["p0"], ["p0"], ["p0", "p1", "p2"]]
+
+
+def test_members_that_disagree_on_the_minimum_are_told_so_once():
+    talk, told = Talk(1), []
+    for number, minimum in enumerate([3, 4, 3, 3, 5]):
+        talk.seen(labelled(f"p{number}", minimum))
+        told += [
+            (one.note, [ref.pod for ref in one.pods])
+            for one in talk.engine.decide(talk.now)
+            if isinstance(one, Event) and one.reason == "PodGroupError"
+        ]
+    everybody = [f"team/p{number}" for number in range(5)]
+    assert told == [
+        ("pods of train do not agree on the minimum (3, 4): the largest counts", everybody[:2]),
+        ("pods of train do not agree on the minimum (3, 4, 5): the largest counts", everybody),
+    ]
 
 
 def test_labels_that_change_move_a_pod_that_waits():

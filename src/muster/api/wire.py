@@ -270,6 +270,8 @@ class PodGroup(Object, frozen=True):
     status: PodGroupStatus = PodGroupStatus()
     dialect: str = ""
     """Name of the one that declared it, where that is another; not part of the API."""
+    remark: str = ""
+    """What whoever declared it should know, where no object says it; not part of the API."""
 
 
 class PriorityClass(Wire, frozen=True):

@@ -178,6 +178,18 @@ class Status:
 
     # --- gangs ---
 
+    def gang_remark(self, gang: GangState) -> None:
+        """Members that wait are told what is odd about how they declare their gang, when that is new: not each that
+        comes later."""
+        remark = "" if gang.declared is None else gang.declared.remark
+        if gang.remarked == remark or not gang.candidates:
+            return
+        gang.remarked = remark
+        if remark:
+            waiting = sorted(gang.candidates.values(), key=lambda pod: pod.key)
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in waiting)
+            self._decisions.append(Event(reason=GROUP_ERROR, note=remark, action="Scheduling", warning=True, pods=refs))
+
     def gang_says(self, gang: GangState, reason: str, message: str, *, started: bool = False) -> None:
         """Once started, a gang never goes back: what it waits for then is why it is below its minimum."""
         if gang.declared is None or gang.said == (started, reason, message):

@@ -20,6 +20,7 @@ from muster.base.errors import ObjectError
 from muster.edge.groups import Groups
 from muster.gangs.dialects import CUSTOM, LABELS, NATIVE, declare
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.labels import disagreement
 
 __all__ = ["TARGETS", "Converted", "convert"]
 
@@ -256,9 +257,8 @@ def _name(key: str) -> str:
 def _made(manifest: Manifest, key: str, members: list[Member]) -> Iterator[str]:
     name, least = manifest["metadata"]["name"], manifest["spec"]["schedulingPolicy"]["gang"]["minCount"]
     yield f"PodGroup {name} is made of its labels, with minCount {least}"
-    numbers = sorted({minimum for member in members if (minimum := LABELS.minimum(member.pod, key))})
-    if len(numbers) > 1:
-        yield f"pods of {name} do not agree on the minimum ({', '.join(map(str, numbers))}): the largest counts"
+    if odd := disagreement(name, {minimum for member in members if (minimum := LABELS.minimum(member.pod, key))}):
+        yield odd
 
 
 def _foreign(piece: Piece) -> Iterator[str]:

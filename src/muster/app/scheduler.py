@@ -97,7 +97,7 @@ class Scheduler:
         # Kubernetes protects its own groups, but does not see that pods name them by label
         self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
         self._statuses = Statuses(informers.groups.counting, tally=self._tally, write=self._write_status)
-        self._made = MadeGroups(informers.groups.group_of, wanted=informers.groups.owned.wanted, write=self._write_made)
+        self._made = MadeGroups(informers.groups.group_of, wanted=informers.groups.wanted, write=self._write_made)
         self._stopping = False
 
     async def run(self) -> None:

@@ -37,6 +37,10 @@ class Closed:
         """Keys of gangs that only dialects declare which are off."""
         self._under_way: set[str] = set()
 
+    def closes(self, dialect: Dialect) -> bool:
+        """Whether the dialect is off."""
+        return dialect in self._dialects
+
     def hides(self, dialect: Dialect, key: str) -> bool:
         """Whether the gang is not told of as this dialect declares it."""
         return dialect in self._dialects and key not in self._under_way

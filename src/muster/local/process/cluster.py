@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from muster.local.codec.values import Object
 from muster.local.kinds import events, priority, rows
@@ -35,8 +35,16 @@ _OWN_SERVICE: Object = {
 """By which pods find the server; there is no network in which they could."""
 
 
-def make_server(store: Store, source: Source, *, token: str, kinds: Iterable[Kind] = rows.ROWS) -> Server:
-    registry = Registry(tuple(map(_served, kinds)))
+def make_server(
+    store: Store,
+    source: Source,
+    *,
+    token: str,
+    kinds: Iterable[Kind] = rows.ROWS,
+    refused: Mapping[str, str] | None = None,
+) -> Server:
+    """`refused` names API groups that take no new objects, and why."""
+    registry = Registry(tuple(map(_served, kinds)), refused=refused)
     server = Server(store, registry, source, token=token)
     for kind, document in _first_objects():
         server.ensure(kind, document)
@@ -48,8 +56,9 @@ def _served(kind: Kind) -> Served:
     empty = structs.zero(shape)
     if kind is rows.EVENTS_EVENT:
         # one object, told in two ways
-        return Served(kind=kind, shape=shape, storage="events", shown=events.to_new, kept=events.to_old, empty=empty)
-    return Served(kind=kind, shape=shape, storage=kind.resource, empty=empty)
+        shown, kept = events.to_new, events.to_old
+        return Served(kind=kind, shape=shape, storage=kind.storage, shown=shown, kept=kept, empty=empty)
+    return Served(kind=kind, shape=shape, storage=kind.storage, empty=empty)
 
 
 def _first_objects() -> list[tuple[Kind, Object]]:

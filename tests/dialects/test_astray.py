@@ -160,7 +160,7 @@ def test_where_members_disagree_the_largest_minimum_counts():
 
 
 def test_members_that_disagree_on_the_minimum_are_told_so_once():
-    talk, told = Talk(1), []
+    talk, told = Talk(0), []
     for number, minimum in enumerate([3, 4, 3, 3, 5]):
         talk.seen(labelled(f"p{number}", minimum))
         told += [

@@ -32,11 +32,11 @@ def test_a_job_that_does_not_fit_waits_whole():
     assert talk.seen_all(*job_pods(3)).until_quiet(seconds=60).bound == []
 
 
-def test_pods_wait_until_their_owner_is_read_and_say_so():
+def test_pods_wait_until_their_owner_is_read_and_tell_nobody():
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=1, template=TEMPLATE)
     talk.seen(pod("p", JOB))
-    assert talk.words() == {"p": "Job train is not read yet"}
+    assert (talk.words(), talk.bound) == ({}, [])
     assert talk.settle().until_quiet(seconds=5).bound == ["p"]
 
 
@@ -286,6 +286,43 @@ def test_an_owner_that_is_made_again_gets_a_group_of_its_own():
     talk.settle()
     assert owner_of(talk.made["team/job-train"]) == "another"
     assert talk.until_quiet(seconds=5).bound == ["p1", "p2"]
+
+
+SET = reference("apps/v1", "StatefulSet", "db")
+NEXT_SET = reference("apps/v1", "StatefulSet", "db", "another")
+AT_ONCE = {"podManagementPolicy": "Parallel", "template": TEMPLATE}
+
+
+def test_a_group_that_was_orphaned_is_the_next_owners_who_takes_over_the_pods():
+    """As people do who change what is immutable about a StatefulSet."""
+    talk = OwnedTalk(2)
+    talk.owner(SET, replicas=2, **AT_ONCE)
+    talk.seen_all(pod("p0", SET), pod("p1", SET)).until_quiet(seconds=5)
+    talk.orphan(SET)
+    talk.owner(NEXT_SET, replicas=3, **AT_ONCE)
+    for name in ("p0", "p1"):
+        found = talk.pods[f"uid-{name}"]
+        owners = pod(name, NEXT_SET).metadata.owner_references
+        talk.seen(replace(found, metadata=replace(found.metadata, owner_references=owners)))
+    talk.seen_all(pod("p2", NEXT_SET))
+    assert owner_of(talk.made["team/statefulset-db"]) == "another"
+    assert talk.minimums() == {"statefulset-db": 3}
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p1", "p2"]
+
+
+def test_a_group_that_was_orphaned_is_the_next_owners_once_the_pods_of_the_last_have_ended():
+    talk = OwnedTalk(2)
+    talk.owner(JOB, parallelism=1, template=TEMPLATE)
+    talk.seen_all(pod("p0", JOB)).until_quiet(seconds=5)
+    talk.orphan(JOB)
+    again = reference("batch/v1", "Job", "train", "another")
+    talk.owner(again, parallelism=2, template=TEMPLATE)
+    talk.seen_all(*job_pods(2, again, first=1, created=30))
+    why = "PodGroup job-train is there, and not of the present Job train"
+    assert talk.words() == {"p1": why, "p2": why}
+    talk.gone("uid-p0")
+    assert talk.settle().until_quiet(seconds=5).bound == ["p1", "p2"]
+    assert owner_of(talk.made["team/job-train"]) == "another"
 
 
 def test_a_group_of_that_name_that_somebody_made_is_left_alone():

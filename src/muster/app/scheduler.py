@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Protocol
 
@@ -97,7 +97,9 @@ class Scheduler:
         # Kubernetes protects its own groups, but does not see that pods name them by label
         self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
         self._statuses = Statuses(informers.groups.counting, tally=self._tally, write=self._write_status)
-        self._made = MadeGroups(informers.groups.group_of, wanted=informers.groups.wanted, write=self._write_made)
+        self._made = MadeGroups(
+            informers.groups.group_of, wanted=informers.groups.wanted, is_free=self._is_free, write=self._write_made
+        )
         self._stopping = False
 
     async def run(self) -> None:
@@ -192,10 +194,18 @@ class Scheduler:
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""
-        gang = self._engine.cluster.gangs.get(key)
-        over = (Stage.SUCCEEDED, Stage.FAILED)
-        uses = gang is not None and any(pod.stage not in over for pod in gang.members.values())
-        return uses or self._informers.groups.is_named(key)
+        used = any(self._users(key)) or self._informers.groups.is_named(key)
+        return used and not self._made.is_superseded(key)
+
+    def _is_free(self, key: str, owner: str) -> bool:
+        """Whether no pods are left in the group but those below the owner of this UID."""
+        below = self._informers.groups.owned.below(owner)
+        return all(uid in below for uid in self._users(key))
+
+    def _users(self, key: str) -> Iterator[str]:
+        """UIDs of the members that have not ended."""
+        gang, over = self._engine.cluster.gangs.get(key), (Stage.SUCCEEDED, Stage.FAILED)
+        return (uid for uid, pod in gang.members.items() if pod.stage not in over) if gang is not None else iter(())
 
     # --- how groups are doing ---
 

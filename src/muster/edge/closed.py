@@ -102,7 +102,11 @@ class Closed:
         for dialect in self._dialects:
             pod = dialect.unsaid(pod)
         named = next(filter(None, (dialect.membership(pod) for dialect in self._open)), None)
-        return pod if named is not None and named.gang not in self._hidden else replace(pod, alone=True, astray="")
+        return (
+            pod
+            if named is not None and named.gang not in self._hidden
+            else replace(pod, alone=True, astray="", unsettled=False)
+        )
 
     def is_named(self, key: str) -> bool:
         """Whether a pod that has not ended names the gang; known only where a dialect is off."""

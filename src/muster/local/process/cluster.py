@@ -34,6 +34,12 @@ _OWN_SERVICE: Object = {
 }
 """By which pods find the server; there is no network in which they could."""
 
+_LASTING: tuple[tuple[Kind, Object], ...] = (
+    *((rows.NAMESPACE, {"metadata": {"name": name}}) for name in _NAMESPACES),
+    (rows.SERVICE, _OWN_SERVICE),
+)
+"""What Kubernetes makes again if somebody deletes it."""
+
 
 def make_server(
     store: Store,
@@ -46,8 +52,10 @@ def make_server(
     """`refused` names API groups that take no new objects, and why."""
     registry = Registry(tuple(map(_served, kinds)), refused=refused)
     server = Server(store, registry, source, token=token)
-    for kind, document in _first_objects():
-        server.ensure(kind, document)
+    server.lasting = _LASTING
+    server.ensure_lasting()
+    for document in priority.SYSTEM:
+        server.ensure(rows.PRIORITY_CLASS, document)
     return server
 
 
@@ -59,9 +67,3 @@ def _served(kind: Kind) -> Served:
         shown, kept = events.to_new, events.to_old
         return Served(kind=kind, shape=shape, storage=kind.storage, shown=shown, kept=kept, empty=empty)
     return Served(kind=kind, shape=shape, storage=kind.storage, empty=empty)
-
-
-def _first_objects() -> list[tuple[Kind, Object]]:
-    namespaces = [(rows.NAMESPACE, {"metadata": {"name": name}}) for name in _NAMESPACES]
-    classes = [(rows.PRIORITY_CLASS, document) for document in priority.SYSTEM]
-    return [*namespaces, *classes, (rows.SERVICE, _OWN_SERVICE)]

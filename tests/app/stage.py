@@ -78,6 +78,7 @@ class Stage:
             outbox=self.outbox,
             informers=self.informers,
             clock=lambda: START + asyncio.get_running_loop().time(),
+            names=("muster",),
             reporter="muster",
             instance="muster-0",
         )

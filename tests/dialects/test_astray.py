@@ -196,6 +196,22 @@ def test_labels_that_change_on_a_bound_pod_change_nothing():
     assert {member.gang for member in talk.engine.cluster.pods.values()} == {"team/train"}
 
 
+# --- groups that nobody names ---
+
+
+@pytest.mark.parametrize("name", ["v1alpha1", "draft", "coscheduling", "volcano", "kai"])
+def test_nothing_is_said_of_a_group_without_a_status_that_no_pod_names(name):
+    """Its members may all be of its replicas, or be another scheduler's."""
+    talk = Talk(1)
+    speaker = next(speaker for speaker in SPEAKERS if speaker.name == name)
+    talk.declared(speaker, speaker.group(2))
+    told = []
+    for _ in range(10):
+        told += talk.engine.decide(talk.now)
+        talk.now += 1
+    assert told == []
+
+
 # --- subsets ---
 
 

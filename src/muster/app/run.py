@@ -194,6 +194,7 @@ class Muster:
             outbox=outbox,
             informers=informers,
             clock=self._clock,
+            names=settings.scheduler_names,
             reporter=name,
             instance=f"{name}-{socket.gethostname()}",
             measure=self._metrics,

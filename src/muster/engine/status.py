@@ -312,8 +312,9 @@ class Status:
             self._not_ready(gang, why)
         elif gang.missing:
             missing = members_missing(gang.declared.minimum, gang.lacking, gang.strangers)
-            # that it was undone says more than that its pods are not back yet
-            if not _tells_of_its_undoing(gang):
+            # that it was undone says more than that its pods are not back yet; a group without a status may be another
+            # scheduler's, or one of which there are replicas only, as long as nobody names it
+            if not _tells_of_its_undoing(gang) and (gang.members or gang.declared.has_status):
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
             self._not_ready(gang, MEMBERS_MISSING)
         elif gang.gated:

@@ -88,7 +88,9 @@ class _Conversion:
     def _read(self, piece: Piece) -> None:
         dialect = declared.dialect_of(piece)
         try:
-            if dialect is not None:
+            if not piece.is_object:
+                self._error(piece, "is no object")
+            elif dialect is not None:
                 self._read_declaring(piece, dialect)
             elif why := declared.unknown_version(piece):
                 self._error(piece, why)

@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.wire import PodGroup, read
-from muster.gangs.dialects import CUSTOM, NATIVE
+from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.gangs.record import bound_for
 from tests.dialects.owned import TEMPLATE, OwnedTalk, owner_of, pod, reference
 
 JOB = reference("batch/v1", "Job", "train")
@@ -386,3 +387,28 @@ def test_a_deployment_that_was_scaled_to_nothing_starts_whole_again():
     talk.seen_all(pod("p2", pods, created=20))
     assert talk.until_quiet(seconds=60).bound == []
     assert talk.seen_all(pod("p3", pods, created=21)).until_quiet(seconds=60).bound == ["p2", "p3"]
+
+
+# --- gangs are switched off ---
+
+
+def test_while_gangs_are_off_no_groups_are_made_and_afterwards_pods_that_went_alone_count():
+    talk = OwnedTalk(1, cpu=2)
+    talk.restart(closed=DIALECTS)
+    talk.owner(JOB, parallelism=3, template=TEMPLATE)
+    assert talk.seen_all(*job_pods(3)).until_quiet(seconds=5).bound == ["p0", "p1"]
+    assert talk.made == {}
+    talk.restart()
+    assert talk.settle().until_quiet(seconds=600).bound == ["p0", "p1"]
+    assert talk.minimums() == {"job-train": 3}
+
+
+def test_what_was_begun_for_an_owner_is_finished_as_a_gang_while_gangs_are_off():
+    talk = OwnedTalk(2)
+    talk.owner(JOB, parallelism=3, template=TEMPLATE)
+    talk.refused = ("p2",)
+    assert talk.seen_all(*job_pods(3)).until_quiet(seconds=1).bound == ["p0", "p1"]
+    talk.refused = ()
+    talk.restart(closed=DIALECTS)
+    talk.settle().until_quiet(seconds=5)
+    assert [bound_for(one).minimum for one in talk.pods.values()] == [3, 3, 3]

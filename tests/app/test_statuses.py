@@ -390,3 +390,14 @@ async def test_whoever_makes_the_pods_is_asked_until_it_answers():
         server.shows(stage)
         await asyncio.sleep(60)
     assert server.status["phase"] == "Inqueue"
+
+
+@pytest.mark.parametrize("maker", [None, MAKER], ids=["nobody", "a job"])
+@pytest.mark.parametrize(("names", "phase"), [(("muster", "volcano"), "Inqueue"), (("muster",), None)])
+async def test_who_has_volcanos_name_lets_in_what_nobody_keeps_for_another(maker, names, phase):
+    server = Server(VOLCANO, protected=False, maker=maker)
+    server.api.on("GET", MAKERS, made_by(tasks=[{"template": {"spec": {"schedulerName": ""}}}]))
+    async with server.at_work(names=names) as stage:
+        server.shows(stage)
+        await rested(stage)
+    assert server.status.get("phase") == phase

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -37,25 +37,31 @@ class Makers:
         self._known: dict[str, bool] = {}
         """By the maker's UID: whether it makes pods for us."""
 
-    def names_us(self, group: Metadata) -> bool:
-        """Whether the group's controller makes pods that name this scheduler; False while that is being asked."""
+    def names_us(self, group: Metadata, *, otherwise: str) -> bool:
+        """Whether the group's controller makes pods that name this scheduler; False while that is being asked.
+
+        `otherwise` is the scheduler of its pods if nobody names one.
+        """
         maker = group.controller
         if maker is None:
-            return False
+            return otherwise in self._names
         if (known := self._known.get(maker.uid)) is not None:
             return known
-        send = partial(self._ask, maker, group.namespace, f"{group.namespace}/{group.name}")
+        send = partial(self._ask, maker, group.namespace, f"{group.namespace}/{group.name}", otherwise)
         self._outbox.put(Errand(Urgency.GROUP, send, subject=f"maker {maker.uid}", lasting=True))
         return False
 
-    async def _ask(self, maker: OwnerReference, namespace: str, key: str) -> None:
+    async def _ask(self, maker: OwnerReference, namespace: str, key: str, otherwise: str) -> None:
+        if maker.uid in self._known:
+            return
         group, _, version = maker.api_version.rpartition("/")
         resource = Resource(group, version, f"{maker.kind.lower()}s", maker.kind)
         path = resource.path(namespace, maker.name)
         names_us = False
         try:
             found = read(Document, await self._client.request("GET", path, seconds=_REQUEST_SECONDS))
-            names_us = found.metadata.uid == maker.uid and _names_any(found.spec, self._names)
+            named = set(_schedulers(found.spec)) or {otherwise}
+            names_us = found.metadata.uid == maker.uid and not named.isdisjoint(self._names)
         except ApiError as error:
             if error.code not in (403, 404):
                 raise
@@ -68,10 +74,14 @@ class Makers:
         self._tell([key])
 
 
-def _names_any(given: Any, names: Collection[str]) -> bool:
-    """Whether anything in there, a pod template say, names one of these schedulers."""
+def _schedulers(given: Any) -> Iterator[str]:
+    """Names of schedulers wherever they stand in there, in pod templates say."""
     if isinstance(given, list):
-        return any(_names_any(one, names) for one in given)
-    if not isinstance(given, dict):
-        return False
-    return given.get("schedulerName") in names or any(_names_any(one, names) for one in given.values())
+        for one in given:
+            yield from _schedulers(one)
+    elif isinstance(given, dict):
+        for key, one in given.items():
+            if key == "schedulerName" and isinstance(one, str):
+                yield from filter(None, [one])
+            else:
+                yield from _schedulers(one)

@@ -240,7 +240,8 @@ class Scheduler:
             return any(pod.ours for pod in gang.members.values())
         if not dialect.is_shared or group is None:
             return True
-        return FINALIZER in group.metadata.finalizers or self._makers.names_us(group.metadata)
+        had_members = FINALIZER in group.metadata.finalizers
+        return had_members or self._makers.names_us(group.metadata, otherwise=dialect.scheduler)
 
     def _maker_known(self, keys: Iterable[str]) -> None:
         self._statuses.stir(keys)

@@ -47,6 +47,8 @@ class Dialect(ABC):
     """Its conditions say when they were last written."""
     is_shared: ClassVar[bool] = False
     """Other schedulers have objects of this kind: only those of our own pods are ours to write."""
+    scheduler: ClassVar[str] = ""
+    """The one that schedules its pods where nobody names another."""
     protects: ClassVar[bool] = True
     """An object in use is not deleted before its pods have ended."""
     names_others: ClassVar[bool] = False

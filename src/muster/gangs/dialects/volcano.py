@@ -61,6 +61,7 @@ class Volcano(Dialect):
     marks = Marks(annotations=(GROUP_ANNOTATION, OWN_GROUP_ANNOTATION, TASK_ANNOTATION))
     has_status = False
     is_shared = True
+    scheduler = "volcano"
     names_others = True
     counts = True
 

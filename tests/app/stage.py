@@ -64,7 +64,7 @@ class Script:
 
 
 class Stage:
-    def __init__(self, api, *, places, engine=None, closed=()):
+    def __init__(self, api, *, places, engine=None, closed=(), names=("muster",)):
         self.api = api
         self.engine = engine or Script()
         self.inbox = Inbox()
@@ -78,6 +78,7 @@ class Stage:
             outbox=self.outbox,
             informers=self.informers,
             clock=lambda: START + asyncio.get_running_loop().time(),
+            names=names,
             reporter="muster",
             instance="muster-0",
         )
@@ -108,8 +109,8 @@ async def until_decided(stage):
 
 
 @asynccontextmanager
-async def at_work(api, *, places=10, engine=None, closed=()):
-    stage = Stage(api, places=places, engine=engine, closed=closed)
+async def at_work(api, *, places=10, engine=None, closed=(), names=("muster",)):
+    stage = Stage(api, places=places, engine=engine, closed=closed, names=names)
     async with running(stage.scheduler.run()):
         yield stage
         await stage.outbox.close()

@@ -682,3 +682,34 @@ def test_converting_twice_changes_nothing_and_pods_stay_in_their_gangs(manifests
 def test_what_is_printed_is_read_as_it_was_meant(target):
     got = run(coscheduling(), pod(labels=NAMES_TRAIN), target=TARGETS[target]).manifests
     assert list(yaml.safe_load_all(to_yaml(got))) == got
+
+
+# --- odd input ---
+
+
+def test_an_item_of_a_list_that_is_no_object_is_said_to_be_none():
+    items = [document("scheduling.x-k8s.io/v1alpha1", "PodGroup", "g", {"minMember": 2}), None]
+    got = run({"apiVersion": "v1", "kind": "List", "items": items})
+    assert (got.manifests, got.errors) == ([], ["old.yaml: document 1, item 2: is no object"])
+
+
+def test_a_kind_whose_name_ends_like_that_of_a_list_is_none():
+    allowed = {"apiVersion": "example.com/v1", "kind": "AllowList", "items": ["a", "b"]}
+    assert run(allowed).manifests == [allowed]
+
+
+def test_a_group_that_is_off_in_the_draft_is_basic():
+    groups = [{"name": "g", "gangMode": "Off"}]
+    got = run(document("draft.muster.dev/v1alpha1", "Workload", "w", {"podGroups": groups}))
+    assert [one["spec"]["schedulingPolicy"] for one in got.manifests] == [{"basic": {}}]
+
+
+def test_a_desired_count_is_lost_and_it_is_told():
+    groups = [{"name": "g", "policy": {"basic": {"desiredCount": 4}}}]
+    got = run(document("scheduling.k8s.io/v1alpha1", "Workload", "w", {"podGroups": groups}))
+    assert [one["spec"]["schedulingPolicy"] for one in got.manifests] == [{"basic": {}}]
+    assert "old.yaml: document 1: Workload w: basic.desiredCount is lost: a PodGroup has no field for it" in got.notes
+
+
+def document(api_version, kind, name, spec):
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.wire import Pod, PodGroup, read
@@ -148,6 +149,19 @@ async def test_a_new_size_of_the_owner_is_written():
         await come(stage, pod("p1"))
         (patch,) = [call.document for call in api.asked("PATCH") if "spec" in call.document]
         assert patch == {"metadata": {"uid": "uid-group"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
+
+
+async def test_a_group_that_was_orphaned_gets_its_new_owner():
+    api = Api()
+    api.on("GET", JOB, job(2))
+    async with at_work(api) as stage:
+        left = group(1)
+        meta = replace(left.metadata, owner_references=(), labels={"app.kubernetes.io/managed-by": "muster"})
+        stage.informers._of(NATIVE)([replace(left, metadata=meta)])
+        await come(stage, pod("p0"))
+        patches = [call.document for call in api.asked("PATCH") if "spec" in call.document]
+        named = {"uid": "uid-group", "resourceVersion": "7", "ownerReferences": [reference()]}
+        assert patches[0] == {"metadata": named, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
 
 
 async def test_a_new_size_is_seen_although_no_pod_comes_or_goes():

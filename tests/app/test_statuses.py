@@ -25,7 +25,7 @@ NOT_FOUND = refusal(404, 'podgroups.example "g" not found')
 class Server:
     """Keeps one group, and shows the scheduler every version of it."""
 
-    def __init__(self, dialect, *, uid="uid-g", status=None, apart=True, drops=()):
+    def __init__(self, dialect, *, uid="uid-g", status=None, apart=True, drops=(), maker=None, protected=True):
         """`apart`: the status has a path of its own; `drops` are fields that the definition does not have."""
         self.dialect = dialect
         self.apart = apart
@@ -36,7 +36,8 @@ class Server:
         self.own, self.status_path = resource.path("team", "g"), resource.path("team", "g", "status")
         meta = {"name": "g", "namespace": "team", "uid": uid, "resourceVersion": "1"}
         # protected already, so that nothing is written but what this is about
-        meta["finalizers"] = ["muster.dev/podgroup-protection"]
+        meta["finalizers"] = ["muster.dev/podgroup-protection"] if protected else []
+        meta["ownerReferences"] = [] if maker is None else [maker]
         spec = {"subsets": [{"name": "all", "minMember": 2}]} if dialect is SUBSETS else {"minMember": 2}
         self.group = {"metadata": meta, "spec": spec, "status": status or {}}
         self.api.on("PATCH", self.status_path, self._patch if apart else NOT_FOUND)
@@ -79,7 +80,7 @@ class Server:
         return [(call.path, call.document["status"].get("phase")) for call in self.api.asked("PATCH")]
 
 
-def member(name, dialect=COSCHEDULING, *, phase="Pending", node="n1", reason=""):
+def member(name, dialect=COSCHEDULING, *, phase="Pending", node="n1", reason="", scheduler="muster"):
     conditions = [{"type": "PodScheduled", "status": "False", "reason": reason}] if reason else []
     return read(
         Pod,
@@ -93,7 +94,7 @@ def member(name, dialect=COSCHEDULING, *, phase="Pending", node="n1", reason="")
                 "annotations": {"scheduling.k8s.io/group-name": "g"} if dialect is VOLCANO else {},
                 "ownerReferences": [{"kind": "Job", "name": "job", "uid": "uid-job", "controller": True}],
             },
-            "spec": {"nodeName": node, "schedulerName": "muster", "containers": [{}]}
+            "spec": {"nodeName": node, "schedulerName": scheduler, "containers": [{}]}
             | ({"podGroup": {"name": "g"}} if dialect is SUBSETS else {}),
             "status": {"phase": phase, "conditions": conditions},
         },
@@ -317,3 +318,86 @@ async def test_what_others_wrote_meanwhile_is_looked_at_before_it_is_written_ove
         server.shows(stage)
         await rested(stage)
     assert server.status == {"phase": "Finished"}
+
+
+# --- groups of others ---
+
+MAKER = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "v", "uid": "uid-v", "controller": True}
+MAKERS = "/apis/batch.volcano.sh/v1alpha1/namespaces/team/jobs/v"
+shared = pytest.mark.parametrize("dialect", [VOLCANO, COSCHEDULING], ids=lambda dialect: dialect.name)
+
+
+def made_by(uid="uid-v", **spec):
+    return Reply({"metadata": {"name": "v", "namespace": "team", "uid": uid}, "spec": spec})
+
+
+@shared
+@pytest.mark.parametrize("pods", [0, 2])
+async def test_groups_without_pods_of_ours_are_left_to_whoever_has_them(dialect, pods):
+    server = Server(dialect, protected=False)
+    async with server.at_work() as stage:
+        server.shows(stage)
+        seen(stage, *(member(f"p{number}", dialect, scheduler="volcano") for number in range(pods)))
+        await asyncio.sleep(60)
+    assert server.api.calls == []
+
+
+@shared
+async def test_a_group_is_ours_as_soon_as_a_pod_of_it_is(dialect):
+    server = Server(dialect, protected=False)
+    async with server.at_work() as stage:
+        server.shows(stage)
+        await rested(stage)
+        seen(stage, member("a", dialect, phase="Running"), member("b", dialect, phase="Running", scheduler="volcano"))
+        await rested(stage)
+    assert (server.status["phase"], server.status["running"]) == ("Running", 2)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"schedulerName": "muster"},
+        {"tasks": [{"template": {"spec": {}}}, {"template": {"spec": {"schedulerName": "muster"}}}]},
+    ],
+)
+async def test_a_group_without_pods_is_let_in_if_whoever_makes_them_names_us(spec):
+    server = Server(VOLCANO, protected=False, maker=MAKER)
+    server.api.on("GET", MAKERS, made_by(**spec))
+    async with server.at_work() as stage:
+        server.shows(stage)
+        await rested(stage)
+    assert server.status["phase"] == "Inqueue"
+
+
+@pytest.mark.parametrize(
+    "answer", [made_by(schedulerName="volcano"), made_by("another", schedulerName="muster"), NOT_FOUND, refusal(403)]
+)
+async def test_a_group_without_pods_is_not_let_in_if_whoever_makes_them_does_not_name_us(answer):
+    server = Server(VOLCANO, protected=False, maker=MAKER)
+    server.api.on("GET", MAKERS, answer)
+    async with server.at_work() as stage:
+        server.shows(stage)
+        await asyncio.sleep(60)
+        server.shows(stage)
+        await asyncio.sleep(60)
+    assert [call.method for call in server.api.calls] == ["GET"]
+
+
+async def test_whoever_makes_the_pods_is_asked_until_it_answers():
+    server = Server(VOLCANO, protected=False, maker=MAKER)
+    server.api.on("GET", MAKERS, refusal(503), refusal(500), made_by(schedulerName="muster"))
+    async with server.at_work() as stage:
+        server.shows(stage)
+        await asyncio.sleep(60)
+    assert server.status["phase"] == "Inqueue"
+
+
+@pytest.mark.parametrize("maker", [None, MAKER], ids=["nobody", "a job"])
+@pytest.mark.parametrize(("names", "phase"), [(("muster", "volcano"), "Inqueue"), (("muster",), None)])
+async def test_who_has_volcanos_name_lets_in_what_nobody_keeps_for_another(maker, names, phase):
+    server = Server(VOLCANO, protected=False, maker=maker)
+    server.api.on("GET", MAKERS, made_by(tasks=[{"template": {"spec": {"schedulerName": ""}}}]))
+    async with server.at_work(names=names) as stage:
+        server.shows(stage)
+        await rested(stage)
+    assert server.status.get("phase") == phase

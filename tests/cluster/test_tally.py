@@ -45,17 +45,17 @@ def test_of_a_gang_without_members_there_is_nobody():
     ],
 )
 def test_a_member_counts_as_its_object_says(facts, expected):
-    assert of_all(counted(member("a", **facts))) == replace(expected, total=1, ours=1)
+    assert of_all(counted(member("a", **facts))) == replace(expected, total=1)
 
 
-def test_members_of_other_schedulers_count_but_are_not_ours():
+def test_members_of_other_schedulers_count():
     both = counted(member("a"), member("b", scheduler="other", on="n0", phase="Running"))
-    assert (both.total, both.ours, both.running) == (2, 1, 1)
+    assert (both.total, both.running) == (2, 1)
 
 
 def test_a_pod_that_no_longer_runs_is_not_counted_as_running():
     again = counted(member("a", on="n0", phase="Running"), member("a", on="n0", phase="Failed"))
-    assert of_all(again) == Tally(total=1, ours=1, failed=1)
+    assert of_all(again) == Tally(total=1, failed=1)
 
 
 def test_what_a_pod_said_before_it_was_bound_counts_no_more():

@@ -113,6 +113,7 @@ patch  pods
 create scheduling.k8s.io/podgroups
 create muster.dev/podgroups
 get    batch/jobs
+get    batch.volcano.sh/jobs
 get    apps/deployments
 get    leaderworkerset.x-k8s.io/leaderworkersets
 create events.k8s.io/events

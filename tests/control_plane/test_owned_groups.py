@@ -5,7 +5,14 @@ import pytest
 from controlplane.kubelet import Kubelets
 from tests.control_plane.conftest import needs_native_groups
 from tests.control_plane.test_any_cluster import CUSTOM, NATIVE, Muster, as_installed, muster
-from tests.local.owned_stories import MERGE, STORIES, Story, bring_third_parties, until
+from tests.local.owned_stories import (
+    MERGE,
+    STORIES,
+    Story,
+    a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone,
+    bring_third_parties,
+    until,
+)
 
 
 def stage(plane):
@@ -25,7 +32,10 @@ def with_custom(stock):
     yield from stage(stock)
 
 
-@pytest.fixture(params=[pytest.param("native", marks=needs_native_groups), "custom"])
+native = pytest.param("native", marks=needs_native_groups)
+
+
+@pytest.fixture(params=[native, "custom"])
 def story(request, namespaces, nodes, tmp_path):
     plane = request.getfixturevalue(f"with_{request.param}")
     nodes(plane, 1, cpu="4")
@@ -70,3 +80,27 @@ def test_a_stateful_set_that_makes_one_pod_after_another_is_told_what_to_do(stor
     story.make("apps/v1", "StatefulSet", "db", spec | {"template": story.template({"app": "db"})})
     story.until_waiting("a gang needs spec.podManagementPolicy: Parallel")
     assert story.groups() == {}
+
+
+# the real garbage collector learns of custom kinds after half a minute, and does not orphan what it does not know
+only_native = pytest.mark.parametrize("story", [native], indirect=True)
+
+
+@only_native
+def test_a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone(story):
+    a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone(story)
+
+
+@only_native
+def test_a_stateful_set_that_is_made_anew_around_its_pods_takes_their_group_over(story):
+    """As people change what is immutable about it."""
+    story.replicas("StatefulSet", "db", 2)
+    story.until_bound(2)
+    runs = {pod["metadata"]["uid"] for pod in story.pods()}
+    path = f"/apis/apps/v1/namespaces/{story.namespace}/statefulsets/db"
+    story.api.request("DELETE", f"{path}?propagationPolicy=Orphan")
+    until(lambda: story.api.exchange("GET", path)[0] == 404, "the set does not go")
+    story.replicas("StatefulSet", "db", 3)
+    story.until_bound(3)
+    story.until_groups(statefulset_db=3)
+    assert runs < {pod["metadata"]["uid"] for pod in story.bound()}

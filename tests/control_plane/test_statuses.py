@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from controlplane.kubelet import Kubelets
+from muster.api.resources import Resource
 from muster.api.wire import Metadata
 from muster.base.errors import ApiError
 from muster.gangs.dialects import DIALECTS
@@ -23,6 +24,7 @@ from tests.control_plane.stage import DEPLOY, REPLICAS
 COSCHEDULING, VOLCANO = (
     next(dialect.resources[0] for dialect in DIALECTS if dialect.name == name) for name in ("coscheduling", "volcano")
 )
+MAKERS = Resource("batch.volcano.sh", "v1alpha1", "jobs", "Job")
 OTHER = "00000000-0000-0000-0000-000000000000"
 _numbers = itertools.count(1)
 
@@ -32,7 +34,8 @@ def definition(resource, *, apart):
     texts = {name: {"type": "string"} for name in ("phase", "occupiedBy")}
     at = {"scheduleStartTime": {"type": "string", "format": "date-time"}}
     status = {"type": "object", "properties": counts | (texts | at if apart else {"phase": {"type": "string"}})}
-    spec = {"type": "object", "properties": {"minMember": {"type": "integer"}}}
+    asked = {"minMember": {"type": "integer"}, "schedulerName": {"type": "string"}}
+    spec = {"type": "object", "properties": asked}
     schema = {"type": "object", "properties": {"spec": spec, "status": status}}
     version = {
         "name": resource.version,
@@ -63,7 +66,7 @@ def definition(resource, *, apart):
 def served(stock, tmp_path_factory):
     """A stock cluster with both kinds, and the rights of deploy/base/rbac.yaml for replicas."""
     where = tmp_path_factory.mktemp("definitions") / "definitions.yaml"
-    definitions = [definition(COSCHEDULING, apart=True), definition(VOLCANO, apart=False)]
+    definitions = [definition(COSCHEDULING, apart=True), *(definition(one, apart=False) for one in (VOLCANO, MAKERS))]
     where.write_text(yaml.safe_dump_all(definitions))
     stock.kubectl("apply", "-f", str(where))
     stock.kubectl("wait", "--for=condition=Established", "crd", *(one["metadata"]["name"] for one in definitions))
@@ -92,11 +95,18 @@ class Space:
         self.namespace = namespace
         self.made = []
 
-    def group(self, resource, minimum, *, name="g"):
+    def maker(self, name, scheduler):
+        """A Volcano Job, of which nobody makes pods."""
+        body = {"apiVersion": MAKERS.api_version, "kind": MAKERS.kind, "metadata": {"name": name}}
+        made = self.cluster.request("POST", MAKERS.path(self.namespace), body | {"spec": {"schedulerName": scheduler}})
+        named = {key: made["metadata"][key] for key in ("name", "uid")}
+        return {"apiVersion": MAKERS.api_version, "kind": MAKERS.kind, "controller": True} | named
+
+    def group(self, resource, minimum, *, name="g", maker=None):
         body = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
-            "metadata": {"name": name},
+            "metadata": {"name": name, "ownerReferences": [maker] if maker else []},
             "spec": {"minMember": minimum},
         }
         self.made.append(resource.path(self.namespace, name))
@@ -169,10 +179,13 @@ async def test_what_the_definition_does_not_allow_is_refused(client, space):
 
 
 def test_groups_go_through_their_phases_and_another_leader_writes_nothing_new(served, space, nodes, tmp_path):
-    """With the rights of deploy/ and no more; nobody makes pods of a Volcano group before it is let in."""
+    """With the rights of deploy/ and no more; nobody makes pods of a Volcano group before it is let in, and those of
+    others are theirs to let in."""
     nodes(served, 1, cpu=8)
-    for resource in (COSCHEDULING, VOLCANO):
-        space.group(resource, 2)
+    ours = space.maker("ours", "muster")
+    space.group(VOLCANO, 2, name="theirs", maker=space.maker("theirs", "volcano"))
+    space.group(COSCHEDULING, 2)
+    space.group(VOLCANO, 2, maker=ours)
 
     def replica():
         name = f"counting-{next(_numbers)}"
@@ -182,7 +195,7 @@ def test_groups_go_through_their_phases_and_another_leader_writes_nothing_new(se
         with replica() as muster:
             muster.wait_for("leading")
             space.until_phase(VOLCANO, "Inqueue")
-            space.until_phase(COSCHEDULING, "Pending")
+            assert space.status(COSCHEDULING) == {}
             space.pods(2, labels={"scheduling.x-k8s.io/pod-group": "g"})
             space.until_phase(COSCHEDULING, "Running")
             space.until_phase(VOLCANO, "Running")
@@ -192,8 +205,9 @@ def test_groups_go_through_their_phases_and_another_leader_writes_nothing_new(se
         versions = [space.version(resource) for resource in (COSCHEDULING, VOLCANO)]
         with replica() as muster:
             muster.wait_for("leading")
-            space.group(VOLCANO, 2, name="next")
+            space.group(VOLCANO, 2, name="next", maker=ours)
             space.until_phase(VOLCANO, "Inqueue", name="next")
+            assert space.status(VOLCANO, name="theirs") == {}
             assert [space.version(resource) for resource in (COSCHEDULING, VOLCANO)] == versions
             served.kubectl("delete", "pod", "g-1", "-n", space.namespace)
             space.until_phase(VOLCANO, "Unknown")

@@ -19,6 +19,7 @@ class World:
     def __init__(self):
         self.objects = {}
         self.tallies = {}
+        self.foreign = set()
         self.asked = []
         self.now = 100.0
         self.statuses = self.restarted()
@@ -26,6 +27,7 @@ class World:
     def restarted(self):
         self.statuses = Statuses(
             lambda key: self.objects.get(key, {}),
+            is_ours=lambda dialect, key: key not in self.foreign,
             tally=lambda key: self.tallies.get(key, NOBODY),
             write=lambda dialect, key: self.asked.append((dialect.name, key)),
         )
@@ -39,7 +41,7 @@ class World:
         return self
 
     def members(self, name="g", **counts):
-        self.tallies[f"team/{name}"] = Tally(**{"ours": 1} | counts)
+        self.tallies[f"team/{name}"] = Tally(**counts)
         self.statuses.stir([f"team/{name}"])
         return self
 
@@ -83,7 +85,7 @@ def test_what_stands_there_is_not_written_again(world):
 def test_a_group_that_nobody_stirred_is_not_looked_at(world):
     world.group().look()
     world.look(after=10.0)
-    world.tallies["team/g"] = Tally(total=2, ours=2)
+    world.tallies["team/g"] = Tally(total=2)
     assert world.look(after=10.0) == []
 
 
@@ -110,7 +112,7 @@ def test_the_last_change_is_written_when_the_group_has_rested(world):
 def test_changes_that_take_each_other_back_are_not_written(world):
     world.group().look()
     world.members(total=2)
-    world.members(total=0, ours=0)
+    world.members(total=0)
     assert world.look(after=5.0) == []
 
 
@@ -166,10 +168,12 @@ def test_another_leader_writes_what_the_last_one_did_not(world):
     assert world.look() == ONE
 
 
-def test_a_group_whose_members_all_name_other_schedulers_is_theirs_to_speak_of(world):
-    world.group(dialect=VOLCANO, status={"phase": "Running"}).members(total=2, ours=0)
+def test_a_group_that_is_another_schedulers_is_left_to_it(world):
+    world.foreign.add("team/g")
+    world.group(dialect=VOLCANO, status={"phase": "Running"}).members(total=2)
     assert world.look() == []
-    world.members(total=3, ours=1)
+    world.foreign.clear()
+    world.members(total=3)
     assert world.look() == [("volcano", "team/g")]
 
 

@@ -6,7 +6,8 @@ from muster.api.wire import OwnerReference, Pod, PodGroup, read
 from muster.controllers.made_groups import MadeGroups
 from muster.edge.owned import WantedGroup
 from muster.gangs.dialects import CUSTOM
-from muster.gangs.owners import Document, kind_of
+from muster.gangs.owners import MANAGED_BY, Document, kind_of
+from muster.gangs.record import bound_for
 from tests.dialects.talk import Talk
 
 TEMPLATE = {"metadata": {"labels": {"muster.dev/gang": "true"}}}
@@ -43,6 +44,15 @@ class OwnedTalk(Talk):
         """By key: groups as they were made and changed since."""
         self.makes = True
         self._numbers = 0
+        self._controller = MadeGroups(self._find, wanted=self._wanted, is_free=self._is_free, write=self._write)
+
+    # a restart exchanges the groups
+
+    def _find(self, key):
+        return self.groups.group_of(key)
+
+    def _wanted(self, key):
+        return self.groups.wanted(key)
 
     def owner(self, ref, *, above=None, **spec):
         """Puts an owner there, or changes it; nobody tells of that."""
@@ -57,8 +67,7 @@ class OwnedTalk(Talk):
 
     def settle(self):
         """Owners are read and groups made until nothing is left to be done."""
-        controller = MadeGroups(self.groups.group_of, wanted=self.groups.owned.wanted, write=self._write)
-        self._controller = controller
+        controller = self._controller
         while True:
             unread = self.groups.owned.take_unread()
             for uid, one in sorted(unread.items()):
@@ -84,10 +93,26 @@ class OwnedTalk(Talk):
             case WantedGroup() as wanted:
                 self._numbers += 1
                 self._store(_group(wanted, self._numbers))
-            case (group, minimum):
-                policy = replace(group.spec.scheduling_policy.gang, min_count=minimum)
+            case (group, wanted):
+                policy = replace(group.spec.scheduling_policy.gang, min_count=wanted.minimum)
                 policy = replace(group.spec.scheduling_policy, gang=policy)
-                self._store(replace(group, spec=replace(group.spec, scheduling_policy=policy)))
+                owner = replace(wanted.owner, controller=True)
+                meta = replace(group.metadata, owner_references=group.metadata.owner_references or (owner,))
+                self._store(replace(group, metadata=meta, spec=replace(group.spec, scheduling_policy=policy)))
+
+    def _is_free(self, key, owner):
+        users = [uid for uid, pod in self.pods.items() if bound_for(pod) is not None and bound_for(pod).gang == key]
+        return set(users) <= set(self.groups.owned.below(owner))
+
+    def orphan(self, ref):
+        """The owner is deleted, and what it owned is left behind, its group too."""
+        del self.stored[ref["kind"], ref["name"]]
+        for found in list(self.pods.values()):
+            if found.metadata.controller.uid == ref["uid"]:
+                self.seen(replace(found, metadata=replace(found.metadata, owner_references=())))
+        for group in list(self.made.values()):
+            if owner_of(group) == ref["uid"]:
+                self._store(replace(group, metadata=replace(group.metadata, owner_references=())))
 
     def _store(self, group):
         self.made[f"team/{group.metadata.name}"] = group
@@ -126,6 +151,7 @@ def _group(wanted: WantedGroup, number):
                 "namespace": namespace,
                 "uid": f"group-{number}",
                 "creationTimestamp": "2026-01-01T00:00:00Z",
+                "labels": MANAGED_BY,
                 "annotations": wanted.annotations,
                 "ownerReferences": [{"kind": owner.kind, "uid": owner.uid, "controller": True}],
             },

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from muster.api.wire import Pod, read
 from muster.engine.changes import NodeSeen
-from muster.engine.decisions import GangCondition, PodCondition
+from muster.engine.decisions import Event, GangCondition, PodCondition
 from muster.gangs.dialects.draft import DraftWorkload
 from tests.builders import node
 from tests.dialects.speakers import SPEAKERS
@@ -159,6 +159,22 @@ def test_where_members_disagree_the_largest_minimum_counts():
     assert bound == [["p0"], ["p0"], ["p0", "p1", "p2"]]
 
 
+def test_members_that_disagree_on_the_minimum_are_told_so_once():
+    talk, told = Talk(0), []
+    for number, minimum in enumerate([3, 4, 3, 3, 5]):
+        talk.seen(labelled(f"p{number}", minimum))
+        told += [
+            (one.note, [ref.pod for ref in one.pods])
+            for one in talk.engine.decide(talk.now)
+            if isinstance(one, Event) and one.reason == "PodGroupError"
+        ]
+    everybody = [f"team/p{number}" for number in range(5)]
+    assert told == [
+        ("pods of train do not agree on the minimum (3, 4): the largest counts", everybody[:2]),
+        ("pods of train do not agree on the minimum (3, 4, 5): the largest counts", everybody),
+    ]
+
+
 def test_labels_that_change_move_a_pod_that_waits():
     talk = Talk(1)
     talk.seen(labelled("p0", 2))
@@ -178,6 +194,22 @@ def test_labels_that_change_on_a_bound_pod_change_nothing():
     talk.seen(replace(bound, metadata=replace(bound.metadata, labels=other)))
     assert talk.until_quiet(seconds=900).bound == ["p0", "p1"]
     assert {member.gang for member in talk.engine.cluster.pods.values()} == {"team/train"}
+
+
+# --- groups that nobody names ---
+
+
+@pytest.mark.parametrize("name", ["v1alpha1", "draft", "coscheduling", "volcano", "kai"])
+def test_nothing_is_said_of_a_group_without_a_status_that_no_pod_names(name):
+    """Its members may all be of its replicas, or be another scheduler's."""
+    talk = Talk(1)
+    speaker = next(speaker for speaker in SPEAKERS if speaker.name == name)
+    talk.declared(speaker, speaker.group(2))
+    told = []
+    for _ in range(10):
+        told += talk.engine.decide(talk.now)
+        talk.now += 1
+    assert told == []
 
 
 # --- subsets ---

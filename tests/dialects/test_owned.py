@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.wire import PodGroup, read
-from muster.gangs.dialects import CUSTOM, NATIVE
+from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
+from muster.gangs.record import bound_for
 from tests.dialects.owned import TEMPLATE, OwnedTalk, owner_of, pod, reference
 
 JOB = reference("batch/v1", "Job", "train")
@@ -32,11 +33,11 @@ def test_a_job_that_does_not_fit_waits_whole():
     assert talk.seen_all(*job_pods(3)).until_quiet(seconds=60).bound == []
 
 
-def test_pods_wait_until_their_owner_is_read_and_say_so():
+def test_pods_wait_until_their_owner_is_read_and_tell_nobody():
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=1, template=TEMPLATE)
     talk.seen(pod("p", JOB))
-    assert talk.words() == {"p": "Job train is not read yet"}
+    assert (talk.words(), talk.bound) == ({}, [])
     assert talk.settle().until_quiet(seconds=5).bound == ["p"]
 
 
@@ -288,6 +289,43 @@ def test_an_owner_that_is_made_again_gets_a_group_of_its_own():
     assert talk.until_quiet(seconds=5).bound == ["p1", "p2"]
 
 
+SET = reference("apps/v1", "StatefulSet", "db")
+NEXT_SET = reference("apps/v1", "StatefulSet", "db", "another")
+AT_ONCE = {"podManagementPolicy": "Parallel", "template": TEMPLATE}
+
+
+def test_a_group_that_was_orphaned_is_the_next_owners_who_takes_over_the_pods():
+    """As people do who change what is immutable about a StatefulSet."""
+    talk = OwnedTalk(2)
+    talk.owner(SET, replicas=2, **AT_ONCE)
+    talk.seen_all(pod("p0", SET), pod("p1", SET)).until_quiet(seconds=5)
+    talk.orphan(SET)
+    talk.owner(NEXT_SET, replicas=3, **AT_ONCE)
+    for name in ("p0", "p1"):
+        found = talk.pods[f"uid-{name}"]
+        owners = pod(name, NEXT_SET).metadata.owner_references
+        talk.seen(replace(found, metadata=replace(found.metadata, owner_references=owners)))
+    talk.seen_all(pod("p2", NEXT_SET))
+    assert owner_of(talk.made["team/statefulset-db"]) == "another"
+    assert talk.minimums() == {"statefulset-db": 3}
+    assert talk.until_quiet(seconds=5).bound == ["p0", "p1", "p2"]
+
+
+def test_a_group_that_was_orphaned_is_the_next_owners_once_the_pods_of_the_last_have_ended():
+    talk = OwnedTalk(2)
+    talk.owner(JOB, parallelism=1, template=TEMPLATE)
+    talk.seen_all(pod("p0", JOB)).until_quiet(seconds=5)
+    talk.orphan(JOB)
+    again = reference("batch/v1", "Job", "train", "another")
+    talk.owner(again, parallelism=2, template=TEMPLATE)
+    talk.seen_all(*job_pods(2, again, first=1, created=30))
+    why = "PodGroup job-train is there, and not of the present Job train"
+    assert talk.words() == {"p1": why, "p2": why}
+    talk.gone("uid-p0")
+    assert talk.settle().until_quiet(seconds=5).bound == ["p1", "p2"]
+    assert owner_of(talk.made["team/job-train"]) == "another"
+
+
 def test_a_group_of_that_name_that_somebody_made_is_left_alone():
     talk = OwnedTalk(1)
     talk.owner(JOB, parallelism=2, template=TEMPLATE)
@@ -349,3 +387,28 @@ def test_a_deployment_that_was_scaled_to_nothing_starts_whole_again():
     talk.seen_all(pod("p2", pods, created=20))
     assert talk.until_quiet(seconds=60).bound == []
     assert talk.seen_all(pod("p3", pods, created=21)).until_quiet(seconds=60).bound == ["p2", "p3"]
+
+
+# --- gangs are switched off ---
+
+
+def test_while_gangs_are_off_no_groups_are_made_and_afterwards_pods_that_went_alone_count():
+    talk = OwnedTalk(1, cpu=2)
+    talk.restart(closed=DIALECTS)
+    talk.owner(JOB, parallelism=3, template=TEMPLATE)
+    assert talk.seen_all(*job_pods(3)).until_quiet(seconds=5).bound == ["p0", "p1"]
+    assert talk.made == {}
+    talk.restart()
+    assert talk.settle().until_quiet(seconds=600).bound == ["p0", "p1"]
+    assert talk.minimums() == {"job-train": 3}
+
+
+def test_what_was_begun_for_an_owner_is_finished_as_a_gang_while_gangs_are_off():
+    talk = OwnedTalk(2)
+    talk.owner(JOB, parallelism=3, template=TEMPLATE)
+    talk.refused = ("p2",)
+    assert talk.seen_all(*job_pods(3)).until_quiet(seconds=1).bound == ["p0", "p1"]
+    talk.refused = ()
+    talk.restart(closed=DIALECTS)
+    talk.settle().until_quiet(seconds=5)
+    assert [bound_for(one).minimum for one in talk.pods.values()] == [3, 3, 3]

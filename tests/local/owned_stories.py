@@ -158,6 +158,23 @@ def a_group_goes_with_its_owner_and_comes_with_the_next(story):
     until(lambda: story.groups() == {}, "the group does not go")
 
 
+def a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone(story):
+    path = f"/apis/batch/v1/namespaces/{story.namespace}/jobs/left"
+    story.job("left", 2)
+    story.until_bound(2)
+    old = [pod["metadata"]["name"] for pod in story.pods()]
+    story.api.request("DELETE", f"{path}?propagationPolicy=Orphan")
+    group = lambda: story.api.request("GET", f"{story.groups_path}/job-left")["metadata"]  # noqa: E731
+    until(lambda: not group().get("ownerReferences"), "the group is not orphaned")
+    until(lambda: story.api.request("GET", path.rpartition("/")[0])["items"] == [], "the job does not go")
+    uid = story.job("left", 2)["uid"]
+    story.until_waiting("PodGroup job-left is there, and not of the present Job left")
+    for name in old:
+        story.api.request("DELETE", f"/api/v1/namespaces/{story.namespace}/pods/{name}?gracePeriodSeconds=0")
+    until(lambda: {pod["metadata"]["name"] for pod in story.bound()} - set(old), "the next owner's pods do not start")
+    assert [owner["uid"] for owner in group()["ownerReferences"]] == [uid]
+
+
 def a_group_that_is_deleted_is_made_again(story):
     story.cpu = "3"
     story.job("kept", 2)

@@ -36,10 +36,10 @@ class Chance:
 class Served:
     """`answer` is what the server says; `ask` is its body, which must have the code that is expected."""
 
-    def __init__(self, store=None, *, kinds=rows.ROWS):
+    def __init__(self, store=None, *, kinds=rows.ROWS, refused=None):
         self.chance = Chance()
         self.store = store or Store()
-        self.server = make_server(self.store, self.chance, token=TOKEN, kinds=kinds)
+        self.server = make_server(self.store, self.chance, token=TOKEN, kinds=kinds, refused=refused)
 
     def answer(self, method, path, body=None, *, content_type="application/json", accept="", token=TOKEN, agent="test"):
         path, _, query = path.partition("?")

@@ -8,7 +8,15 @@ import pytest
 import yaml
 
 from muster.gangs.owners import MIN_COUNT_LABEL
-from tests.local.owned_stories import INDEX, STORIES, Story, bring_third_parties, reference, until
+from tests.local.owned_stories import (
+    INDEX,
+    STORIES,
+    Story,
+    a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone,
+    bring_third_parties,
+    reference,
+    until,
+)
 from tests.local.processes import Up
 
 _numbers = itertools.count(1)
@@ -35,6 +43,10 @@ def story(api):
 @pytest.mark.parametrize("tell", STORIES, ids=lambda tell: tell.__name__)
 def test_a_story_on_the_embedded_cluster(story, tell):
     tell(story)
+
+
+def test_a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone(story):
+    a_group_that_was_orphaned_is_the_next_owners_when_the_last_pods_are_gone(story)
 
 
 def test_a_deployment_is_one_group_of_all_its_replica_sets(story):

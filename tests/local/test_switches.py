@@ -3,11 +3,13 @@
 import copy
 
 import pytest
+import yaml
 
 from muster.local.kinds import rows
-from muster.local.kinds.switches import without_workloads
+from muster.local.kinds.switches import refused, without_workloads
 from muster.local.store.log import SqliteLog
 from muster.local.store.store import Store
+from tests.dialects.definitions import FOLDER
 from tests.local.serving import Served
 
 CLOSED = without_workloads(rows.ROWS)
@@ -131,3 +133,48 @@ def test_stored_groups_come_back_from_the_file_as_they_were(tmp_path):
     before = opened(rows.ROWS, made)
     opened(CLOSED, lambda served: served.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "c"}}))
     assert opened(rows.ROWS, read) == before
+
+
+STORED = "/apis/stored.muster.dev/v1beta1/namespaces/default/podgroups"
+SAYS = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled"}
+
+
+def test_the_scheduler_finds_stored_groups_and_says_how_they_are(store):
+    made = Served(store).create(GROUPS, GROUP)
+    served = Served(store, kinds=CLOSED)
+    shown = served.get(f"{STORED}/g")
+    assert (shown["metadata"], shown["spec"]) == (made["metadata"], made["spec"])
+    written = {"status": {"conditions": [SAYS | {"lastTransitionTime": "2026-01-01T00:00:00Z", "message": ""}]}}
+    served.merge(f"{STORED}/g/status", written)
+    served.merge(f"{STORED}/g", {"metadata": {"finalizers": ["example.com/mine"]}})
+    again = Served(store).get(f"{GROUPS}/g")
+    assert again["status"]["conditions"][0].items() >= SAYS.items()
+    assert again["metadata"]["finalizers"] == ["example.com/mine"]
+    assert again["apiVersion"] == "scheduling.k8s.io/v1beta1"
+    Served(store).merge(f"{GROUPS}/g", {"metadata": {"labels": {"a": "b"}}})
+
+
+def test_nobody_is_told_of_stored_groups_and_nobody_makes_one(store):
+    served = Served(store, kinds=CLOSED, refused=refused(workloads=False, pod_groups=True))
+    assert "stored.muster.dev" not in str(served.get("/apis")) + str(served.get("/openapi/v3"))
+    assert "the feature gate GenericWorkload is off" in served.refused("POST", STORED, GROUP, code=403)
+
+
+def test_groups_with_subsets_are_not_made_while_their_gate_is_off_and_those_that_are_there_stay(store):
+    where, definitions = (
+        "/apis/coscheduling.muster.dev/v1alpha1/namespaces/default/podgroups",
+        (FOLDER / "subsets" / "podgroups.yaml").read_text(),
+    )
+    head = {"apiVersion": "coscheduling.muster.dev/v1alpha1", "kind": "PodGroup"}
+    group = head | {"metadata": {"name": "s"}, "spec": {"subsets": [{"name": "all", "minMember": 1}]}}
+    on = Served(store)
+    for definition in yaml.safe_load_all(definitions):
+        if definition["kind"] == "CustomResourceDefinition":
+            on.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    on.create(where, group)
+    off = Served(store, refused=refused(workloads=True, pod_groups=False))
+    assert "the feature gate PodGroup is off" in off.refused(
+        "POST", where, group | {"metadata": {"name": "t"}}, code=403
+    )
+    assert off.merge(f"{where}/s", {"metadata": {"labels": {"a": "b"}}})["spec"]["subsets"][0]["minMember"] == 1
+    off.ask("DELETE", f"{where}/s")

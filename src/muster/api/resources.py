@@ -55,5 +55,7 @@ NATIVE_POD_GROUPS = (
     Resource("scheduling.k8s.io", "v1alpha3", "podgroups", "PodGroup"),
 )
 """Kubernetes' own, best first: the same objects, of which one version is enough."""
+STORED_POD_GROUPS = Resource("stored.muster.dev", "v1beta1", "podgroups", "PodGroup")
+"""Kubernetes' own on `muster up` with the gate GenericWorkload off: the scheduler has some of them to finish."""
 CUSTOM_POD_GROUPS = (Resource("muster.dev", "v1beta1", "podgroups", "PodGroup"),)
 """Muster's, for clusters that do not serve their own."""

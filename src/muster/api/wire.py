@@ -198,6 +198,8 @@ class Pod(Object, frozen=True):
     status: PodStatus = PodStatus()
     astray: str = ""
     """Why the pod is in no gang although it says that it is in one; not part of the API."""
+    unsettled: bool = False
+    """It is astray only while that is being looked up, which nobody need be told; not part of the API."""
     alone: bool = False
     """It is in no gang, whatever it says; not part of the API."""
 
@@ -270,6 +272,8 @@ class PodGroup(Object, frozen=True):
     status: PodGroupStatus = PodGroupStatus()
     dialect: str = ""
     """Name of the one that declared it, where that is another; not part of the API."""
+    remark: str = ""
+    """What whoever declared it should know, where no object says it; not part of the API."""
 
 
 class PriorityClass(Wire, frozen=True):

@@ -13,19 +13,19 @@ from muster.app.settings import Settings
 from muster.base.errors import ConfigError
 from muster.gangs.dialects import DIALECTS, SUBSETS
 
-__all__ = ["GATES", "GENERIC_WORKLOAD", "read_gates", "with_gates"]
+__all__ = ["GATES", "GENERIC_WORKLOAD", "POD_GROUP", "read_gates", "with_gates"]
 
 GENERIC_WORKLOAD = "GenericWorkload"
 _GANGS = "GangScheduling"
 _PREEMPTION = {"WorkloadAwarePreemption": "gangs", "DelayedPreemption": "delayed"}
 """What they switch of `framework.profile.PreemptionSettings`."""
-_POD_GROUP = "PodGroup"
+POD_GROUP = "PodGroup"
 
 _NEEDS = {_GANGS: GENERIC_WORKLOAD, "WorkloadAwarePreemption": _GANGS}
 """As in Kubernetes 1.35 and 1.36, which have these gates."""
 
 # the last one has nothing to switch yet
-GATES = (GENERIC_WORKLOAD, _GANGS, *_PREEMPTION, _POD_GROUP, "WorkloadBasicPolicyDesiredCount")
+GATES = (GENERIC_WORKLOAD, _GANGS, *_PREEMPTION, POD_GROUP, "WorkloadBasicPolicyDesiredCount")
 
 _FLAG = "--feature-gates"
 # what Go's strconv.ParseBool reads
@@ -48,7 +48,7 @@ def with_gates(settings: Settings, given: Mapping[str, bool]) -> Settings:
     Of preemption only what is named changes: gangs that are finished while they are off may still evict others.
     """
     preemption = {field: given[name] for name, field in _PREEMPTION.items() if name in given}
-    closed = DIALECTS if _is_off(_GANGS, given) else (SUBSETS,) if _is_off(_POD_GROUP, given) else ()
+    closed = DIALECTS if _is_off(_GANGS, given) else (SUBSETS,) if _is_off(POD_GROUP, given) else ()
     return msgspec.structs.replace(
         settings, preemption=msgspec.structs.replace(settings.preemption, **preemption), closed=closed
     )

@@ -11,6 +11,7 @@ from muster.api.resources import (
     NODES,
     PODS,
     PRIORITY_CLASSES,
+    STORED_POD_GROUPS,
     Resource,
 )
 from muster.api.wire import Node, Object, Pod, PodDisruptionBudget, PriorityClass
@@ -27,7 +28,7 @@ from muster.engine.changes import (
     PodGone,
     PodSeen,
 )
-from muster.gangs.dialects import DIALECTS
+from muster.gangs.dialects import DIALECTS, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.kube.client import Client
 from muster.kube.reflector import Gone, Reflector
@@ -37,10 +38,12 @@ _Any = Reflector[Pod] | Reflector[Node] | Reflector[PodDisruptionBudget] | Refle
 
 class Informers:
     """One reflector a kind; `sink` may be exchanged between two changes.  Of `closed` dialects nothing is told but what
-    is left to be finished.
+    is left to be finished; where `groups_are_stored` and not served, Kubernetes' own are read all the same.
     """
 
-    def __init__(self, client: Client, sink: Sink, *, closed: Collection[Dialect] = ()) -> None:
+    def __init__(
+        self, client: Client, sink: Sink, *, closed: Collection[Dialect] = (), groups_are_stored: bool = False
+    ) -> None:
         self.sink = sink
         self.groups = Groups(closed=closed)
         self.named_by_label = NamedByLabel(self.groups.gives_way)
@@ -50,9 +53,9 @@ class Informers:
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
         self.budgets = Reflector(client, [DISRUPTION_BUDGETS], PodDisruptionBudget, deliver=self._budgets)
         self.declaring: dict[Dialect, Reflector[Object]] = {
-            dialect: Reflector(client, dialect.resources, dialect.kind, deliver=self._of(dialect), optional=True)
+            dialect: Reflector(client, resources, dialect.kind, deliver=self._of(dialect), optional=True)
             for dialect in DIALECTS
-            if dialect.resources
+            if (resources := _resources(dialect, are_stored=groups_are_stored))
         }
         """Of objects that declare gangs."""
 
@@ -119,3 +122,7 @@ class Informers:
             else:
                 changes += self.groups.class_seen(one)
         self.sink.put(changes)
+
+
+def _resources(dialect: Dialect, *, are_stored: bool) -> tuple[Resource, ...]:
+    return (STORED_POD_GROUPS,) if are_stored and dialect is NATIVE else dialect.resources

@@ -143,7 +143,12 @@ class Muster:
         # whoever has the lease before the first list need not read twice
         leading = not self.settings.leader_election.enabled or await self._take_lease(client)
         inbox, warm = Inbox(), Warm()
-        self._informers = informers = Informers(client, inbox if leading else warm, closed=self.settings.closed)
+        self._informers = informers = Informers(
+            client,
+            inbox if leading else warm,
+            closed=self.settings.closed,
+            groups_are_stored=self.settings.groups_are_stored,
+        )
         for reflector in informers:
             self._spawn(reflector.run())
         self._spawn(informers.owners.run())
@@ -189,6 +194,7 @@ class Muster:
             outbox=outbox,
             informers=informers,
             clock=self._clock,
+            names=settings.scheduler_names,
             reporter=name,
             instance=f"{name}-{socket.gethostname()}",
             measure=self._metrics,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Protocol
 
 from muster.api.wire import PodGroup
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
+from muster.app.makers import Makers
 from muster.app.writer import BindMeasure, Writer
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
 from muster.cluster.tally import tally
 from muster.controllers.made_groups import MadeGroups
-from muster.controllers.protection import Protection
+from muster.controllers.protection import FINALIZER, Protection
 from muster.controllers.statuses import Statuses
 from muster.engine.changes import Bound, Change, PodGone, PodSeen
 from muster.engine.decisions import Decision
@@ -59,7 +60,7 @@ class Scheduler:
     """Feeds the engine and hands what it decides to the writer, for as long as this replica leads.
 
     `clock` gives seconds since the epoch and never goes back.  What became of binds and evictions comes back through
-    the inbox like any other change.
+    the inbox like any other change.  `names` are those by which pods choose this scheduler.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Scheduler:
         outbox: Outbox,
         informers: Informers,
         clock: Callable[[], float],
+        names: Collection[str],
         reporter: str,
         instance: str,
         measure: Measure | None = None,
@@ -92,12 +94,19 @@ class Scheduler:
             measure=measure,
         )
         self._protections: dict[Dialect, Protection] = {
-            dialect: self._protect(dialect, wanted=lambda key: True) for dialect in DIALECTS if dialect.protects
+            dialect: self._protect(dialect, wanted=partial(self._is_ours, dialect) if dialect.is_shared else _all)
+            for dialect in DIALECTS
+            if dialect.protects
         }
         # Kubernetes protects its own groups, but does not see that pods name them by label
         self._protections[NATIVE] = self._protect(NATIVE, wanted=informers.named_by_label.__contains__)
-        self._statuses = Statuses(informers.groups.counting, tally=self._tally, write=self._write_status)
-        self._made = MadeGroups(informers.groups.group_of, wanted=informers.groups.owned.wanted, write=self._write_made)
+        self._statuses = Statuses(
+            informers.groups.counting, is_ours=self._is_ours, tally=self._tally, write=self._write_status
+        )
+        self._makers = Makers(client, outbox=outbox, names=names, tell=self._maker_known)
+        self._made = MadeGroups(
+            informers.groups.group_of, wanted=informers.groups.wanted, is_free=self._is_free, write=self._write_made
+        )
         self._stopping = False
 
     async def run(self) -> None:
@@ -192,10 +201,18 @@ class Scheduler:
 
     def _in_use(self, key: str) -> bool:
         """Whether a pod that has not ended names the group."""
-        gang = self._engine.cluster.gangs.get(key)
-        over = (Stage.SUCCEEDED, Stage.FAILED)
-        uses = gang is not None and any(pod.stage not in over for pod in gang.members.values())
-        return uses or self._informers.groups.is_named(key)
+        used = any(self._users(key)) or self._informers.groups.is_named(key)
+        return used and not self._made.is_superseded(key)
+
+    def _is_free(self, key: str, owner: str) -> bool:
+        """Whether no pods are left in the group but those below the owner of this UID."""
+        below = self._informers.groups.owned.below(owner)
+        return all(uid in below for uid in self._users(key))
+
+    def _users(self, key: str) -> Iterator[str]:
+        """UIDs of the members that have not ended."""
+        gang, over = self._engine.cluster.gangs.get(key), (Stage.SUCCEEDED, Stage.FAILED)
+        return (uid for uid, pod in gang.members.items() if pod.stage not in over) if gang is not None else iter(())
 
     # --- how groups are doing ---
 
@@ -213,9 +230,30 @@ class Scheduler:
                 gangs.add(pod.gang)
         return gangs
 
+    def _is_ours(self, dialect: Dialect, key: str) -> bool:
+        """Whether an object of the dialect is not for another scheduler to speak of: members of it name this one.
+
+        While it has none: it had, or whoever makes them says so.
+        """
+        gang, group = self._engine.cluster.gangs.get(key), self._informers.groups.of(dialect, key)
+        if gang is not None and gang.members:
+            return any(pod.ours for pod in gang.members.values())
+        if not dialect.is_shared or group is None:
+            return True
+        had_members = FINALIZER in group.metadata.finalizers
+        return had_members or self._makers.names_us(group.metadata, otherwise=dialect.scheduler)
+
+    def _maker_known(self, keys: Iterable[str]) -> None:
+        self._statuses.stir(keys)
+        self._inbox.filled.set()
+
     def _tally(self, key: str) -> Tally:
         gang = self._engine.cluster.gangs.get(key)
         return NOBODY if gang is None else tally(gang.members.values())
 
     def _write_status(self, dialect: Dialect, key: str) -> None:
         self._writer.write_status(dialect, key, news=partial(self._statuses.news, dialect, key))
+
+
+def _all(_: str) -> bool:
+    return True

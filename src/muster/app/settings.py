@@ -81,6 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     unsupported: Unsupported = Unsupported.REFUSE
     closed: tuple[Dialect, ...] = ()
     """Ways of naming gangs that are switched off."""
+    groups_are_stored: bool = False
+    """The API server is that of `muster up`, and serves no PodGroups: the scheduler finds those that are stored."""
 
     leader_election: LeaderElection = LeaderElection()
     qps: float | None = None

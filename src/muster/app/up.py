@@ -21,7 +21,7 @@ import msgspec
 
 from muster import __version__
 from muster.api.resources import NODES
-from muster.app.gates import GENERIC_WORKLOAD, with_gates
+from muster.app.gates import GENERIC_WORKLOAD, POD_GROUP, with_gates
 from muster.app.install import apply, definitions
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings
@@ -106,7 +106,7 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
         await parts.until(driver.ready)
         if wanted.scheduler:
             say("starting the scheduler")
-            scheduler = Muster(with_gates(_settings(kubeconfig), wanted.gates))
+            scheduler = Muster(with_gates(_settings(kubeconfig, wanted), wanted.gates))
             parts.start(scheduler.run())
             stack.callback(scheduler.stop)
             await parts.until(scheduler.leads)
@@ -120,13 +120,14 @@ async def serve(wanted: Wanted) -> AsyncIterator[tuple[Path, int]]:
         yield server.write_kubeconfig(), server.port
 
 
-def _settings(kubeconfig: Path) -> Settings:
+def _settings(kubeconfig: Path, wanted: Wanted) -> Settings:
     return Settings(
         kubeconfig=kubeconfig,
         # pods that name no scheduler are its, too
         scheduler_names=("muster", "default-scheduler"),
         leader_election=LeaderElection(enabled=False),
         listen="127.0.0.1:0",
+        groups_are_stored=not wanted.groups,
     )
 
 
@@ -206,6 +207,7 @@ async def _start(wanted: Wanted, port: int, log: Path) -> tuple[asyncio.subproce
     command = [sys.executable, "-m", "muster.local", str(wanted.folder), "--port", str(port)]
     command += ["--ephemeral"] * wanted.ephemeral
     command += ["--no-workloads"] * (not wanted.groups)
+    command += ["--no-pod-groups"] * (not wanted.gates.get(POD_GROUP, True))
     pipe = asyncio.subprocess.PIPE
     try:
         # not emptied: it may be the log of a server that runs, and refuses us its folder

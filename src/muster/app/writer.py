@@ -595,12 +595,12 @@ class Writer:
                 owner = f"{wanted.owner.kind} {wanted.owner.name}"
                 _log.info("making a group", group=key, owner=owner, minimum=wanted.minimum)
                 await writes.make_group(self._client, resource, wanted)
-            case (PodGroup() as group, minimum):
+            case (PodGroup() as group, WantedGroup() as wanted):
                 dialect, _ = self._informers.groups.find(key) or (NATIVE, group)
                 resource = self._informers.resource(dialect)
                 if resource is not None:
-                    _log.info("resizing a group", group=key, minimum=minimum)
-                    await writes.write_minimum(self._client, resource, group, minimum)
+                    _log.info("changing a group", group=key, minimum=wanted.minimum)
+                    await writes.write_wanted(self._client, resource, group, wanted)
 
     # --- events ---
 

@@ -57,6 +57,7 @@ class GangState(Roll):
         "reading_number",
         "refused",
         "rejected_attempt",
+        "remarked",
         "said",
         "spoken_of",
         "started_at",
@@ -70,6 +71,8 @@ class GangState(Roll):
         super().__init__(key)
         self.said: tuple[bool, str, str] | None = None
         """Whether it started, reason and message, as last written on its object."""
+        self.remarked = ""
+        """What its members were last told of how they declare it."""
         self.spoken_of: PodState | None = None
         """The member of which the gang last said that it is not bound yet."""
         self.fallen = False

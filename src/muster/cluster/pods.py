@@ -117,6 +117,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """As the pod, or the record of its bind, has it."""
     astray: str = ""
     """Why the pod waits although it is in no gang: it says that it is in one."""
+    unsettled: bool = False
+    """It is astray for a moment only."""
     remark: str = ""
     """Why the pod is alone, if it is, although it says something of a gang; "" for most."""
     gated_as: str = ""

@@ -28,7 +28,6 @@ def _count(pods: list[PodState]) -> Tally:
     oldest = min((pod for pod in pods if pod.owners), key=lambda pod: (pod.created, pod.key), default=None)
     return Tally(
         total=len(pods),
-        ours=sum(pod.ours for pod in pods),
         bound=sum(pod.stage is BOUND and not pod.leaving for pod in pods),
         running=sum(pod.running for pod in pods),
         succeeded=stages[SUCCEEDED],

@@ -22,15 +22,21 @@ class Statuses:
 
         stirred → looked at → (as it should be | write asked for → resting → looked at, if stirred meanwhile)
 
-    `objects` finds those of a name, `tally` counts the members of the gang of that name.  What is to be written follows
-    from these alone, and is asked for again when the write is sent: nothing is remembered that a leader who comes later
-    would lack.  An object whose members all name other schedulers is theirs to speak of.
+    `objects` finds those of a name, `tally` counts the members of the gang of that name, `is_ours` says whether an
+    object is not for another scheduler to speak of.  What is to be written follows from these alone, and is asked for
+    again when the write is sent: nothing is remembered that a leader who comes later would lack.
     """
 
     def __init__(
-        self, objects: Callable[[str], Mapping[Dialect, Any]], *, tally: Callable[[str], Tally], write: Write
+        self,
+        objects: Callable[[str], Mapping[Dialect, Any]],
+        *,
+        is_ours: Callable[[Dialect, str], bool],
+        tally: Callable[[str], Tally],
+        write: Write,
     ) -> None:
         self._objects = objects
+        self._is_ours = is_ours
         self._tally = tally
         self._write = write
         self._stirred: set[str] = set()
@@ -69,11 +75,8 @@ class Statuses:
     def news(self, dialect: Dialect, key: str) -> dict[str, Any]:
         """Fields of the object's status as they should be; {} if they are, or if there is no such object."""
         found = self._objects(key).get(dialect)
-        if found is None:
+        if found is None or not self._is_ours(dialect, key):
             return {}
-        tally = self._tally(key)
-        if tally.total and not tally.ours:
-            return {}
-        wanted = dialect.status(found, tally)
+        wanted = dialect.status(found, self._tally(key))
         stands = msgspec.to_builtins(found.status)
         return {} if all(stands.get(field) == value for field, value in wanted.items()) else wanted

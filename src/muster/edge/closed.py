@@ -37,6 +37,10 @@ class Closed:
         """Keys of gangs that only dialects declare which are off."""
         self._under_way: set[str] = set()
 
+    def closes(self, dialect: Dialect) -> bool:
+        """Whether the dialect is off."""
+        return dialect in self._dialects
+
     def hides(self, dialect: Dialect, key: str) -> bool:
         """Whether the gang is not told of as this dialect declares it."""
         return dialect in self._dialects and key not in self._under_way
@@ -98,7 +102,11 @@ class Closed:
         for dialect in self._dialects:
             pod = dialect.unsaid(pod)
         named = next(filter(None, (dialect.membership(pod) for dialect in self._open)), None)
-        return pod if named is not None and named.gang not in self._hidden else replace(pod, alone=True, astray="")
+        return (
+            pod
+            if named is not None and named.gang not in self._hidden
+            else replace(pod, alone=True, astray="", unsettled=False)
+        )
 
     def is_named(self, key: str) -> bool:
         """Whether a pod that has not ended names the gang; known only where a dialect is off."""

@@ -11,7 +11,7 @@ from muster.api.wire import Object, Pod, PodGroup, PriorityClass
 from muster.edge.by_pods import Changed, DeclaredByPods
 from muster.edge.closed import Closed
 from muster.edge.drafts import Drafts
-from muster.edge.owned import Owned
+from muster.edge.owned import Owned, WantedGroup
 from muster.engine.changes import Change, GroupGone, GroupRead, GroupSeen, PodGone, PodSeen
 from muster.gangs.dialects import DIALECTS, DRAFT, NATIVE, declare
 from muster.gangs.dialects.dialect import Dialect
@@ -76,6 +76,10 @@ class Groups:
             return {}
         asked = _minimums(counts[1])
         return {dialect: group for dialect, group in self._open(key).items() if _minimums(group) != asked}
+
+    def wanted(self, key: str) -> WantedGroup | None:
+        """The group that is to be there for an owner; none while gangs of its kind are switched off."""
+        return None if self._closed.closes(NATIVE) else self.owned.wanted(key)
 
     def is_named(self, key: str) -> bool:
         """Whether a pod that has not ended names the group; known only where a dialect is off."""

@@ -17,7 +17,7 @@ from muster.gangs.dialects.v1beta1 import (
     ON_PARTIAL_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
-from muster.gangs.owners import MIN_COUNT_LABEL, Owner, asks, group_name, kind_of
+from muster.gangs.owners import MANAGED_BY, MIN_COUNT_LABEL, Owner, asks, group_name, kind_of
 from muster.gangs.record import bound_for
 
 _ENDED = ("Succeeded", "Failed")
@@ -54,6 +54,8 @@ class _Place(msgspec.Struct, frozen=True):
     """Of the group; "" if there is none, and then `why`."""
     minimum: int = 0
     why: str = ""
+    unread: bool = False
+    """There may be one: an owner is being read."""
 
 
 class Owned:
@@ -195,7 +197,7 @@ class Owned:
             owner = self._owners.get(reference.uid)
             if owner is None:
                 self._unread.setdefault(reference.uid, OwnerToRead(namespace, reference))
-                return _Place(tuple(chain), why=f"{_words(reference)} is not read yet")
+                return _Place(tuple(chain), why=f"{_words(reference)} is not read yet", unread=True)
             if isinstance(owner, str):
                 return _Place(tuple(chain), why=owner)
             if kind.shape is not None:
@@ -230,7 +232,7 @@ class Owned:
 
     def _with(self, pod: Pod, place: _Place) -> Pod:
         if not place.key:
-            return replace(pod, astray=place.why)
+            return replace(pod, astray=place.why, unsettled=place.unread)
         assert place.owner is not None
         group = self._group(place.key)
         name = place.key.partition("/")[2]
@@ -291,6 +293,10 @@ class Owned:
         """Whether pods are below the owner of this UID."""
         return owner in self._below
 
+    def below(self, owner: str) -> Collection[str]:
+        """UIDs of the pods below the owner of this UID."""
+        return self._below.get(owner, ())
+
     def take_unread(self) -> dict[str, OwnerToRead]:
         """By UID."""
         taken, self._unread = self._unread, {}
@@ -331,6 +337,11 @@ class Owned:
 def is_made_for(group: PodGroup, owner: str) -> bool:
     """Whether the group is that of the owner of this UID."""
     return _controller(group) == owner
+
+
+def is_orphaned(group: PodGroup) -> bool:
+    """Whether the group was made for an owner that was deleted and left behind what it owned."""
+    return not group.metadata.owner_references and MANAGED_BY.items() <= group.metadata.labels.items()
 
 
 def _controller(group: PodGroup) -> str:

@@ -350,6 +350,7 @@ class Engine:
                 self._reserve_again(unit, list(gang.candidates.values()))
         unit.changes += 1
         self._start_timeouts.look_at(gang, self._now)
+        self._status.gang_remark(gang)
         if number := self._intake.gate_unread(gang):
             self._decisions.append(Reread(key, number))
             self._tell_when_quiet(unit, cause)

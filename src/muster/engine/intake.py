@@ -403,6 +403,7 @@ class Intake:
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
             astray=pod.astray,
+            unsettled=pod.unsettled,
             remark=remark(pod) if alone and meta.labels and not spec.node_name else "",
             leaving=meta.deletion_timestamp is not None,
             stage=pod_facts.stage(pod, PENDING),
@@ -469,7 +470,7 @@ class Intake:
         if on_node and not state.node:
             # first news of a bind, another scheduler's included; or the pod was resized
             self._cluster.occupy(state, node)
-        state.gates, state.astray = gates, pod.astray
+        state.gates, state.astray, state.unsettled = gates, pod.astray, pod.unsettled
         if deleted is not None:
             state.leaving_until = seconds(deleted)
             state.evicted, state.condemned = state.evicted or pod_facts.evicted(pod), None
@@ -525,7 +526,7 @@ class Intake:
             if why is not None:
                 return why, ""
         if state.astray:
-            return state.astray, GROUP_ERROR
+            return state.astray, "" if state.unsettled else GROUP_ERROR
         if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
             return unsupported(unhonoured), UNSUPPORTED
         gang = self._gang_of(state)

@@ -182,6 +182,18 @@ class Status:
 
     # --- gangs ---
 
+    def gang_remark(self, gang: GangState) -> None:
+        """Members that wait are told what is odd about how they declare their gang, when that is new: not each that
+        comes later."""
+        remark = "" if gang.declared is None else gang.declared.remark
+        if gang.remarked == remark or not gang.candidates:
+            return
+        gang.remarked = remark
+        if remark:
+            waiting = sorted(gang.candidates.values(), key=lambda pod: pod.key)
+            refs = tuple(PodRef(pod.uid, pod.key) for pod in waiting)
+            self._decisions.append(Event(reason=GROUP_ERROR, note=remark, action="Scheduling", warning=True, pods=refs))
+
     def gang_says(self, gang: GangState, reason: str, message: str, *, started: bool = False) -> None:
         """Once started, a gang never goes back: what it waits for then is why it is below its minimum."""
         if gang.declared is None or gang.said == (started, reason, message):
@@ -304,8 +316,9 @@ class Status:
             self._not_ready(gang, why)
         elif gang.missing:
             missing = members_missing(gang.declared.minimum, gang.lacking, gang.strangers)
-            # that it was undone says more than that its pods are not back yet
-            if not _tells_of_its_undoing(gang):
+            # that it was undone says more than that its pods are not back yet; a group without a status may be another
+            # scheduler's, or one of which there are replicas only, as long as nobody names it
+            if not _tells_of_its_undoing(gang) and (gang.members or gang.declared.has_status):
                 self.gang_says(gang, GROUP_ERROR if gang.strangers else UNSCHEDULABLE, missing)
             self._not_ready(gang, MEMBERS_MISSING)
         elif gang.gated:

@@ -89,6 +89,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     parent: str | None = None
     asks: tuple[Ask, ...] = ()
     """What its object asks for beside room for the members."""
+    remark: str = ""
+    """What its members should know of how they declare it; "" for most."""
     made_by_controller: bool = False
     """A controller made the object, and nobody need have asked for that."""
     has_status: bool = True

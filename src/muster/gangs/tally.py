@@ -12,8 +12,6 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     total: int = 0
     """All that there are, ended or not."""
-    ours: int = 0
-    """Of all, those that name this scheduler."""
     bound: int = 0
     """Have a node, have not ended, and are not on their way out."""
     running: int = 0

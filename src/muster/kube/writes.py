@@ -310,8 +310,6 @@ async def write_finalizers(client: Client, resource: Resource, group: PodGroup, 
 async def make_group(client: Client, resource: Resource, wanted: WantedGroup) -> None:
     """Makes a group for an owner; one of its name that is there already stays as it is."""
     namespace, name = _split(wanted.key)
-    owner = wanted.owner
-    reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
     spec: dict[str, object] = {
         "schedulingPolicy": {"gang": {"minCount": wanted.minimum}},
         # who asks for no more than a gang means one that goes whole
@@ -327,7 +325,7 @@ async def make_group(client: Client, resource: Resource, wanted: WantedGroup) ->
             "namespace": namespace,
             "labels": MANAGED_BY,
             "annotations": wanted.annotations,
-            "ownerReferences": [reference | {"controller": True}],
+            "ownerReferences": [_owned_by(wanted)],
         },
         "spec": spec,
     }
@@ -338,9 +336,19 @@ async def make_group(client: Client, resource: Resource, wanted: WantedGroup) ->
             raise
 
 
-async def write_minimum(client: Client, resource: Resource, group: PodGroup, minimum: int) -> None:
+def _owned_by(wanted: WantedGroup) -> dict[str, object]:
+    owner = wanted.owner
+    named = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+    return named | {"controller": True}
+
+
+async def write_wanted(client: Client, resource: Resource, group: PodGroup, wanted: WantedGroup) -> None:
+    """Gives a group the minimum that is wanted, and if it has no owner that too."""
     meta = group.metadata
-    patch = {"metadata": {"uid": meta.uid}, "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}}}
+    named: dict[str, object] = {"uid": meta.uid}
+    if not meta.owner_references:
+        named |= {"resourceVersion": meta.resource_version, "ownerReferences": [_owned_by(wanted)]}
+    patch = {"metadata": named, "spec": {"schedulingPolicy": {"gang": {"minCount": wanted.minimum}}}}
     path = resource.path(meta.namespace, meta.name)
     try:
         await client.request("PATCH", path, body=_encode(patch), content_type=MERGE_PATCH)

@@ -1,4 +1,4 @@
-"""The API server's process: `python -m muster.local FOLDER --port N [--ephemeral] [--no-workloads]`.
+"""The API server's process: `python -m muster.local FOLDER --port N [--ephemeral] [--no-workloads] [--no-pod-groups]`.
 
 Prints its port when it serves.  Ends when its standard input does, so that it never outlives the one who started it.
 """
@@ -23,8 +23,7 @@ from typing import TextIO, cast
 import structlog
 
 from muster.base.errors import MusterError
-from muster.local.kinds import rows
-from muster.local.kinds.switches import without_workloads
+from muster.local.kinds import rows, switches
 from muster.local.process import http
 from muster.local.process.cluster import make_server
 from muster.local.process.identity import Identity
@@ -60,6 +59,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ephemeral", action="store_true", help="keep everything in memory")
     parser.add_argument("--no-workloads", action="store_true", help="with the feature gate GenericWorkload off")
+    parser.add_argument("--no-pod-groups", action="store_true", help="with the feature gate PodGroup off")
     options = parser.parse_args()
     # whatever is written here may hold secrets
     os.umask(0o077)
@@ -107,8 +107,10 @@ async def _serve(options: argparse.Namespace) -> None:
     _give_memory_back()
     log = None if options.ephemeral else SqliteLog(options.folder / "data.sqlite")
     with contextlib.closing(log) if log is not None else contextlib.nullcontext():
-        kinds = without_workloads(rows.ROWS) if options.no_workloads else rows.ROWS
-        server = make_server(Store(log, first=_first_version(log)), Chance(), token=identity.token, kinds=kinds)
+        kinds = switches.without_workloads(rows.ROWS) if options.no_workloads else rows.ROWS
+        refused = switches.refused(workloads=not options.no_workloads, pod_groups=not options.no_pod_groups)
+        store = Store(log, first=_first_version(log))
+        server = make_server(store, Chance(), token=identity.token, kinds=kinds, refused=refused)
         async with http.serve(server, host=options.host, port=options.port, tls=identity.tls()) as port:
             print(port, flush=True)
             await over.wait()

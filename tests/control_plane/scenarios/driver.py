@@ -42,6 +42,7 @@ class Driver:
             outbox=self._outbox,
             informers=self.informers,
             clock=clock,
+            names=("muster",),
             reporter="muster",
             instance="muster-scenarios",
         )

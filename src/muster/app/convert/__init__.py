@@ -20,6 +20,7 @@ from muster.base.errors import ObjectError
 from muster.edge.groups import Groups
 from muster.gangs.dialects import CUSTOM, LABELS, NATIVE, declare
 from muster.gangs.dialects.dialect import Dialect
+from muster.gangs.dialects.labels import disagreement
 
 __all__ = ["TARGETS", "Converted", "convert"]
 
@@ -87,7 +88,9 @@ class _Conversion:
     def _read(self, piece: Piece) -> None:
         dialect = declared.dialect_of(piece)
         try:
-            if dialect is not None:
+            if not piece.is_object:
+                self._error(piece, "is no object")
+            elif dialect is not None:
                 self._read_declaring(piece, dialect)
             elif why := declared.unknown_version(piece):
                 self._error(piece, why)
@@ -256,9 +259,8 @@ def _name(key: str) -> str:
 def _made(manifest: Manifest, key: str, members: list[Member]) -> Iterator[str]:
     name, least = manifest["metadata"]["name"], manifest["spec"]["schedulingPolicy"]["gang"]["minCount"]
     yield f"PodGroup {name} is made of its labels, with minCount {least}"
-    numbers = sorted({minimum for member in members if (minimum := LABELS.minimum(member.pod, key))})
-    if len(numbers) > 1:
-        yield f"pods of {name} do not agree on the minimum ({', '.join(map(str, numbers))}): the largest counts"
+    if odd := disagreement(name, {minimum for member in members if (minimum := LABELS.minimum(member.pod, key))}):
+        yield odd
 
 
 def _foreign(piece: Piece) -> Iterator[str]:

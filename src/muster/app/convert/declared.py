@@ -100,7 +100,7 @@ def _spec(group: PodGroup, written: Mapping[str, Any], dialect: Dialect) -> Mani
         return dict(written)
     spec: Manifest = msgspec.to_builtins(group.spec)
     if group.spec.scheduling_policy.gang is None:
-        spec = {"schedulingPolicy": {"basic": {}}} | spec
+        spec = spec | {"schedulingPolicy": {"basic": {}}}
     for field in _CARRIED:
         if field in spec:
             spec[field] = written[field]
@@ -122,6 +122,8 @@ def losses(groups: Sequence[PodGroup], piece: Piece, dialect: Dialect) -> Iterat
     for path in _unread(piece, dialect):
         why = _WHY.get(path.rpartition(".")[2], "")
         yield f"{path} is lost: {why or 'a PodGroup has no field for it'}"
+    if any(_desired(group) is not None for group in groups):
+        yield "basic.desiredCount is lost: a PodGroup has no field for it"
     annotations = piece.metadata.get("annotations") or {}
     said = dict(pair for group in groups for pair in group.metadata.annotations.items())
     for key, text in said.items():
@@ -138,6 +140,11 @@ def losses(groups: Sequence[PodGroup], piece: Piece, dialect: Dialect) -> Iterat
         yield f"status is lost ({', '.join(status) if isinstance(status, dict) else status})"
     if others := [name for name in piece.metadata.get("finalizers") or () if not str(name).endswith(_PROTECTION)]:
         yield f"metadata.finalizers is lost ({', '.join(others)})"
+
+
+def _desired(group: PodGroup) -> int | None:
+    basic = group.spec.scheduling_policy.basic
+    return None if basic is None else basic.desired_count
 
 
 def _unread(piece: Piece, dialect: Dialect) -> list[str]:

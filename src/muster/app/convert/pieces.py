@@ -25,6 +25,8 @@ class Piece(msgspec.Struct, eq=False):
     """New objects that go before it."""
     instead: list[Manifest] | None = None
     """None for itself."""
+    is_object: bool = True
+    """An item of a list may be anything."""
 
     @property
     def group(self) -> str:
@@ -44,6 +46,8 @@ class Piece(msgspec.Struct, eq=False):
     @property
     def who(self) -> str:
         """For people: where it stands, its kind and its name."""
+        if not self.is_object:
+            return self.where
         name = self.metadata.get("name") or "without a name"
         return (
             f"{self.where}: {self.kind} {self.namespace}/{name}"
@@ -83,20 +87,22 @@ def page(document: Document) -> Page:
     data, where = document.data, document.where
     kind, items = str(data.get("kind") or ""), data.get("items")
     version = str(data.get("apiVersion") or "")
-    if not kind.endswith(_LIST) or not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    if not isinstance(items, list) or not _is_list(kind, items):
         return Page(data, (Piece(where, data, version, kind, []),), is_list=False)
     of = kind.removesuffix(_LIST)
-    pieces = tuple(
-        Piece(
-            f"{where}, item {number}",
-            item,
-            str(item.get("apiVersion") or (version if of else "")),
-            str(item.get("kind") or of),
-            [],
-        )
-        for number, item in enumerate(items, 1)
-    )
-    return Page(data, pieces, is_list=True)
+    pieces = []
+    for number, item in enumerate(items, 1):
+        found = item if isinstance(item, dict) else {}
+        version_of = str(found.get("apiVersion") or (version if of else ""))
+        kind_of = str(found.get("kind") or of)
+        at = f"{where}, item {number}"
+        pieces.append(Piece(at, found, version_of, kind_of, [], is_object=isinstance(item, dict)))
+    return Page(data, tuple(pieces), is_list=True)
+
+
+def _is_list(kind: str, items: list[Any]) -> bool:
+    """Whether it is one of objects: others may have a name like that, and items that are something else."""
+    return kind == _LIST or (kind.endswith(_LIST) and any(isinstance(item, dict) for item in items))
 
 
 def pod_templates(piece: Piece) -> Iterator[tuple[str, Manifest]]:

@@ -62,6 +62,7 @@ class Coscheduling(Dialect):
     kind = CoschedulingGroup
     marks = Marks(labels=(LABEL,))
     has_status = False
+    is_shared = True
     counts = True
 
     def membership(self, pod: Pod) -> Membership | None:

@@ -45,6 +45,10 @@ class Dialect(ABC):
     """Its objects have a phase, or say how many members are where: `status` tells what they are to say."""
     dates_updates: ClassVar[bool] = False
     """Its conditions say when they were last written."""
+    is_shared: ClassVar[bool] = False
+    """Other schedulers have objects of this kind: only those of our own pods are ours to write."""
+    scheduler: ClassVar[str] = ""
+    """The one that schedules its pods where nobody names another."""
     protects: ClassVar[bool] = True
     """An object in use is not deleted before its pods have ended."""
     names_others: ClassVar[bool] = False

@@ -31,6 +31,8 @@ class Kai(Dialect):
     kind = KaiGroup
     marks = Marks(annotations=(GROUP_ANNOTATION,))
     has_status = False
+    is_shared = True
+    scheduler = "kai-scheduler"
 
     def membership(self, pod: Pod) -> Membership | None:
         name = pod.metadata.annotations.get(GROUP_ANNOTATION)

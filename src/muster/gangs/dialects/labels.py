@@ -62,6 +62,7 @@ class Labels(Dialect):
     def declared_by(self, key: str, words: Collection[Word]) -> PodGroup:
         """The gang of this key as its pods declare it."""
         namespace, _, name = key.partition("/")
+        minimums = {word.minimum for word in words}
         timeout = max((word.timeout for word in words), key=lambda text: (len(text), text))
         return PodGroup(
             metadata=Metadata(
@@ -70,9 +71,17 @@ class Labels(Dialect):
                 creation_timestamp=min(word.created for word in words),
                 annotations={TIMEOUT_ANNOTATION: timeout} if timeout else {},
             ),
-            spec=goes_whole(max(word.minimum for word in words)),
+            spec=goes_whole(max(minimums)),
             dialect=self.name,
+            remark=disagreement(name, minimums),
         )
+
+
+def disagreement(name: str, minimums: Collection[int]) -> str:
+    """What those are told who ask for different minimums of one gang; "" if they do not."""
+    if len(minimums) < 2:
+        return ""
+    return f"pods of {name} do not agree on the minimum ({', '.join(map(str, sorted(minimums)))}): the largest counts"
 
 
 def _read(labels: Mapping[str, str]) -> tuple[str, int]:

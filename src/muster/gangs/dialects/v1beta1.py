@@ -124,6 +124,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
         fitting_reason=dialect.fitting_reason,
         asks=_asks(spec),
+        remark=group.remark,
         made_by_controller=any(owner.controller for owner in meta.owner_references),
         has_status=dialect.has_status,
         # whoever is below its minimum has had it: the first condition may have got lost

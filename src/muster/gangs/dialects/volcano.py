@@ -60,6 +60,8 @@ class Volcano(Dialect):
     kind = VolcanoGroup
     marks = Marks(annotations=(GROUP_ANNOTATION, OWN_GROUP_ANNOTATION, TASK_ANNOTATION))
     has_status = False
+    is_shared = True
+    scheduler = "volcano"
     names_others = True
     counts = True
 

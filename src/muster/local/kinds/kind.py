@@ -193,6 +193,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """None but these; () for all."""
     is_ending: bool = False
     """It is being taken away with all its objects: there will be no new ones."""
+    is_hidden: bool = False
+    """No document tells of it."""
     strategy: Strategy = Strategy()
     table: Table | None = None
     """None: its name, and when it was created."""
@@ -206,6 +208,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     def home_group(self) -> str:
         """The group that refusals name."""
         return self.group if self.strategy.home_group is None else self.strategy.home_group
+
+    @property
+    def storage(self) -> str:
+        """Where its objects are: jobs.batch; one place for all versions, and groups, in which they are told."""
+        return f"{self.plural}.{self.home_group}" if self.home_group else self.plural
 
     @property
     def ends_itself(self) -> bool:

@@ -58,7 +58,9 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 class Registry:
     """Finds a kind by where it is served."""
 
-    def __init__(self, built_in: tuple[Served, ...]) -> None:
+    def __init__(self, built_in: tuple[Served, ...], *, refused: Mapping[str, str] | None = None) -> None:
+        self.refused = refused or {}
+        """API groups that take no new objects, and why."""
         self._built_in = {served.key: served for served in built_in}
         self._custom: dict[str, tuple[Served, ...]] = {}
         """By the name of the definition."""

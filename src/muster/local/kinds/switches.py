@@ -1,7 +1,9 @@
-"""The kinds as they are served with the gate GenericWorkload off, as the real API server was seen to do it.
+"""The kinds as they are served with a gate off; with GenericWorkload off as the real API server was seen to do it.
 
-Groups and workloads are not served, and stay where they are stored.  What pods and templates of pods say of groups is
-dropped from new objects, before anybody looks whether it is right, and stays in those that have it.
+Groups and workloads are not served, and stay where they are stored.  Only the scheduler of `muster up` sees the groups
+still, in an API group of which no document tells: gangs that are half bound are to be finished.  What pods and
+templates of pods say of groups is dropped from new objects, before anybody looks whether it is right, and stays in
+those that have it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,10 @@ from muster.local.kinds.kind import Kind
 
 _GROUP = "scheduling.k8s.io"
 _SERVED_STILL = "priorityclasses"
+_STORED = ("v1beta1", "podgroups")
+_STORED_GROUP = "stored.muster.dev"
+_SUBSETS_GROUP = "coscheduling.muster.dev"
+_IS_OFF = "no new ones are taken: the feature gate {} is off"
 
 _SPEC = ("spec",)
 _TEMPLATE = ("spec", "template", "spec")
@@ -39,7 +45,22 @@ _FIELDS: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
 
 
 def without_workloads(kinds: Iterable[Kind]) -> tuple[Kind, ...]:
-    return tuple(_without_fields(kind) for kind in kinds if kind.group != _GROUP or kind.plural == _SERVED_STILL)
+    return tuple(found for kind in kinds if (found := _switched_off(kind)) is not None)
+
+
+def refused(*, workloads: bool, pod_groups: bool) -> dict[str, str]:
+    """API groups that take no new objects, and why, given which of the gates GenericWorkload and PodGroup are on."""
+    stored = {} if workloads else {_STORED_GROUP: _IS_OFF.format("GenericWorkload")}
+    return stored | ({} if pod_groups else {_SUBSETS_GROUP: _IS_OFF.format("PodGroup")})
+
+
+def _switched_off(kind: Kind) -> Kind | None:
+    if kind.group != _GROUP or kind.plural == _SERVED_STILL:
+        return _without_fields(kind)
+    if (kind.version, kind.plural) != _STORED:
+        return None
+    strategy = replace(kind.strategy, home_group=_GROUP)
+    return replace(kind, group=_STORED_GROUP, is_hidden=True, strategy=strategy)
 
 
 def _without_fields(kind: Kind) -> Kind:

@@ -79,6 +79,7 @@ class Objects:
         self.store = store
         self._source = source
         self._cluster = _Cluster(store)
+        self._refused = registry.refused
         [self._namespaces] = [served for served in registry if served.kind.strategy.contains]
 
     # --- reading ---
@@ -100,6 +101,8 @@ class Objects:
         kind, strategy = served.kind, served.kind.strategy
         meta = new["metadata"]
         _check_convertible(served, None, new)
+        if why := self._refused.get(kind.group):
+            raise status.forbidden(kind, meta.get("name", ""), why)
         if kind.is_ending:
             words = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(kind, meta.get("name", ""), words)

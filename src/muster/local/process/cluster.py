@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from muster.local.codec.values import Object
 from muster.local.kinds import events, priority, rows
@@ -34,12 +34,28 @@ _OWN_SERVICE: Object = {
 }
 """By which pods find the server; there is no network in which they could."""
 
+_LASTING: tuple[tuple[Kind, Object], ...] = (
+    *((rows.NAMESPACE, {"metadata": {"name": name}}) for name in _NAMESPACES),
+    (rows.SERVICE, _OWN_SERVICE),
+)
+"""What Kubernetes makes again if somebody deletes it."""
 
-def make_server(store: Store, source: Source, *, token: str, kinds: Iterable[Kind] = rows.ROWS) -> Server:
-    registry = Registry(tuple(map(_served, kinds)))
+
+def make_server(
+    store: Store,
+    source: Source,
+    *,
+    token: str,
+    kinds: Iterable[Kind] = rows.ROWS,
+    refused: Mapping[str, str] | None = None,
+) -> Server:
+    """`refused` names API groups that take no new objects, and why."""
+    registry = Registry(tuple(map(_served, kinds)), refused=refused)
     server = Server(store, registry, source, token=token)
-    for kind, document in _first_objects():
-        server.ensure(kind, document)
+    server.lasting = _LASTING
+    server.ensure_lasting()
+    for document in priority.SYSTEM:
+        server.ensure(rows.PRIORITY_CLASS, document)
     return server
 
 
@@ -48,11 +64,6 @@ def _served(kind: Kind) -> Served:
     empty = structs.zero(shape)
     if kind is rows.EVENTS_EVENT:
         # one object, told in two ways
-        return Served(kind=kind, shape=shape, storage="events", shown=events.to_new, kept=events.to_old, empty=empty)
-    return Served(kind=kind, shape=shape, storage=kind.resource, empty=empty)
-
-
-def _first_objects() -> list[tuple[Kind, Object]]:
-    namespaces = [(rows.NAMESPACE, {"metadata": {"name": name}}) for name in _NAMESPACES]
-    classes = [(rows.PRIORITY_CLASS, document) for document in priority.SYSTEM]
-    return [*namespaces, *classes, (rows.SERVICE, _OWN_SERVICE)]
+        shown, kept = events.to_new, events.to_old
+        return Served(kind=kind, shape=shape, storage=kind.storage, shown=shown, kept=kept, empty=empty)
+    return Served(kind=kind, shape=shape, storage=kind.storage, empty=empty)

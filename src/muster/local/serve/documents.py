@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from muster.local.codec.values import Object
 from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
-from muster.local.kinds.registry import Registry
+from muster.local.kinds.registry import Registry, Served
 from muster.local.serve import discovery, openapi
 from muster.local.serve.special import reviews
 from muster.local.serve.views import choose
@@ -73,13 +75,16 @@ class Documents:
                 return openapi.document(self._served, group, version)
         return None
 
+    def _told(self) -> Iterator[Served]:
+        return (served for served in self._registry if not served.kind.is_hidden)
+
     @property
     def _kinds(self) -> list[Kind]:
-        return [*(served.kind for served in self._registry), *reviews.KINDS]
+        return [*(served.kind for served in self._told()), *reviews.KINDS]
 
     @property
     def _served(self) -> list[openapi.Described]:
-        return [openapi.Described(served.kind, served.shape) for served in self._registry]
+        return [openapi.Described(served.kind, served.shape) for served in self._told()]
 
 
 def _wants_aggregated(accept: str) -> bool:

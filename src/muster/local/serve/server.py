@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import traceback
+from collections.abc import Iterable
 from copy import deepcopy
 
 import msgspec
@@ -44,6 +45,8 @@ class Server:
         self._source = source
         self._registry = registry
         self.watches = Watches()
+        self.lasting: Iterable[tuple[Kind, Object]] = ()
+        """Objects that are made again now and then if they are gone."""
         self._changes = 0
         """Of the registry, when watches were last looked through."""
         self._objects = Objects(store, registry, source)
@@ -119,6 +122,15 @@ class Server:
                     self._objects.delete(served, stored.namespace, stored.name, Deletion())
         self._lists.forget()
         self.watches.bookmark()
+        self.ensure_lasting()
+
+    def ensure_lasting(self) -> None:
+        for kind, document in self.lasting:
+            try:
+                self.ensure(kind, document)
+            except (NotWritten, status.Refusal) as error:
+                # the disk is full, or somebody has its address: later it may succeed
+                _log.warning("what every cluster has is missing", name=document["metadata"]["name"], error=str(error))
 
     def ensure(self, kind: Kind, document: Object) -> None:
         """Makes an object that every cluster has, if it is not there."""

@@ -24,7 +24,7 @@ from muster.controllers.made_groups import MadeGroups
 from muster.controllers.namespaces import Namespaces
 from muster.controllers.objects import OwnerReference
 from muster.controllers.protection import NamedByLabel, Protection
-from muster.edge import by_pods, groups
+from muster.edge import groups
 from muster.edge.by_pods import DeclaredByPods
 from muster.edge.groups import Groups
 from muster.edge.owned import Owned
@@ -354,17 +354,12 @@ def with_an_object_goes_what_others_of_its_name_declare(patch):
     patch(Groups, "_forget", forget)
 
 
-@fault("declared", needs=[MIXED])
+@fault("declared", needs=[MIXED], first=48)
 def replicas_are_not_told_that_their_workload_came_or_went(patch):
     patch(DeclaredByPods, "template_changed", lambda self, keys: [])
 
 
-@fault("declared", needs=[MIXED])
-def a_pod_that_has_ended_still_declares_its_gang(patch):
-    patch(by_pods, "_ENDED", ())
-
-
-@fault("rest", needs=[MIXED])
+@fault("rest", needs=[MIXED], first=52)
 def the_gang_of_a_workload_is_looked_for_among_pod_groups(patch):
     """As it was until a world showed it."""
     patch(Dialect, "group_of", lambda self, key: key)
@@ -396,7 +391,7 @@ def nobody_makes_the_group_that_pods_ask_for(patch):
     patch(MadeGroups, "look", lambda self, touched: None)
 
 
-@fault("made", needs=[MIXED, "jobs"])
+@fault("made", "writers", needs=[MIXED, "jobs"])
 def a_group_is_made_for_as_many_pods_as_there_are(patch):
     wanted = Owned.wanted
 

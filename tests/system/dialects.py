@@ -90,7 +90,7 @@ def _minimum(spec):
 
 def _v1alpha2(spec, timeout):
     mode = {"disruptionMode": "PodGroup"} if "disruptionMode" in spec else {}
-    return {name: spec[name] for name in ("schedulingPolicy", "priorityClassName")} | mode
+    return {name: spec[name] for name in ("schedulingPolicy", "priorityClassName") if name in spec} | mode
 
 
 def _coscheduling(spec, timeout):
@@ -102,7 +102,7 @@ def _subsets(spec, timeout):
 
 
 def _volcano(spec, timeout):
-    return {"minMember": _minimum(spec), "priorityClassName": spec["priorityClassName"]}
+    return {"minMember": _minimum(spec), "priorityClassName": spec.get("priorityClassName", "")}
 
 
 def _kai(spec, timeout):

@@ -3,9 +3,15 @@
 import itertools
 
 from controlplane.nodes import make_nodes
+from muster.gangs.dialects import DIALECTS
 from tests.control_plane.embedded import embedded
 from tests.control_plane.muster_process import MusterProcess
 from tests.dialects.served import make_ready, scenes, tell
+from tests.system.dialects import NATIVE, SPEECHES
+
+
+def test_every_dialect_tells_it():
+    assert {NATIVE.dialect, *(speech.dialect for speech in SPEECHES)} == {dialect.name for dialect in DIALECTS}
 
 
 def test_one_story_in_every_dialect_on_the_embedded_server(tmp_path):

@@ -14,6 +14,8 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _MUSTER = next(speech for speech in SPEECHES if speech.dialect == "muster")
 # one of another parity would be of another replica
 _MEMBERS = (0, 2)
+_LATER = 4
+"""Who joins once its gang is declared elsewhere."""
 # more than any node has
 _TOO_LARGE = "1000"
 _AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
@@ -67,9 +69,8 @@ class Scene:
         found = self._plane.request("GET", self._pods())["items"]
         return sorted(pod["metadata"]["name"] for pod in found if _waits(pod))
 
-    def remove(self, gang):
-        for number in _MEMBERS:
-            self._plane.request("DELETE", self._pods(f"{gang}-{number}"), _AT_ONCE)
+    def remove_pods(self):
+        self._plane.request("DELETE", self._pods(), _AT_ONCE)
 
     def found(self, gang):
         """The object that declares the gang; None if it is gone."""
@@ -175,6 +176,7 @@ def _move(told):
     for scene in told:
         if scene.moves_to is not None:
             scene.declare("moved", scene.moves_to)
+            scene.join("moved", _LATER)
         for gang in ("moved", "quorum"):
             scene.undeclare(gang)
     # whoever comes after all that was decided comes after what the deletions led to
@@ -183,7 +185,8 @@ def _move(told):
         for number in _MEMBERS:
             scene.join("after", number)
     for scene in told:
-        whole = sorted([*before[scene.namespace], "after-0", "after-2"])
+        joined = [] if scene.moves_to is None else [f"moved-{_LATER}"]
+        whole = sorted([*before[scene.namespace], *joined, "after-0", "after-2"])
         until(lambda scene=scene, whole=whole: scene.bound() == whole, f"{scene}: {whole} run on")
     for scene in protected:
         assert scene.found("quorum")["metadata"]["deletionTimestamp"], scene
@@ -192,8 +195,7 @@ def _move(told):
 def _end(told):
     """What was kept for its pods goes with them."""
     for scene in told:
-        for gang in ("quorum", "moved", "after", "big", *(("late",) if scene.has_object else ())):
-            scene.remove(gang)
+        scene.remove_pods()
     for scene in told:
         if scene.protects and scene.speech.dialect != NATIVE.dialect:
             until(lambda scene=scene: scene.found("quorum") is None, f"{scene}: what nobody uses is let go")

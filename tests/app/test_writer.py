@@ -11,6 +11,7 @@ from muster.controllers.protection import FINALIZER
 from muster.engine.changes import BindFailed, Failure, GroupGone, GroupRead, PodGone, Spared
 from muster.engine.decisions import Bind, Event, GangCondition, MarkStarted, Reread
 from muster.gangs.dialects import CUSTOM, DIALECTS, DRAFT, NATIVE, V1ALPHA1
+from muster.gangs.dialects.coscheduling import CoschedulingGroup, CoschedulingStatus
 from muster.gangs.model import Aspect
 from tests.app.stage import Stage, at_work, binds, calls_off, evicts, obliging, path, ref, waits
 from tests.builders import STARTED as STARTED_CONDITION
@@ -20,6 +21,7 @@ from tests.kube.server import Held, Reply, refusal, until
 pytestmark = pytest.mark.looptime
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/team/events"
+COSCHEDULING = next(dialect for dialect in DIALECTS if dialect.name == "coscheduling")
 
 
 @pytest.fixture
@@ -649,6 +651,23 @@ async def test_a_native_group_that_goes_before_that_is_written_has_nothing_to_be
     assert [call.method for call in api.calls] == ["POST"]
 
 
+async def test_an_object_without_conditions_that_does_not_count_is_told_so_by_an_event(api):
+    async with at_work(api) as stage:
+        stage.informers.declaring[NATIVE].resource = NATIVE_POD_GROUPS[0]
+        stage.informers.declaring[COSCHEDULING].resource = COSCHEDULING.resources[0]
+        meta = Metadata(name="g", namespace="team", uid="theirs", finalizers=(FINALIZER,))
+        theirs = CoschedulingGroup(metadata=meta, status=CoschedulingStatus(phase="Finished"))
+        stage.informers.groups.seen(COSCHEDULING, theirs)
+        stage.informers.groups.seen(NATIVE, group("g", 3, uid="native"))
+        await stage.carry_out()
+        await stage.carry_out()
+    (call,) = api.calls
+    assert call.path == EVENTS
+    said, about = call.document, call.document["regarding"]
+    assert (about["name"], about["uid"], said["type"]) == ("g", "theirs", "Warning")
+    assert said["note"] == "the PodGroup of the same name in scheduling.k8s.io counts"
+
+
 # groups that are read again
 
 GROUP_PATH = NATIVE_POD_GROUPS[0].path("team", "g")
@@ -690,6 +709,28 @@ async def test_it_is_tried_until_there_is_an_answer(api):
         await serving(stage).carry_out(READ)
         await stage.decide()
         assert answers(stage) == [(7, 4)]
+
+
+WORKLOAD = {
+    "metadata": {"name": "w", "namespace": "team", "uid": "uid-w", "resourceVersion": "9"},
+    "spec": {"podGroups": [{"name": "g", "policy": {"gang": {"minCount": 4}}}]},
+}
+
+
+@pytest.mark.parametrize("key", ["team/w/g", "team/w/g/r0"], ids=["of a group", "of a replica of it"])
+async def test_the_gang_of_a_workload_is_read_there_and_nowhere_else(api, key):
+    resource = V1ALPHA1.resources[1]
+    api.on("GET", resource.path("team", "w"), Reply(WORKLOAD))
+    async with at_work(api) as stage:
+        serving(stage).informers.declaring[V1ALPHA1].resource = resource
+        member = pod("a")
+        labels = {"muster.dev/workload": "w", "muster.dev/workload-pod-group": "g", "muster.dev/replica-key": "r0"}
+        member = replace(member, metadata=replace(member.metadata, labels=labels))
+        stage.informers.groups.pod_seen(member)
+        await stage.carry_out(Reread(key, 7))
+        await stage.decide()
+        assert answers(stage) == [(7, 4)]
+    assert len(api.calls) == 1
 
 
 NOT_THERE = refusal(404, 'podgroups.scheduling.k8s.io "g" not found')

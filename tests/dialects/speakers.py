@@ -11,12 +11,22 @@ class Speaker:
     """One dialect as its users write it."""
 
     def __init__(
-        self, name, spec=None, *, pod=None, labels=None, annotations=None, marks=None, object_name=GANG, key=GANG
+        self,
+        name,
+        spec=None,
+        *,
+        pod=None,
+        labels=None,
+        annotations=None,
+        marks=None,
+        part=None,
+        object_name=GANG,
+        key=GANG,
     ):
         """`spec` makes the object's spec from a minimum and perhaps a timeout; without it there is no object.
 
         `pod` makes what stands in a pod's spec, `labels` and `annotations` what stands beside it, from a minimum and a
-        timeout; `marks` are annotations that stand there always.
+        timeout; `marks` are annotations that stand there always.  `part` makes all three for a part of the gang.
         """
         self.name = name
         self.dialect = next(dialect for dialect in DIALECTS if dialect.name == name)
@@ -25,6 +35,7 @@ class Speaker:
         self._pod = pod or (lambda: {})
         self._labels = labels or (lambda minimum: {})
         self._annotations = annotations or (lambda timeout: marks or {})
+        self._part = part
         self._object_name = object_name
 
     def __str__(self):
@@ -45,12 +56,13 @@ class Speaker:
         spec, annotations = self._spec(minimum, timeout)
         return read(self.dialect.kind, {"metadata": meta | {"annotations": annotations}, "spec": spec})
 
-    def pod(self, name, minimum, *, cpu, timeout=None, priority=0):
+    def pod(self, name, minimum, *, cpu, timeout=None, priority=0, part=""):
         spec = {
             "containers": [{"resources": {"requests": {"cpu": cpu}}}],
             "schedulerName": "muster",
             "priority": priority,
         }
+        parts = self._part(part) if part else {}
         return read(
             Pod,
             {
@@ -59,10 +71,10 @@ class Speaker:
                     "namespace": NAMESPACE,
                     "uid": f"uid-{name}",
                     "creationTimestamp": "2026-01-01T00:00:00Z",
-                    "labels": self._labels(minimum),
-                    "annotations": self._annotations(timeout),
+                    "labels": self._labels(minimum) | parts.get("labels", {}),
+                    "annotations": self._annotations(timeout) | parts.get("annotations", {}),
                 },
-                "spec": spec | self._pod(),
+                "spec": spec | self._pod() | parts.get("spec", {}),
             },
         )
 
@@ -188,4 +200,90 @@ SPEAKERS = [
         )
         for prefix in ("pod-group", "pod-group.scheduling.sigs.k8s.io")
     ),
+]
+
+
+# --- groups of parts with minimums of their own, given as {part: minimum} ---
+
+
+def _by_annotation(spec):
+    def parted(minimums, timeout):
+        text = ",".join(f"{name}={minimum}" for name, minimum in minimums.items())
+        return spec(sum(minimums.values()), timeout)[0], {"muster.dev/subsets": text}
+
+    return parted
+
+
+def _subset_specs(minimums, timeout):
+    return {"subsets": [{"name": name, "minMember": minimum} for name, minimum in minimums.items()]}, {}
+
+
+def _minimums_by_task(minimums, timeout):
+    return {"minMember": sum(minimums.values()), "minTaskMember": minimums}, {}
+
+
+def _subset_label(name):
+    return {"labels": {"muster.dev/subset": name}}
+
+
+_BY_LABEL = {"muster.dev/pod-group": GANG}
+
+PARTED = [
+    Speaker("v1beta1", _by_annotation(_v1beta1), pod=lambda: _FIELD, part=_subset_label),
+    Speaker("v1alpha2", _by_annotation(_v1alpha2), pod=lambda: _FIELD, part=_subset_label),
+    Speaker("muster", _by_annotation(_v1beta1), labels=lambda minimum: _BY_LABEL, part=_subset_label),
+    Speaker("subsets", _subset_specs, labels=lambda minimum: _BY_LABEL, part=_subset_label),
+    Speaker("subsets", _subset_specs, part=lambda name: {"spec": {"podGroup": {"name": GANG, "subset": name}}}),
+    Speaker(
+        "volcano",
+        _minimums_by_task,
+        marks={"scheduling.k8s.io/group-name": GANG},
+        part=lambda name: {"annotations": {"volcano.sh/task-spec": name}},
+    ),
+]
+
+# --- gangs that are alike, given as their key ---
+
+_OF_WORKLOAD = {"muster.dev/workload": "w", "muster.dev/workload-pod-group": "workers"}
+
+REPLICATED = [
+    Speaker(
+        "v1alpha1",
+        _workload,
+        part=lambda key: {"spec": {"workloadRef": _REF | {"podGroupReplicaKey": key}}},
+        object_name="w",
+    ),
+    Speaker(
+        "v1alpha1",
+        _workload,
+        labels=lambda minimum: _OF_WORKLOAD,
+        part=lambda key: {"labels": {"muster.dev/replica-key": key}},
+        object_name="w",
+    ),
+    Speaker(
+        "draft",
+        _replicated,
+        pod=lambda: {"workload": {"name": "w"}},
+        part=lambda key: {"labels": {"replica": key}},
+        object_name="w",
+    ),
+]
+
+# --- groups that say how important they are: class `high` ---
+
+
+def _high(spec, **words):
+    def prioritised(minimum, timeout):
+        written, annotations = spec(minimum, timeout)
+        return written | {"priorityClassName": "high"} | words, annotations
+
+    return prioritised
+
+
+PRIORITISED = [
+    # Kubernetes itself resolves the class of its own groups
+    Speaker("v1beta1", _high(_v1beta1, priority=7), pod=lambda: _FIELD),
+    Speaker("v1alpha2", _high(_v1alpha2), pod=lambda: _FIELD),
+    Speaker("muster", _high(_v1beta1), labels=lambda minimum: _BY_LABEL),
+    Speaker("volcano", _high(_volcano), marks={"scheduling.k8s.io/group-name": GANG}),
 ]

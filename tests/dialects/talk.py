@@ -5,7 +5,7 @@ from itertools import zip_longest
 from msgspec.structs import replace
 
 from muster.api.times import stamp
-from muster.api.wire import Condition
+from muster.api.wire import Condition, Metadata, PriorityClass
 from muster.edge.groups import Groups
 from muster.engine.changes import Bound, NodeSeen
 from muster.engine.decisions import Bind, Event, Evict, GangCondition, MarkStarted, PodCondition, Release, Reread
@@ -30,6 +30,8 @@ class Talk:
         self.objects = {}
         """By dialect."""
         self.said = []
+        self.why = {}
+        """By name: what pods said last of why they wait."""
         self.linger = False
         """Pods that are evicted take their time."""
         self.refused = ()
@@ -44,6 +46,10 @@ class Talk:
         meta = found.metadata
         del self.objects[speaker.dialect]
         self.engine.apply(self.groups.gone(speaker.dialect, f"{meta.namespace}/{meta.name}", meta.uid))
+
+    def prioritised(self, name, value):
+        """There is a priority class of this name."""
+        self.engine.apply(self.groups.class_seen(PriorityClass(metadata=Metadata(name=name), value=value)))
 
     def seen(self, pod):
         self.pods[pod.metadata.uid] = pod
@@ -102,6 +108,7 @@ class Talk:
                 case PodCondition():
                     for ref, nominated in zip_longest(decision.pods, decision.nominated, fillvalue=""):
                         self.said.append(f"{ref.pod} waits")
+                        self.why[ref.pod.partition("/")[2]] = decision.message
                         self._nominate(ref.uid, nominated)
                 case GangCondition():
                     self._say(decision)

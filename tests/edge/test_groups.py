@@ -3,11 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Metadata, PriorityClass
+from muster.api.wire import Metadata, PriorityClass, read
 from muster.edge.groups import Groups
 from muster.engine.changes import GroupGone, GroupRead, GroupSeen
-from muster.gangs.dialects import CUSTOM, NATIVE
-from tests.builders import group
+from muster.gangs.dialects import CUSTOM, NATIVE, V1ALPHA1
+from muster.gangs.dialects.v1alpha1 import Workload
+from tests.builders import group, pod
 
 KEY = "team/g"
 
@@ -240,6 +241,26 @@ def test_one_that_the_watch_told_to_be_gone_while_it_was_read_does_not_come_back
     groups.gone(NATIVE, KEY, "uid-g")
     groups.read(NATIVE, KEY, at("5", 2), before=at("5", 2))
     assert groups.answer(KEY, 1) == GroupRead(KEY, 1)
+
+
+REPLICA = {"muster.dev/workload": "w", "muster.dev/workload-pod-group": "g", "muster.dev/replica-key": "r0"}
+
+
+def workload(version, minimum):
+    meta = {"name": "w", "namespace": "team", "uid": "uid-w", "resourceVersion": version}
+    spec = {"podGroups": [{"name": "g", "policy": {"gang": {"minCount": minimum}}}]}
+    return read(Workload, {"metadata": meta, "spec": spec})
+
+
+@pytest.mark.parametrize(("minimum", "found"), [(4, 4), (None, None)], ids=["another minimum", "nothing"])
+def test_what_is_read_of_a_group_holds_for_its_replicas(groups, minimum, found):
+    groups.seen(V1ALPHA1, workload("5", 2))
+    groups.pod_seen(pod("p", labels=REPLICA))
+    before = groups.of(V1ALPHA1, "team/w/g")
+    now = None if minimum is None else V1ALPHA1.groups(workload("9", minimum))[0]
+    groups.read(V1ALPHA1, "team/w/g", now, before=before)
+    told = groups.answer("team/w/g/r0", 1).group
+    assert (told and told.spec.scheduling_policy.gang.min_count) == found
 
 
 @pytest.mark.parametrize("before", [None, at("5", 2)])

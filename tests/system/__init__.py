@@ -7,6 +7,7 @@ network          carries requests from clients to the server, or loses, delays, 
 processes        replicas of Muster, controllers and kubelets, which die and come back
 other_scheduler  what another scheduler does with pods of its own
 world            what a seed makes of a world: nodes, troubles, the plan of what happens to pods, nodes, processes
+dialects         how gangs are written besides, and what rules read of that
 stories          ... and to Jobs, budgets, custom kinds, owners and what several apply
 rules            what must hold of the scheduler at any time, and when it is quiet
 stored           what must hold of all objects that are stored; `applied` says how an apply must come out

@@ -6,14 +6,14 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.resources import NATIVE_POD_GROUPS, NODES, PODS
-from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, SchedulingGroup
-from muster.gangs.dialects.v1beta1 import GROUP_LABEL
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PriorityClass, SchedulingGroup
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from muster.local.kinds import rows
 from muster.local.process.cluster import make_server
 from muster.local.serve.wire import Request
 from muster.local.store.store import Store
 from muster.sim.plain import ENDED, Place, needs_of, room_of, take
+from tests.system.dialects import BY_NAME, RESOURCES, gang_of, groups_of
 from tests.system.disk import Disk, DiskLog
 from tests.system.processes import START, TOKEN
 
@@ -32,8 +32,9 @@ _encode = msgspec.json.encode
 _STORAGES = {
     "pods": Pod,
     "nodes": Node,
-    "podgroups.scheduling.k8s.io": PodGroup,
     "poddisruptionbudgets.policy": PodDisruptionBudget,
+    "priorityclasses.scheduling.k8s.io": PriorityClass,
+    **{resource.name: BY_NAME[dialect].kind for dialect, resource in RESOURCES.items()},
 }
 
 
@@ -108,7 +109,7 @@ class Cluster:
         """Told what there was before a restart, and how to start."""
         self.in_flight = {}
         self._read = {storage: {} for storage in _STORAGES}
-        """By storage, by key: the stored version and what it says."""
+        """By storage, by key: the stored version, what it says, and what rules read of that."""
         self._start()
         self.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
@@ -196,8 +197,7 @@ class Cluster:
 
     def path(self, thing, subresource=""):
         meta = thing.metadata
-        resource = {Pod: PODS, Node: NODES, PodGroup: GROUPS}[type(thing)]
-        return resource.path(meta.namespace, meta.name, subresource)
+        return {Pod: PODS, Node: NODES}[type(thing)].path(meta.namespace, meta.name, subresource)
 
     # --- reading ---
 
@@ -208,28 +208,51 @@ class Cluster:
         for stored in self.store.list(storage):
             known = before.get(stored.key)
             if known is None or known[0] is not stored:
-                known = (stored, _as_rules_read(msgspec.json.decode(stored.data, type=kind)))
+                found = msgspec.json.decode(stored.data, type=kind)
+                known = (stored, found, _as_rules_read(found) if kind is Pod else found)
             now[stored.key] = known
         self._read[storage] = now
         return now
 
     @property
     def pods(self):
-        return {found.metadata.uid: found for _, found in self._all("pods").values()}
+        """As rules read them."""
+        return {read.metadata.uid: read for _, _, read in self._all("pods").values()}
+
+    @property
+    def raw_pods(self):
+        """As they are."""
+        return [found for _, found, _ in self._all("pods").values()]
 
     @property
     def nodes(self):
-        return {name: found for (_, name), (_, found) in self._all("nodes").items()}
+        return {name: found for (_, name), (_, found, _) in self._all("nodes").items()}
+
+    @property
+    def declaring(self):
+        """By the name of the dialect: objects that declare gangs."""
+        return {dialect: self._list(resource.name) for dialect, resource in RESOURCES.items()}
+
+    @property
+    def classes(self):
+        return {one.metadata.name: one for one in self._list("priorityclasses.scheduling.k8s.io")}
 
     @property
     def groups(self):
-        found = self._all("podgroups.scheduling.k8s.io")
-        return {f"{namespace}/{name}": group for (namespace, name), (_, group) in found.items()}
+        """By key: those that count."""
+        return groups_of(self.declaring, self.raw_pods, self.classes, nodes=self.nodes)
+
+    def _list(self, storage):
+        return [found for _, found, _ in self._all(storage).values()]
 
     @property
     def budgets(self):
         found = self._all("poddisruptionbudgets.policy")
-        return {f"{namespace}/{name}": budget for (namespace, name), (_, budget) in found.items()}
+        return {f"{namespace}/{name}": budget for (namespace, name), (_, budget, _) in found.items()}
+
+    def serves(self, resource):
+        """Whether objects of a custom kind can be made."""
+        return self.store.get(DEFINITIONS, "", resource.name) is not None
 
     def everything(self):
         """All that is stored."""
@@ -258,12 +281,11 @@ def room_left(cluster):
     return places
 
 
-def _as_rules_read(thing):
-    """A pod that names its gang by label as if it did so in the field, which is what rules look at."""
-    name = thing.metadata.labels.get(GROUP_LABEL) if isinstance(thing, Pod) else None
-    if not name:
-        return thing
-    return replace(thing, spec=replace(thing.spec, scheduling_group=SchedulingGroup(pod_group_name=name)))
+def _as_rules_read(pod):
+    """The pod as if it named its gang in the field of Kubernetes, which is what rules look at."""
+    name = gang_of(pod)
+    group = SchedulingGroup(pod_group_name=name) if name else None
+    return pod if pod.spec.scheduling_group == group else replace(pod, spec=replace(pod.spec, scheduling_group=group))
 
 
 class Snapshot:
@@ -271,6 +293,9 @@ class Snapshot:
         self.now = cluster.now
         self.nodes = cluster.nodes
         self.pods = cluster.pods
+        self.raw_pods = cluster.raw_pods
+        self.declaring = cluster.declaring
+        self.classes = cluster.classes
         self.groups = self.groups_told = cluster.groups
         self.budgets = cluster.budgets
         self.in_flight = cluster.in_flight

@@ -20,11 +20,17 @@ from muster.controllers import garbage, protection
 from muster.controllers.budgets import Budgets
 from muster.controllers.garbage import Garbage
 from muster.controllers.jobs import Jobs
+from muster.controllers.made_groups import MadeGroups
 from muster.controllers.namespaces import Namespaces
 from muster.controllers.objects import OwnerReference
 from muster.controllers.protection import NamedByLabel, Protection
+from muster.edge import groups
+from muster.edge.by_pods import DeclaredByPods
+from muster.edge.groups import Groups
+from muster.edge.owned import Owned
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, Spared
 from muster.gangs.dialects import NATIVE
+from muster.gangs.dialects.dialect import Dialect
 from muster.kube import reflector, writes
 from muster.kube.client import Client
 from muster.kube.lease import Lease
@@ -38,7 +44,8 @@ from muster.local.patching.fields import difference
 from muster.local.store import log
 from muster.local.store.log import SqliteLog
 from muster.local.store.store import NotWritten, Store
-from tests.system.world import BY_LABEL
+from tests.system.dialects import MIXED
+from tests.system.world import BY_LABEL, LATE_KINDS
 
 FAULTS = {}
 
@@ -51,6 +58,11 @@ class Fault(NamedTuple):
     first: int
     """Worlds are tried from this seed on: one that was seen to catch it, where that took long."""
     plant: object
+
+    @property
+    def without(self):
+        """Troubles that came later, by which worlds that were seen to catch it would be others."""
+        return frozenset({MIXED} - self.needs)
 
 
 def fault(*rules, needs=(), first=0):
@@ -324,6 +336,81 @@ def a_new_leader_protects_what_changes_from_now_on(patch):
         make(self, *args, informers=informers, **more)
 
     patch(Scheduler, "__init__", hasty)
+
+
+# --- dialects ---
+
+
+@fault("declared", needs=[MIXED])
+def of_two_objects_of_one_name_the_last_to_come_counts(patch):
+    patch(groups, "_first", lambda found: (last := next(reversed(found), None)) and (last, found[last]))
+
+
+@fault("declared", needs=[MIXED])
+def with_an_object_goes_what_others_of_its_name_declare(patch):
+    def forget(self, dialect, key):
+        del self._declared[key]
+
+    patch(Groups, "_forget", forget)
+
+
+@fault("declared", needs=[MIXED], first=48)
+def replicas_are_not_told_that_their_workload_came_or_went(patch):
+    patch(DeclaredByPods, "template_changed", lambda self, keys: [])
+
+
+@fault("rest", needs=[MIXED], first=52)
+def the_gang_of_a_workload_is_looked_for_among_pod_groups(patch):
+    """As it was until a world showed it."""
+    patch(Dialect, "group_of", lambda self, key: key)
+
+
+@fault("rest", needs=[MIXED, LATE_KINDS])
+def a_kind_that_is_not_served_at_first_is_never_looked_for_again(patch):
+    patch(reflector, "_ABSENT_SECONDS", 1e9)
+
+
+@fault("started", needs=[MIXED])
+def members_do_not_say_that_a_gang_has_started_whose_object_cannot(patch):
+    patch(Writer, "_mark_started", lambda self, decision: None)
+
+
+@fault("started", needs=[MIXED])
+def one_member_says_for_all_that_the_gang_has_started(patch):
+    mark = Writer._mark_started
+    patch(Writer, "_mark_started", lambda self, said: mark(self, msgspec.structs.replace(said, pods=said.pods[:1])))
+
+
+@fault("counts", needs=[MIXED])
+def members_are_counted_when_their_object_changes(patch):
+    patch(Scheduler, "_gangs_of", lambda self, changes: set())
+
+
+@fault("made", needs=[MIXED, "jobs"])
+def nobody_makes_the_group_that_pods_ask_for(patch):
+    patch(MadeGroups, "look", lambda self, touched: None)
+
+
+@fault("made", "writers", needs=[MIXED, "jobs"])
+def a_group_is_made_for_as_many_pods_as_there_are(patch):
+    wanted = Owned.wanted
+
+    def hasty(self, key):
+        found = wanted(self, key)
+        return None if found is None else msgspec.structs.replace(found, minimum=len(self._members[key]))
+
+    patch(Owned, "wanted", hasty)
+
+
+@fault("protection", needs=[MIXED])
+def only_groups_of_kubernetes_are_protected(patch):
+    write = Scheduler._write_finalizers
+
+    def native(self, dialect, *args):
+        if dialect is NATIVE:
+            write(self, dialect, *args)
+
+    patch(Scheduler, "_write_finalizers", native)
 
 
 # --- lease ---

@@ -237,6 +237,10 @@ class Replica(Process):
             return "changes wait"
         if muster._outbox.waiting or muster._outbox.under_way:
             return f"{muster._outbox.waiting} errands wait, {muster._outbox.under_way} are under way"
+        if muster._scheduler._statuses.next_look_at is not None:
+            return "a status is to be looked at again"
+        if muster._informers.owners._waiting or muster._informers.groups.owned.unread:
+            return "owners are to be read"
         due = muster.engine.next_decide_at
         if due is not None and due < now + _NEVER / 2:
             return f"something is to be decided in {due - now:g} s"

@@ -18,13 +18,17 @@ circles         nobody is busy for ever while no time passes
 rest            once nothing fails any more, it becomes quiet
 in step         when it is quiet: what the leader has read is what the server holds
 agreement       ... and what its engine believes follows from that, also what was said
+declared        ... and of each gang the engine knows what counts of what declares it, and of each pod whose it is
+started         ... and where an object cannot say that its gang has started, all members do that run
+made            ... and pods that ask for a group of their owner have one, as large as the owner is
+counts          ... and objects that count members, or have a phase, say how it is
 protection      ... and a group has Muster's finalizer if pods name it by label, and only then; no other is left
 rebuild         ... and an engine that reads everything anew has nothing to do
 (others)        ... and the rules at rest of the engine's simulation, on the server's objects
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import msgspec
 
@@ -32,28 +36,25 @@ from muster.api.times import seconds
 from muster.api.wire import condition
 from muster.cluster.pods import Stage
 from muster.controllers.protection import FINALIZER
-from muster.engine.changes import BudgetSeen, GroupSeen, NodeSeen, PodSeen, Spared
+from muster.edge.groups import Groups
+from muster.engine.changes import BudgetSeen, NodeSeen, Spared
 from muster.engine.decisions import Bind, CallOff, Evict, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
-from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, GROUP_LABEL, INITIALLY_SCHEDULED
+from muster.gangs.dialects import declare
+from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, INITIALLY_SCHEDULED
+from muster.gangs.record import STARTED
 from muster.local.store.store import What
 from muster.sim.invariants import Invariants
 from muster.sim.plain import ENDED, unit_of
-from muster.sim.reading import Reading
+from muster.sim.reading import OURS, Reading
 from muster.sim.recount import recount
 from muster.sim.rules.broken import BrokenRuleError
 from tests.system.cluster import room_left
+from tests.system.dialects import BY_NAME, RESOURCES, gang_of, is_owned, is_vague
 from tests.system.processes import SETTINGS, Replica
 
 _LEASE = ("leases.coordination.k8s.io", "kube-system", "muster")
-_STORAGES = {
-    "pods": "pods",
-    "nodes": "nodes",
-    "priorityclasses.scheduling.k8s.io": "priorityclasses.scheduling.k8s.io",
-    "poddisruptionbudgets.policy": "poddisruptionbudgets.policy",
-    "podgroups.scheduling.k8s.io": "podgroups.scheduling.k8s.io",
-}
 # requests and their answers may take a while, and be repeated; one that is never answered is given up after 30 s
 _SLACK_SECONDS = 20
 _LONG_SLACK_SECONDS = 100
@@ -111,7 +112,8 @@ class Rules:
         network.observers.append(self)
         cluster.watch("pods", self._pod_happened)
         cluster.watch("nodes", self._node_happened)
-        cluster.watch("podgroups.scheduling.k8s.io", self._group_happened)
+        for resource in RESOURCES.values():
+            cluster.watch(resource.name, self._group_happened)
 
     def _broken(self, rule, message):
         self.fail(BrokenRuleError(rule, message))
@@ -308,15 +310,17 @@ class Rules:
                 self._broken("takeover", f"{replica.link} decides, and does not know that {name} was bound by {link}")
 
     def _check_priority(self, decision):
-        cluster = self._cluster
-        group = cluster.groups.get(decision.unit)
-        lone = cluster.find(decision.unit.rpartition("/")[2])
-        unit = group or lone
-        if unit is None:
+        pods = self._cluster.pods
+        members = [pod for pod in pods.values() if unit_of(pod) == decision.unit and pod.status.phase not in ENDED]
+        if not members:
             return
+        group = self._cluster.groups.get(decision.unit)
+        declared = None if group is None else group.spec.priority
+        # those of whom somebody is told that they leave do not count, but the scheduler may not have heard of it
+        priority = max(pod.spec.priority or 0 for pod in members) if declared is None else declared
         for ref in decision.pods:
-            victim = cluster.pods.get(ref.uid)
-            if victim is not None and (victim.spec.priority or 0) >= (unit.spec.priority or 0):
+            victim = pods.get(ref.uid)
+            if victim is not None and (victim.spec.priority or 0) >= priority:
                 self._broken("priority", f"{ref.pod} is evicted for {decision.unit}, which is not more important")
 
     # --- with time ---
@@ -350,20 +354,24 @@ class Rules:
         snapshot = self._cluster.snapshot()
         self._check_in_step(leader.muster._informers)
         recount(snapshot, leader.muster.engine)
+        _check_declared(snapshot, leader.muster.engine.cluster)
         self._check_said(snapshot, leader.muster.engine)
         for gang in _gangs(snapshot).values():
             if gang.partial and not gang.foreign and not gang.holds_partial:
                 raise BrokenRuleError("half bound", f"{gang.key} has {gang.bound} of {gang.minimum} bound at rest")
+            _check_marks(gang)
         _check_protection(snapshot)
+        _check_counts(snapshot)
+        _check_made(snapshot, self._cluster.documents("jobs.batch"))
         self._check_rebuild(snapshot)
         Invariants(snapshot, preemption=SETTINGS.preemption, fairness=Fairness(passes_per_member=1e9)).at_rest()
 
     def _check_in_step(self, informers):
         for reflector in informers:
-            storage = _STORAGES.get(reflector.name)
-            # of versions that are not served nothing is read: others are the same objects
-            if storage is None or reflector.resource is None:
+            if reflector.resource is None:
+                # nothing is read of a kind that is not served
                 continue
+            storage = reflector.resource.name
             held = {
                 f"{one.namespace}/{one.name}" if one.namespace else one.name: (one.uid, str(one.version))
                 for one in self._cluster.store.list(storage)
@@ -386,6 +394,9 @@ class Rules:
                 _compare("PodScheduled of", state.key, "True", "" if said is None else said.status)
         for key, group in snapshot.groups.items():
             gang = engine.cluster.gangs[key]
+            if not BY_NAME[group.dialect].has_status:
+                # nowhere but on the pods, which must say that it has started
+                continue
             conditions = group.status.conditions
             _compare("words on", key, gang.said, _aspect(condition(conditions, INITIALLY_SCHEDULED)))
             _compare("words on", key, gang.below_said, _aspect(condition(conditions, BELOW_MINIMUM)))
@@ -393,27 +404,106 @@ class Rules:
     def _check_rebuild(self, snapshot):
         engine = Engine(SETTINGS.make_profile())
         engine.apply([NodeSeen(node) for node in snapshot.nodes.values()])
-        engine.apply([GroupSeen(group) for group in snapshot.groups.values()])
         engine.apply([BudgetSeen(budget) for budget in snapshot.budgets.values()])
-        engine.apply([PodSeen(pod) for pod in snapshot.pods.values()])
+        groups = Groups()
+        for found in snapshot.classes.values():
+            groups.class_seen(found)
+        for dialect, objects in snapshot.declaring.items():
+            for found in objects:
+                engine.apply(groups.seen(BY_NAME[dialect], found))
+        for pod in snapshot.raw_pods:
+            engine.apply(groups.pod_seen(pod))
         for _ in range(3):
             for decision in engine.decide(snapshot.now):
                 if isinstance(decision, Bind | Evict | Release):
                     raise BrokenRuleError("rebuild", f"a new leader would do something: {decision}")
 
 
-def _check_protection(snapshot):
-    named = {
-        f"{pod.metadata.namespace}/{pod.metadata.labels[GROUP_LABEL]}"
-        for pod in snapshot.pods.values()
-        if GROUP_LABEL in pod.metadata.labels and pod.status.phase not in ENDED
-    }
+def _check_declared(snapshot, cluster):
+    for uid, pod in snapshot.pods.items():
+        state, key = cluster.pods[uid], unit_of(pod) if pod.spec.scheduling_group is not None else None
+        vague = is_vague(pod) and key not in snapshot.groups
+        if state.gang != key and not (vague and state.gang is None):
+            raise BrokenRuleError("declared", f"{state.key} is taken for a member of {state.gang}, and is one of {key}")
     for key, group in snapshot.groups.items():
-        protected, leaving = FINALIZER in group.metadata.finalizers, group.metadata.deletion_timestamp is not None
-        if protected and key not in named:
-            raise BrokenRuleError("protection", f"{key} is kept, and nobody names it by label")
-        if key in named and not protected and not leaving:
-            raise BrokenRuleError("protection", f"{key} may be deleted under its pods")
+        known, there = cluster.gangs[key].declared, declare(group)
+        if known is None or _declares(known) != _declares(there):
+            raise BrokenRuleError("declared", f"{key} is known as {known}, and declared as {there}")
+    for key, gang in cluster.gangs.items():
+        if gang.declared is not None and key not in snapshot.groups:
+            raise BrokenRuleError("declared", f"{key} is known as {gang.declared}, and nothing declares it")
+
+
+def _declares(gang):
+    """What does not depend on how something is said."""
+    minimums = [(subset.name, subset.minimum) for subset in gang.subsets]
+    return gang.uid, gang.policy, minimums, gang.priority, gang.timeout_seconds, gang.disruption, gang.preempts
+
+
+def _check_protection(snapshot):
+    living = [pod for pod in snapshot.raw_pods if pod.status.phase not in ENDED]
+    used = {_gang_key(pod) for pod in living}
+    by_label = {_gang_key(pod) for pod in living if not _is_seen_by_kubernetes(pod)}
+    for dialect, objects in snapshot.declaring.items():
+        for one in objects if BY_NAME[dialect].protects else ():
+            key, meta = f"{one.metadata.namespace}/{one.metadata.name}", one.metadata
+            protected, leaving = FINALIZER in meta.finalizers, meta.deletion_timestamp is not None
+            wanted = key in used if leaving else dialect != "v1beta1" or key in by_label
+            if protected and not wanted:
+                raise BrokenRuleError("protection", f"{key} in {dialect} is kept, and nobody names it by label")
+            if wanted and not protected and not leaving:
+                raise BrokenRuleError("protection", f"{key} in {dialect} may be deleted under its pods")
+
+
+def _gang_key(pod):
+    return f"{pod.metadata.namespace}/{gang_of(pod)}"
+
+
+def _is_seen_by_kubernetes(pod):
+    field = pod.spec.scheduling_group
+    return field is not None and field.pod_group_name == gang_of(pod)
+
+
+def _check_marks(gang):
+    """Where the object cannot say it, all members that run do: one of them may be all that is left."""
+    if gang.group is None or gang.speaks or gang.foreign or not gang.started:
+        return
+    silent = [pod.metadata.name for pod in gang.running if pod.metadata.annotations.get(STARTED) != gang.key]
+    if silent:
+        raise BrokenRuleError("started", f"{gang.key} has started, and {silent} do not say so")
+
+
+def _check_made(snapshot, jobs):
+    jobs = {job["metadata"]["uid"]: job["spec"] for job in jobs}
+    for pod in snapshot.raw_pods:
+        key, meta = _gang_key(pod), pod.metadata
+        over = pod.status.phase in ENDED or meta.deletion_timestamp is not None
+        if over or not is_owned(pod) or key == f"{meta.namespace}/":
+            continue
+        group, owner = snapshot.groups.get(key), meta.controller
+        if group is None or group.metadata.controller is None or group.metadata.controller.uid != owner.uid:
+            raise BrokenRuleError("made", f"{meta.name} asks for a group of {owner.kind} {owner.name}: {group}")
+        spec, there = jobs[owner.uid], group.spec.scheduling_policy.gang.min_count
+        if there != min(spec["parallelism"], spec["completions"]):
+            raise BrokenRuleError("made", f"{key} has a minimum of {there}: {spec}")
+
+
+def _check_counts(snapshot):
+    members = defaultdict(list)
+    for pod in snapshot.raw_pods:
+        members[_gang_key(pod)].append(pod)
+    for dialect in ("coscheduling", "volcano"):
+        for one in snapshot.declaring[dialect]:
+            key, status = f"{one.metadata.namespace}/{one.metadata.name}", one.status
+            # what is over is not looked at again, and what is another scheduler's is not spoken of
+            over = status.phase in ("Finished", "Failed") or (status.phase == "Completed" and not members[key])
+            if over or (members[key] and all(pod.spec.scheduler_name != OURS for pod in members[key])):
+                continue
+            phases = Counter(pod.status.phase for pod in members[key])
+            there = (phases["Running"], phases["Succeeded"], phases["Failed"])
+            said = (status.running, status.succeeded, status.failed)
+            if not status.phase or said != there:
+                raise BrokenRuleError("counts", f"{key} in {dialect} says {status.phase!r}, {said}, and it is {there}")
 
 
 def _schedules(call):

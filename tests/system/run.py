@@ -18,6 +18,7 @@ from muster.kube import reflector
 from muster.local.store import log
 from muster.sim.rules.broken import BrokenRuleError
 from tests.system.cluster import Cluster
+from tests.system.dialects import RESOURCES
 from tests.system.loop import GoesInCirclesError, VirtualLoop, current
 from tests.system.network import Network
 from tests.system.other_scheduler import OtherScheduler
@@ -48,9 +49,10 @@ class Outcome(NamedTuple):
         return hashlib.sha256("\n".join(self.story).encode()).hexdigest()
 
 
-def run(seed, *, only=None):
-    """Runs the world of `seed`; whatever goes wrong in it is in the outcome.  `only`: steps to do."""
-    life = _Life(seed, only)
+def run(seed, *, only=None, without=frozenset()):
+    """Runs the world of `seed`; whatever goes wrong in it is in the outcome.  `only`: steps to do; `without`: troubles
+    that it is to be spared."""
+    life = _Life(seed, only, without)
     rule = violation = ""
     with _seeded(seed, life):
         loop = life.loop
@@ -126,8 +128,8 @@ def _seeded(seed, life):
 class _Life:
     """A world on its way through its plan."""
 
-    def __init__(self, seed, only):
-        self.recipe = planned = recipe(seed)
+    def __init__(self, seed, only, without):
+        self.recipe = planned = recipe(seed, without=without)
         self.seen = Counter()
         self.story = []
         self.loop = loop = VirtualLoop()
@@ -311,6 +313,9 @@ class _Life:
             return f"kubelets are still dead: {sorted(self._hand.missing)}"
         if self._other.pending:
             return f"the other scheduler has {self._other.pending} pods to look at"
+        for dialect, kind in leaders[0].muster._informers.declaring.items():
+            if kind.resource is None and self.cluster.serves(RESOURCES[dialect.name]):
+                return f"{kind.name} is not read yet"
         return next((found for one in (*leaders, *self.cores) if (found := one.unrest(self.cluster.now))), "")
 
     def end(self):

@@ -23,16 +23,19 @@ from muster.sim.plain import ENDED
 from muster.sim.rules.broken import BrokenRuleError
 from tests.system.applied import Applied
 from tests.system.cluster import DEFINITIONS, NAMESPACE
+from tests.system.dialects import RESOURCES
 from tests.system.stories import WIDGETS
 
 _GROUPS, _BUDGETS = "podgroups.scheduling.k8s.io", "poddisruptionbudgets.policy"
 _WORKLOADS = "workloads.scheduling.k8s.io"
+_DIALECTS = tuple(resource.name for resource in RESOURCES.values() if resource.name != _GROUPS)
 _SERVERS = {"resourceVersion", "managedFields", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"}
 _LINKS = {"metadata.finalizers", "metadata.ownerReferences"}
 _MAY = {
     "muster": {
         "pods": {"spec.nodeName", "status", "metadata.annotations"},
         _GROUPS: {"status", "metadata.finalizers"},
+        **{storage: {"status", "metadata.finalizers"} for storage in _DIALECTS},
     },
     "kubelet": {"pods": {"status"}, "nodes": {"status"}},
     "kube-controller-manager": {
@@ -44,10 +47,11 @@ _MAY = {
         _BUDGETS: {"status"},
         "configmaps": _LINKS,
         WIDGETS: _LINKS,
+        **dict.fromkeys(_DIALECTS, _LINKS),
     },
 }
 """By process and storage: what it may change of an object that is there."""
-_STORAGES = ("pods", "nodes", "jobs.batch", _GROUPS, _WORKLOADS, _BUDGETS, "configmaps", WIDGETS)
+_STORAGES = ("pods", "nodes", "jobs.batch", _GROUPS, _WORKLOADS, _BUDGETS, "configmaps", WIDGETS, *_DIALECTS)
 _SHARED = ("configmaps", WIDGETS)
 _WAITING = ("foregroundDeletion", "orphan")
 

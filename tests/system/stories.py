@@ -1,5 +1,6 @@
 """What people and operators do besides making pods: Jobs, budgets, custom kinds, owners, appliers, nodes that die."""
 
+from random import Random
 from urllib.parse import quote
 
 from muster.api.resources import DISRUPTION_BUDGETS, NODES, PODS, Resource
@@ -9,6 +10,7 @@ from muster.local.kubelets import DOWN
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS
 from tests.system.applied import document
 from tests.system.cluster import NAMESPACE
+from tests.system.dialects import ASKS_FOR_GROUP, MIXED
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 _DEFINITIONS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False)
@@ -46,7 +48,8 @@ TOLERATES_LOSS = [
 
 
 class Stories:
-    """A part of `Hand`, of which it needs `_cluster`, `_objects`, `_step`, `_pod`, `_pick`, `_later`, `_priority`."""
+    """A part of `Hand`, of which it needs `mood`, `_seed`, `_cluster`, `_objects`, `_step`, `_pod`, `_pick`, `_later`,
+    `_priority`."""
 
     def __init__(self):
         self._versions = {}
@@ -74,6 +77,9 @@ class Stories:
             "backoffLimit": rng.choice((0, 1, 3)),
             "template": template,
         }
+        owned = MIXED in self.mood and not gang and Random(f"{self._seed}/owned/{name}").random() < 0.6
+        if owned:
+            template["metadata"]["labels"] |= ASKS_FOR_GROUP
         if gang:
             spec["scheduling"] = {"schedulingPolicy": {"gang": {}}}
         if rng.random() < 0.2:
@@ -81,7 +87,7 @@ class Stories:
         if rng.random() < 0.15:
             spec["suspend"] = True
         self._cluster.create(JOBS.path(NAMESPACE), {"metadata": {"name": name}, "spec": spec})
-        return f"job {name}: {members} at once, {'a gang' if gang else 'one by one'}"
+        return f"job {name}: {members} at once, {'a gang' if gang else 'as labels ask' if owned else 'one by one'}"
 
     def suspend_job(self, rng):
         found = self._some(rng, "jobs.batch")

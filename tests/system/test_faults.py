@@ -18,7 +18,7 @@ def test_a_planted_fault_breaks_a_rule(name, monkeypatch, record_property):
     plant(name, monkeypatch.setattr)
     broken = set()
     for number, seed in enumerate(islice((s for s in count(fault.first) if fault.needs <= recipe(s).mood), WORLDS), 1):
-        rule = run(seed).rule
+        rule = run(seed, without=fault.without).rule
         broken.add(rule)
         if rule in fault.rules:
             caught = {f"whole system, planted faults caught: {rule}": 1}

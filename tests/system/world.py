@@ -9,14 +9,15 @@ from muster.api.resources import NODES, PODS, PRIORITY_CLASSES
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
-    GROUP_LABEL,
     ON_PARTIAL_ANNOTATION,
     TIMEOUT_ANNOTATION,
 )
 from muster.sim.chaos import recipe as engine_recipe
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of
-from tests.system.cluster import GROUPS, NAMESPACE, room_left
+from tests.system import dialects
+from tests.system.cluster import DEFINITIONS, GROUPS, NAMESPACE, room_left
+from tests.system.dialects import MIXED, SPEECHES
 from tests.system.network import TROUBLES as OF_NETWORK
 from tests.system.other_scheduler import OTHER
 from tests.system.stories import TOLERATES_LOSS, Stories
@@ -24,6 +25,8 @@ from tests.system.stories import TOLERATES_LOSS, Stories
 OURS = "muster"
 BY_LABEL = "gangs by label"
 """Pods name their gang by label: Kubernetes does not protect the group from being deleted under them."""
+LATE_KINDS = "late kinds"
+"""Kinds of dialects are served when the first gang speaks them; else from the beginning."""
 _URGENT = 20
 
 # how often a world has each trouble
@@ -68,6 +71,8 @@ _LATER = {
     # kubelets and controllers are processes of their own; else they are one, as `muster up` has them
     "apart": 0.5,
     "all kinds": 0.05,
+    MIXED: 0.5,
+    LATE_KINDS: 0.2,
 }
 
 # half of the worlds are about pods alone, or too little would happen to them; in the others there is more, each by a
@@ -137,6 +142,10 @@ _KINDS = (
     ("disk_full", 3, "disk"),
     ("dies_at_write", 4, "disk"),
     ("restart_server", 5, "disk"),
+    ("gang", 6, MIXED),
+    ("delete_group", 2, MIXED),
+    ("move", 5, MIXED),
+    ("remake", 3, MIXED),
 )
 _FIRST = {"define": "definitions", "family": "owners", "apply": "appliers", "job": "jobs", "budget": "budgets"}
 _DEADLY = ("bind", "bind", "delete", "lease", "condition", "group")
@@ -150,9 +159,26 @@ class Step(NamedTuple):
     kind: str
 
 
+class Gang(NamedTuple):
+    """A gang as those think of it who made it."""
+
+    wanted: int
+    """How many members its controller wants."""
+    shape: dict
+    priority: int
+    speech: dialects.Speech
+    """How its pods name it."""
+    minimum: int
+    timeout: str
+    native: dict
+    """Its group in v1beta1."""
+
+
 class Recipe(NamedTuple):
     seed: int
     mood: frozenset
+    speeches: list
+    """How gangs are written."""
     nodes: list
     shapes: list
     plan: list
@@ -162,16 +188,18 @@ class Recipe(NamedTuple):
     bookmark_seconds: float
 
 
-def recipe(seed):
+def recipe(seed, *, without=frozenset()):
     rng = Random(f"system/{seed}")
     mood = frozenset(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
     later = _LATER | (_STORIES if Random(f"system/{seed}/stories").random() < _WITH_STORIES else {})
     mood |= {trouble for trouble, likely in later.items() if Random(f"system/{seed}/{trouble}").random() < likely}
+    mood -= without
     names = [f"n{number}" for number in range(10)]
     rng.shuffle(names)
     return Recipe(
         seed,
         mood,
+        _speeches(Random(f"system/{seed}/speeches"), mood),
         [engine_recipe.new_node(rng, name, mood) for name in names[: rng.randint(2, 3 if "crowded" in mood else 5)]],
         [_shape(rng, mood) for _ in range(rng.randint(1, 3))],
         _plan(rng, mood),
@@ -179,6 +207,12 @@ def recipe(seed):
         rng.choice((1, 3, 7)) if "small pages" in mood else 500,
         rng.choice((2.0, 8.0)) if "bookmarks" in mood else 60.0,
     )
+
+
+def _speeches(rng, mood):
+    if MIXED not in mood:
+        return [dialects.BY_LABEL if BY_LABEL in mood else dialects.NATIVE]
+    return [dialects.NATIVE, *rng.sample(SPEECHES, rng.randint(2, 4))]
 
 
 def _plan(rng, mood):
@@ -218,6 +252,8 @@ class Hand(Stories):
         super().__init__()
         self.mood = planned.mood
         self._shapes = planned.shapes
+        self._seed = planned.seed
+        self._speeches = planned.speeches
         self._cluster = cluster
         self._network = network
         self._objects = objects
@@ -226,7 +262,7 @@ class Hand(Stories):
         self._later = later
         """Does something so many seconds later, unless the trouble is over by then."""
         self._gangs = {}
-        """By name: how many members its controller wants, their shape and priority."""
+        """By name."""
         self._classes = {}
         """Priority classes that somebody has named."""
         self._lost = {}
@@ -234,6 +270,9 @@ class Hand(Stories):
         self._steps = len(planned.plan)
         for node in planned.nodes:
             self._put_node(node)
+        if LATE_KINDS not in self.mood:
+            for speech in self._speeches:
+                self._define(speech)
 
     def do(self, step, rng):
         """What happened, in words; "" for nothing."""
@@ -256,24 +295,101 @@ class Hand(Stories):
         minimum = rng.choice((members, members, members, max(1, members - 1), members + 1))
         shape = rng.choice(self._shapes)
         priority = self._priority(rng) if priority is None else priority
-        self._gangs[name] = (max(members, minimum), shape, priority)
+        speech = Random(f"{self._seed}/speech/{name}").choice(self._speeches)
         basic = rng.random() < 0.1
-        group = self._group(name, None if basic else minimum, rng, priority)
+        native = self._group(name, None if basic else minimum, rng, priority)
+        timeout = native["metadata"]["annotations"][TIMEOUT_ANNOTATION]
+        self._gangs[name] = Gang(
+            max(members, minimum), shape, priority, speech, 1 if basic else minimum, timeout, native
+        )
         declared = rng.choices(("before", "after", "late"), weights=(6, 2, 2))[0]
         if declared == "before":
-            self._cluster.create(GROUPS.path(NAMESPACE), group)
+            self._declare(speech, native)
         late = rng.randint(0, members) if rng.random() < 0.2 else members
         for number in range(late):
             self._create_pod(f"{name}-{number}", shape, rng, gang=name, priority=priority)
         for number in range(late, members):
             pod = self._pod(f"{name}-{number}", shape, rng, gang=name, priority=priority)
-            self._later(rng.choice((0.3, 4.0)), lambda pod=pod: self._create_late(name, PODS, pod))
+            self._later(rng.choice((0.3, 4.0)), lambda pod=pod: self._create_late(name, pod))
         if declared == "after":
-            self._cluster.create(GROUPS.path(NAMESPACE), group)
+            self._declare(speech, native)
         elif declared == "late":
-            self._later(rng.choice((0.3, 3.0, 8.0)), lambda: self._create_late(name, GROUPS, group))
+            self._later(rng.choice((0.3, 3.0, 8.0)), lambda: self._declare_late(name, speech, native))
         wanted = "basic" if basic else f"minimum {minimum}"
-        return f"gang {name}: {late}/{members} members, {wanted}, priority {priority}, declared {declared}"
+        told = f"gang {name}: {late}/{members} members, {wanted}, priority {priority}, declared {declared}"
+        return f"{told}, in {speech.dialect}" if MIXED in self.mood else told
+
+    # --- what declares them ---
+
+    def _define(self, speech):
+        """The kind is served from now on, if it was not."""
+        definition = dialects.definition(speech.dialect)
+        if definition is not None and self._cluster.store.get(DEFINITIONS, "", definition["metadata"]["name"]) is None:
+            self._cluster.create(f"/apis/apiextensions.k8s.io/v1/{DEFINITIONS.partition('.')[0]}", definition)
+
+    def _declare(self, speech, native):
+        """Whether there is an object now: of labels there is none, and of its name there may be another one."""
+        document = speech.document(native)
+        if document is None:
+            return False
+        self._define(speech)
+        return self._cluster.ask("POST", speech.resource.path(NAMESPACE), document).code == 201
+
+    def _declare_late(self, name, speech, native):
+        if name in self._gangs:
+            self._declare(speech, native)
+
+    def _undeclare(self, name, *, only=None):
+        """Deletes objects of that name, or the one of a dialect."""
+        for dialect, resource in dialects.RESOURCES.items():
+            if only in (None, dialect) and self._cluster.store.get(resource.name, NAMESPACE, name) is not None:
+                self._cluster.delete(resource.path(NAMESPACE, name))
+
+    def _declared(self):
+        """Names of gangs of which something declares at least a part."""
+        return sorted({key.split("/")[1] for key in self._cluster.groups})
+
+    def move(self, rng):
+        """A gang is declared in another dialect that its pods speak as well; the object before goes, or stays."""
+        there = [(name, self._gangs[name]) for name in self._declared() if name in self._gangs]
+        ways = [
+            (name, gang, speech)
+            for name, gang in there
+            for speech in self._speeches
+            if gang.speech.moves and speech.moves == gang.speech.moves and speech.spec is not None
+        ]
+        if not ways:
+            return ""
+        name, gang, speech = rng.choice(ways)
+        native = gang.native
+        if rng.random() < 0.3:
+            policy = {"gang": {"minCount": max(1, gang.minimum + rng.choice((-1, 1)))}}
+            native = native | {"spec": native["spec"] | {"schedulingPolicy": policy}}
+        before, how = gang.speech.dialect, rng.choice(("first", "then", "later", "never"))
+        if how == "first":
+            self._undeclare(name, only=before)
+        if not self._declare(speech, native):
+            return ""
+        if rng.random() < 0.5:
+            # who comes from now on names it in the new way
+            self._gangs[name] = gang._replace(speech=speech, native=native)
+        if how == "then":
+            self._undeclare(name, only=before)
+        elif how == "later":
+            self._later(rng.choice((0.5, 5.0)), lambda: self._undeclare(name, only=before))
+        return f"gang {name} moves from {before} to {speech.dialect}, where it was goes: {how}"
+
+    def remake(self, rng):
+        """An object goes at once, whatever protects it, and another one of its name comes."""
+        names = [name for name in self._declared() if name in self._gangs and self._gangs[name].speech.spec is not None]
+        if not names:
+            return ""
+        name = rng.choice(names)
+        gang = self._gangs[name]
+        path = gang.speech.resource.path(NAMESPACE, name)
+        self._undeclare(name, only=gang.speech.dialect)
+        self._cluster.patch(path, {"metadata": {"finalizers": None}})
+        return f"the object of {name} is made again" if self._declare(gang.speech, gang.native) else ""
 
     def _class(self, priority, *, never=False):
         name = f"p{priority}-never" if never else f"p{priority}"
@@ -289,10 +405,10 @@ class Hand(Stories):
             if self._cluster.store.get(PRIORITY_CLASSES.name, "", name) is None:
                 self._cluster.create(PRIORITY_CLASSES.path(), document)
 
-    def _create_late(self, gang, resource, document):
+    def _create_late(self, gang, pod):
         if gang in self._gangs:
             # its name may have been given away meanwhile
-            self._cluster.ask("POST", resource.path(NAMESPACE), document)
+            self._cluster.ask("POST", PODS.path(NAMESPACE), pod)
 
     def _group(self, name, minimum, rng, priority):
         # it has one: by default a gang waits for five minutes
@@ -333,10 +449,12 @@ class Hand(Stories):
             labels["app"] = rng.choice("xyz")
         if "dead kubelets" in self.mood and rng.random() < 0.7:
             spec["tolerations"] = [*spec.get("tolerations", ()), *TOLERATES_LOSS]
-        if gang and BY_LABEL in self.mood:
-            labels[GROUP_LABEL] = gang
-        elif gang:
-            spec["schedulingGroup"] = {"podGroupName": gang}
+        if gang:
+            known = self._gangs[gang]
+            marks = known.speech.marks(gang, _number(name), minimum=known.minimum, timeout=known.timeout)
+            labels |= marks[0]
+            annotations |= marks[1]
+            spec |= marks[2]
         if "gates" in self.mood and rng.random() < 0.25 and scheduler == OURS:
             spec["schedulingGates"] = [{"name": "sim/wait"}]
         return {"metadata": {"name": name, "annotations": annotations, "labels": labels}, "spec": spec}
@@ -360,16 +478,16 @@ class Hand(Stories):
         return rng.choice((0, 0, 0, 5)) if early else rng.choice((0, 0, 5, 10))
 
     def replace_members(self, rng):
-        declared = sorted(name for name in self._gangs if f"{NAMESPACE}/{name}" in self._cluster.groups)
+        declared = [name for name in self._declared() if name in self._gangs]
         if not declared:
             return ""
         name = rng.choice(declared)
-        wanted, shape, priority = self._gangs[name]
+        gang = self._gangs[name]
         members = [pod for pod in self._cluster.pods.values() if _gang(pod) == name]
         live = sum(pod.status.phase != "Failed" for pod in members)
-        for number in range(wanted - live):
-            self._create_pod(f"{name}-r{self._step}-{number}", shape, rng, gang=name, priority=priority)
-        return f"{max(0, wanted - live)} members of {name} replaced"
+        for number in range(gang.wanted - live):
+            self._create_pod(f"{name}-r{self._step}-{number}", gang.shape, rng, gang=name, priority=gang.priority)
+        return f"{max(0, gang.wanted - live)} members of {name} replaced"
 
     # --- what becomes of them ---
 
@@ -395,7 +513,7 @@ class Hand(Stories):
         gang = _gang(pod)
         if gang and gang not in self._gangs:
             return ""
-        shape = self._gangs[gang][1] if gang else rng.choice(self._shapes)
+        shape = self._gangs[gang].shape if gang else rng.choice(self._shapes)
         self._cluster.delete(self._cluster.path(pod), gracePeriodSeconds=0, kind="DeleteOptions")
         self._create_pod(pod.metadata.name, shape, rng, gang=gang, priority=pod.spec.priority or 0)
         return f"{pod.metadata.name} deleted, and made again"
@@ -404,12 +522,12 @@ class Hand(Stories):
         group = self._pick(rng, self._cluster.groups.values())
         if group is None:
             return ""
-        name = group.metadata.name
+        name = group.metadata.name.partition("/")[0]
         self._gangs.pop(name, None)
         for pod in sorted(self._cluster.pods.values(), key=lambda pod: pod.metadata.name):
             if _gang(pod) == name:
                 self._cluster.delete(self._cluster.path(pod))
-        self._cluster.delete(self._cluster.path(group))
+        self._undeclare(name)
         return f"gang {name} deleted"
 
     def delete_group(self, rng):
@@ -417,7 +535,7 @@ class Hand(Stories):
         group = self._pick(rng, self._cluster.groups.values())
         if group is None:
             return ""
-        self._cluster.delete(self._cluster.path(group))
+        self._undeclare(group.metadata.name.partition("/")[0])
         return f"group {group.metadata.name} deleted, its pods are not"
 
     def end_pod(self, rng):
@@ -430,14 +548,19 @@ class Hand(Stories):
         return f"{pod.metadata.name} ends, failed: {failed}"
 
     def change_minimum(self, rng):
-        groups = [group for group in self._cluster.groups.values() if group.spec.scheduling_policy.gang is not None]
+        resize = {speech.dialect: speech.resize for speech in self._speeches if speech.resize is not None}
+        groups = [
+            group
+            for group in self._cluster.groups.values()
+            if group.spec.scheduling_policy.gang is not None and group.dialect in resize
+        ]
         group = self._pick(rng, groups)
         if group is None:
             return ""
         before = group.spec.scheduling_policy.gang.min_count
         after = max(1, before + rng.choice((-2, -1, 1)))
-        spec = {"schedulingPolicy": {"gang": {"minCount": after}}}
-        if not self._cluster.patch(self._cluster.path(group), {"spec": spec}):
+        path = dialects.RESOURCES[group.dialect].path(NAMESPACE, group.metadata.name)
+        if not self._cluster.patch(path, {"spec": resize[group.dialect](after)}):
             return ""
         return f"minimum of {group.metadata.name} is {after}, was {before}"
 
@@ -646,5 +769,11 @@ class Hand(Stories):
 
 
 def _gang(pod):
+    """The name of what declares the gang that the pod is in; "" for none."""
     group = pod.spec.scheduling_group
-    return (group.pod_group_name or "") if group else ""
+    return (group.pod_group_name or "").partition("/")[0] if group else ""
+
+
+def _number(name):
+    """The last of a pod's name."""
+    return int(name.rpartition("-")[2])

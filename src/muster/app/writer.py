@@ -491,12 +491,13 @@ class Writer:
         """Reads the groups of that name in all APIs that are served: one may have been made beside the other."""
         groups = self._informers.groups
         for dialect, reflector in self._informers.declaring.items():
-            if reflector.resource is None:
+            key = dialect.group_of(decision.gang)
+            if reflector.resource is None or not key:
                 continue
             try:
-                before = groups.of(dialect, decision.gang)
-                found = await writes.read_group(self._client, reflector.resource, decision.gang, dialect=dialect)
-                groups.read(dialect, decision.gang, found, before=before)
+                before = groups.of(dialect, key)
+                found = await writes.read_group(self._client, reflector.resource, key, dialect=dialect)
+                groups.read(dialect, key, found, before=before)
             except ObjectError as error:
                 # what was known of it stands, as for the watch
                 _log.warning("a group cannot be read", group=decision.gang, error=str(error))
@@ -504,11 +505,14 @@ class Writer:
         self._answer.put([groups.answer(decision.gang, decision.number)])
 
     def tell_overruled(self, touched: Iterable[str]) -> None:
-        """Groups that do not count, since others of their names ask for something else, say so: once."""
+        """Groups that do not count, since others of their names ask for something else, say so, or those that have no
+        conditions are told so by an event: once."""
         for key in sorted(touched):
             overruled = self._informers.groups.overruled(key)
             told = self._overruled.get(key, {})
-            uids = {dialect: group.metadata.uid for dialect, group in overruled.items()}
+            # replicas are declared by their Workload, which is told of once
+            found = ((dialect, group) for dialect, group in overruled.items() if dialect.group_of(key) == key)
+            uids = {dialect: group.metadata.uid for dialect, group in found}
             for dialect, uid in uids.items():
                 if told.get(dialect) != uid:
                     send = partial(self._send_overruled, dialect, key, self._clock())
@@ -526,6 +530,10 @@ class Writer:
         if group is None or resource is None or there is None:
             return
         message = f"the {there.kind} of the same name in {there.group} counts"
+        if not dialect.has_status:
+            event = Event(reason=GROUP_ERROR, note=message, action="Scheduling", warning=True)
+            self._tell(event, [writes.regarding(resource, dialect.object_of(key), group.metadata.uid)])
+            return
         said = says(Aspect.STARTED, holds=False, reason=GROUP_ERROR, message=message)
         before = condition(group.status.conditions, said.type)
         # that a gang has started under this object is never taken back

@@ -194,7 +194,8 @@ class Groups:
             self._touched[other].add(key)
 
     def read(self, dialect: Dialect, key: str, group: PodGroup | None, *, before: PodGroup | None) -> None:
-        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing.
+        """What a read at the API server itself found, ahead of the watch perhaps; None for nothing.  What is declared
+        like it, as its replicas are, follows.
 
         `before` is what was known when the read began: what the watch has told since may be newer.  One that it told
         to be gone does not come back, and one of which it told that it came is there.
@@ -206,6 +207,7 @@ class Groups:
                 self._forget(dialect, key)
         elif known is not None or before is None or before.metadata.uid != group.metadata.uid:
             self._put(dialect, group)
+        self._renew(self._by_pods.template_changed([key]))
 
     def answer(self, key: str, number: int) -> GroupRead:
         """What there is to say of the gang after a read of this number."""

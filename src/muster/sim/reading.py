@@ -10,6 +10,7 @@ from typing import NamedTuple
 from muster.api.times import seconds
 from muster.api.wire import Condition, Node, Pod, PodGroup, condition
 from muster.engine.decisions import Placement
+from muster.gangs.dialects import declare
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM,
     BELOW_MINIMUM_ANNOTATION,
@@ -194,6 +195,11 @@ class Gang:
     @cached_property
     def says_started(self) -> bool:
         return self.said is not None and self.said.status == "True"
+
+    @cached_property
+    def speaks(self) -> bool:
+        """Its object has conditions; else nothing is said but on its pods."""
+        return self.group is not None and declare(self.group).has_status
 
     @cached_property
     def once_started(self) -> bool:

@@ -91,6 +91,10 @@ class Dialect(ABC):
         """
         return {}
 
+    def group_of(self, key: str) -> str:
+        """Key of the group that its objects declare for the gang of this key; "" if they can declare none."""
+        return key if key.count("/") == 1 else ""
+
     def object_of(self, key: str) -> str:
         """namespace/name of the object that declares the gang of this key."""
         return key

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from muster.api.resources import Resource
 from muster.api.wire import Object, Pod, PodGroup, Wire, WorkloadReference
 from muster.gangs.dialects.dialect import Dialect, Marks
-from muster.gangs.dialects.v1alpha1 import GROUP_LABEL, WORKLOAD_LABEL, object_of
+from muster.gangs.dialects.v1alpha1 import GROUP_LABEL, WORKLOAD_LABEL, group_of, object_of
 from muster.gangs.dialects.v1beta1 import START_TIMEOUT_ANNOTATION, TIMEOUT_ANNOTATION, goes_whole
 from muster.gangs.model import Membership
 
@@ -79,6 +79,9 @@ class Draft(Dialect):
 
     def groups(self, found: DraftWorkload) -> tuple[PodGroup, ...]:
         return tuple(_group(found, group) for group in found.spec.groups)
+
+    def group_of(self, key: str) -> str:
+        return group_of(key)
 
     def object_of(self, key: str) -> str:
         return object_of(key)

@@ -63,8 +63,17 @@ class V1Alpha1(Dialect):
             for group in found.spec.pod_groups
         )
 
+    def group_of(self, key: str) -> str:
+        return group_of(key)
+
     def object_of(self, key: str) -> str:
         return object_of(key)
+
+
+def group_of(key: str) -> str:
+    """namespace/workload/group of namespace/workload/group/replica; "" for the key of what no Workload declares."""
+    parts = key.split("/", 3)[:3]
+    return "/".join(parts) if len(parts) == 3 else ""
 
 
 def object_of(key: str) -> str:

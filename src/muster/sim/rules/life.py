@@ -257,7 +257,7 @@ class Life:
         return [pod for pod in live if pod.metadata.uid in there and pod.metadata.uid not in scene.leaving]
 
     def at_rest(self, gang: Gang) -> None:
-        if gang.foreign:
+        if gang.foreign or not gang.speaks:
             return
         # one that was spared and has not started takes it back when it does
         if gang.says_disrupted and gang.started and gang.running and gang.bound >= gang.floor:

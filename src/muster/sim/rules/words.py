@@ -126,7 +126,7 @@ class Words:
         for pod in unit.pods:
             if condition(pod.status.conditions, "PodScheduled") is None:
                 raise BrokenRuleError("told", f"{key_of(pod)} waits and nobody says why")
-        if unit.gang is not None and unit.gang.said is None:
+        if unit.gang is not None and unit.gang.speaks and unit.gang.said is None:
             raise BrokenRuleError("told", f"{unit.key} waits and its group does not say why")
 
     def check_says(self, gang: Gang) -> None:
@@ -137,7 +137,7 @@ class Words:
         if gang.group is None:
             self._check_asks_for_none(gang, "its group is not there")
             return
-        if gang.bound >= gang.minimum and not gang.says_started:
+        if gang.speaks and gang.bound >= gang.minimum and not gang.says_started:
             raise BrokenRuleError("gang condition", f"{gang.key} has its minimum bound but does not say so")
         for pod in gang.candidates:
             self._check_odd(pod, gang)
@@ -150,6 +150,13 @@ class Words:
             return
         if not (lacks or gang.gated or gang.at_odds or asks):
             return
+        if gang.speaks:
+            self._check_held(gang, asks=asks)
+        if quiet:
+            self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
+
+    def _check_held(self, gang: Gang, *, asks: bool) -> None:
+        """The group says why it is not even tried."""
         said = gang.below if gang.fallen else gang.said
         # one that kubelets refused gives no other reason
         errors = (GROUP_ERROR, MEMBERS_REFUSED)
@@ -157,8 +164,6 @@ class Words:
             raise BrokenRuleError("told", f"{gang.key} has members of several priorities and does not say so")
         if gang.said is None and not gang.basic:
             raise BrokenRuleError("told", f"{gang.key} is held and does not say why")
-        if quiet:
-            self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
 
     def _check_odd(self, pod: Pod, gang: Gang) -> None:
         """A member whose priority is not its group's says so, and with the right numbers; nobody else does."""

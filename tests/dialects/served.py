@@ -1,0 +1,201 @@
+"""One story told to an API server in every dialect at once: what becomes of the pods is the same in all of them.
+
+Of each dialect there are four gangs of two: of `quorum` a member comes late, of `late` the object, `big` does not fit,
+and `moved` runs and is then declared in another dialect.  What they were declared by is deleted under them in the end.
+"""
+
+from muster.base.errors import ApiError
+from muster.controllers.protection import FINALIZER
+from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
+from tests.control_plane.checks import until
+from tests.system.dialects import BY_NAME, NATIVE, SPEECHES, definition
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_MUSTER = next(speech for speech in SPEECHES if speech.dialect == "muster")
+# one of another parity would be of another replica
+_MEMBERS = (0, 2)
+_LATER = 4
+"""Who joins once its gang is declared elsewhere."""
+# more than any node has
+_TOO_LARGE = "1000"
+_AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
+
+
+class Scene:
+    """A dialect, in a namespace of its own."""
+
+    def __init__(self, plane, speech, namespace):
+        self.speech = speech
+        self.namespace = namespace
+        self._plane = plane
+
+    def __str__(self):
+        return f"{self.speech.dialect} in {self.namespace}"
+
+    def declare(self, gang, speech=None):
+        speech = speech or self.speech
+        meta = {"name": gang, "annotations": {TIMEOUT_ANNOTATION: "300"}}
+        native = {
+            "apiVersion": NATIVE.resource.api_version,
+            "kind": "PodGroup",
+            "metadata": meta,
+            "spec": {"schedulingPolicy": {"gang": {"minCount": len(_MEMBERS)}}},
+        }
+        if (document := speech.document(native)) is not None:
+            self._plane.request("POST", speech.resource.path(self.namespace), document)
+
+    def undeclare(self, gang):
+        if self.speech.resource is not None:
+            self._plane.request("DELETE", self.speech.resource.path(self.namespace, gang))
+
+    def join(self, gang, number, *, cpu="10m"):
+        labels, annotations, fields = self.speech.marks(gang, number, minimum=len(_MEMBERS), timeout="300")
+        container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}
+        meta = {"name": f"{gang}-{number}", "labels": labels, "annotations": annotations}
+        spec = {"schedulerName": "muster", "containers": [container], **fields}
+        self._plane.request("POST", self._pods(), {"metadata": meta, "spec": spec})
+
+    def _pods(self, name=""):
+        return f"/api/v1/namespaces/{self.namespace}/pods{f'/{name}' if name else ''}"
+
+    def bound(self):
+        """Names of pods that have a node and stay."""
+        found = self._plane.request("GET", self._pods())["items"]
+        stays = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        return sorted(pod["metadata"]["name"] for pod in stays if pod["spec"].get("nodeName"))
+
+    def waiting(self):
+        """Names of pods that say why they wait."""
+        found = self._plane.request("GET", self._pods())["items"]
+        return sorted(pod["metadata"]["name"] for pod in found if _waits(pod))
+
+    def remove_pods(self):
+        self._plane.request("DELETE", self._pods(), _AT_ONCE)
+
+    def found(self, gang):
+        """The object that declares the gang; None if it is gone."""
+        try:
+            return self._plane.request("GET", self.speech.resource.path(self.namespace, gang))
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    @property
+    def has_object(self):
+        return self.speech.spec is not None
+
+    @property
+    def protects(self):
+        return self.has_object and BY_NAME[self.speech.dialect].protects
+
+    @property
+    def moves_to(self):
+        """Another dialect in which the pods name the same gang; None for none."""
+        if self.speech.moves == "group":
+            return _MUSTER if self.speech.dialect == NATIVE.dialect else NATIVE
+        others = [one for one in SPEECHES if one.moves == self.speech.moves and one.dialect != self.speech.dialect]
+        return others[0] if self.speech.moves else None
+
+
+def _waits(pod):
+    said = [one for one in pod.get("status", {}).get("conditions", ()) if one["type"] == "PodScheduled"]
+    return any(one["status"] == "False" for one in said)
+
+
+def make_ready(plane):
+    """All kinds are served afterwards, and there is a place for Muster's lease."""
+    plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": "muster-system"}})
+    found = [one for speech in SPEECHES if (one := definition(speech.dialect)) is not None]
+    for one in {one["metadata"]["name"]: one for one in found}.values():
+        plane.request("POST", _DEFINITIONS, one)
+    for speech in SPEECHES:
+        if speech.resource is not None:
+            until(lambda speech=speech: _is_served(plane, speech.resource), f"{speech.resource.name} is not served")
+
+
+def _is_served(plane, resource):
+    try:
+        plane.request("GET", resource.path())
+    except ApiError as error:
+        # a kind that has just come is not there yet, or being made ready
+        if error.code not in (404, 429, 503):
+            raise
+        return False
+    return True
+
+
+def scenes(plane, make_namespace):
+    return [Scene(plane, speech, make_namespace()) for speech in (NATIVE, *SPEECHES)]
+
+
+def tell(told):
+    """The story; afterwards nothing of it is left that would hold up a namespace."""
+    _assemble(told)
+    _start(told)
+    _move(told)
+    _end(told)
+
+
+def _assemble(told):
+    for scene in told:
+        scene.declare("quorum")
+        scene.join("quorum", _MEMBERS[0])
+        scene.declare("big")
+        scene.join("big", _MEMBERS[0])
+        scene.join("big", _MEMBERS[1], cpu=_TOO_LARGE)
+        scene.declare("moved")
+        for gang in ("moved", "late") if scene.has_object else ("moved",):
+            for number in _MEMBERS:
+                scene.join(gang, number)
+    for scene in told:
+        late = ["late-0", "late-2"] if scene.has_object else []
+        until(lambda scene=scene: scene.bound() == ["moved-0", "moved-2"], f"{scene}: moved starts")
+        words = ["big-0", "big-2", *late, "quorum-0"]
+        until(lambda scene=scene, words=words: scene.waiting() == words, f"{scene}: {words} say why they wait")
+
+
+def _start(told):
+    for scene in told:
+        scene.join("quorum", _MEMBERS[1])
+        if scene.has_object:
+            scene.declare("late")
+    for scene in told:
+        whole = ["moved-0", "moved-2", "quorum-0", "quorum-2"]
+        whole = ["late-0", "late-2", *whole] if scene.has_object else whole
+        until(lambda scene=scene, whole=whole: scene.bound() == whole, f"{scene}: all have started that fit")
+        assert scene.waiting() == ["big-0", "big-2"]
+
+
+def _move(told):
+    """Nothing that runs is released, wherever it is declared and whatever is deleted."""
+    before = {scene.namespace: scene.bound() for scene in told}
+    protected = [scene for scene in told if scene.protects and scene.speech.dialect != NATIVE.dialect]
+    for scene in protected:
+        until(lambda scene=scene: FINALIZER in (scene.found("moved")["metadata"].get("finalizers") or ()), f"{scene}")
+    for scene in told:
+        if scene.moves_to is not None:
+            scene.declare("moved", scene.moves_to)
+            scene.join("moved", _LATER)
+        for gang in ("moved", "quorum"):
+            scene.undeclare(gang)
+    # whoever comes after all that was decided comes after what the deletions led to
+    for scene in told:
+        scene.declare("after")
+        for number in _MEMBERS:
+            scene.join("after", number)
+    for scene in told:
+        joined = [] if scene.moves_to is None else [f"moved-{_LATER}"]
+        whole = sorted([*before[scene.namespace], *joined, "after-0", "after-2"])
+        until(lambda scene=scene, whole=whole: scene.bound() == whole, f"{scene}: {whole} run on")
+    for scene in protected:
+        assert scene.found("quorum")["metadata"]["deletionTimestamp"], scene
+
+
+def _end(told):
+    """What was kept for its pods goes with them."""
+    for scene in told:
+        scene.remove_pods()
+    for scene in told:
+        if scene.protects and scene.speech.dialect != NATIVE.dialect:
+            until(lambda scene=scene: scene.found("quorum") is None, f"{scene}: what nobody uses is let go")

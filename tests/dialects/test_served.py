@@ -1,0 +1,32 @@
+"""The story of all dialects on the embedded server."""
+
+import itertools
+
+from controlplane.nodes import make_nodes
+from muster.gangs.dialects import DIALECTS
+from tests.control_plane.embedded import embedded
+from tests.control_plane.muster_process import MusterProcess
+from tests.dialects.served import make_ready, scenes, tell
+from tests.system.dialects import NATIVE, SPEECHES
+
+
+def test_every_dialect_tells_it():
+    assert {NATIVE.dialect, *(speech.dialect for speech in SPEECHES)} == {dialect.name for dialect in DIALECTS}
+
+
+def test_one_story_in_every_dialect_on_the_embedded_server(tmp_path):
+    with embedded() as plane:
+        numbers = itertools.count(1)
+
+        def namespace():
+            name = f"story-{next(numbers)}"
+            plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+            return name
+
+        make_ready(plane)
+        make_nodes(plane, 2, cpu="8")
+        told = scenes(plane, namespace)
+        with MusterProcess(plane.kubeconfig(), tmp_path) as muster:
+            muster.wait_for("leading")
+            tell(told)
+            assert muster.stop() == 0, muster.tail()

@@ -3,9 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Pod, read
+from muster.api.wire import Pod, PodGroup, read
 from muster.engine.changes import NodeSeen
 from muster.engine.decisions import Event, GangCondition, PodCondition
+from muster.gangs.dialects import NATIVE
 from muster.gangs.dialects.draft import DraftWorkload
 from tests.builders import node
 from tests.dialects.speakers import SPEAKERS
@@ -310,6 +311,28 @@ def test_tasks_without_a_minimum_run_beside_those_that_have_one():
     talk.gone("uid-tensorboard")
     talk.restart()
     assert talk.until_quiet(seconds=900).bound == ["ps", "worker"]
+
+
+@pytest.mark.parametrize("field_first", [True, False])
+def test_a_task_counts_where_the_job_controller_named_a_group_of_its_own_in_the_field(field_first):
+    talk = Talk(1)
+    group = VOLCANO.group(2)
+    talk.declared(VOLCANO, replace(group, spec=replace(group.spec, min_task_member={"ps": 1, "worker": 1})))
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-job", "controller": True}
+    meta = {"name": "train-abc", "namespace": "team", "uid": "uid-abc", "ownerReferences": [owner]}
+    basic = read(PodGroup, {"metadata": meta, "spec": {"schedulingPolicy": {"basic": {}}}})
+
+    def task(name):
+        marks = {"scheduling.k8s.io/group-name": "train", "volcano.sh/task-spec": name}
+        return pod(name, annotations=marks, schedulingGroup={"podGroupName": "train-abc"})
+
+    if field_first:
+        talk.engine.apply(talk.groups.seen(NATIVE, basic))
+    talk.seen(task("worker"))
+    talk.engine.apply(talk.groups.seen(NATIVE, basic))
+    assert talk.until_quiet(seconds=5).bound == []
+    talk.seen(task("ps"))
+    assert talk.until_quiet(seconds=5).bound == ["ps", "worker"]
 
 
 def test_members_that_fit_have_a_reason_of_their_own():

@@ -9,7 +9,7 @@ from muster.cluster.gangs import Strength
 from muster.engine.life import TRANSITIONS, Cause, Phase
 from tests.docs.printed import PAGE, ROOT, reprinted
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FOLDERS = re.compile(r"`((?:src|tests|docs|scenarios|deploy|controlplane|benchmarks)/[\w./-]*)`")
 

@@ -30,9 +30,11 @@ def test_the_printed_tables_are_the_ones_in_the_code():
     assert reprinted(page) == page, "run: make docs"
 
 
-def test_every_dialect_is_described():
+def test_every_dialect_is_described_and_has_a_link_to_its_page():
     first = PAGE.read_text().partition("## Names")[0]
-    assert sorted(re.findall(r"^\| `(\w+)` \|", first, re.MULTILINE)) == sorted(NAMES) == sorted(NAMINGS)
+    rows = re.findall(r"^\| \[`(\w+)`\]\(dialects/(\w+)\.md\) \|", first, re.MULTILINE)
+    assert sorted(rows) == [(name, name) for name in sorted(NAMES)]
+    assert sorted(NAMES) == sorted(NAMINGS)
 
 
 WAYS = [(name, way) for name, naming in NAMINGS.items() for way, written in naming._asdict().items() if written]

@@ -292,7 +292,7 @@ class Intake:
         before.remove(pod)
         self._unreserve(pod)
         pod.gang = key
-        pod.subset = self._subset(pod.names)
+        pod.names_subset, pod.subset = pod.names.subset_in(key), self._subset(pod.names)
         pod.gated_by, pod.gated_as = self._why_gated(pod)
         after = self._cluster.gang(key)
         after.add(pod)
@@ -305,8 +305,9 @@ class Intake:
         self._cluster.forget_if_empty(before)
 
     def _subset(self, member: Membership) -> str:
-        gang = self._cluster.gangs.get(member.settled(self._gives_way))
-        return member.subset if gang is None or gang.declared is None else gang.declared.subset_of(member.subset)
+        key = member.settled(self._gives_way)
+        gang, named = self._cluster.gangs.get(key), member.subset_in(key)
+        return named if gang is None or gang.declared is None else gang.declared.subset_of(named)
 
     def _gives_way(self, key: str) -> bool:
         gang = self._cluster.gangs.get(key)
@@ -381,6 +382,7 @@ class Intake:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod) if spec.node_name else (membership(pod), None)
         names_two = member is not None and bool(member.besides)
+        gang = None if member is None else member.settled(self._gives_way) if names_two else member.gang
         # what the field names may be the basic group that the Job controller makes for every Job
         alone = member is None or spec.scheduling_group is not None
         return PodState(
@@ -389,9 +391,9 @@ class Intake:
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.classes.of(pod),
-            gang=None if member is None else member.settled(self._gives_way) if names_two else member.gang,
+            gang=gang,
             subset="" if member is None else self._subset(member),
-            names_subset="" if member is None else member.subset,
+            names_subset="" if member is None or gang is None else member.subset_in(gang),
             names=member if names_two else None,
             ours=spec.scheduler_name in self._names,
             controller=pod_facts.controller(pod) if meta.owner_references else "",
@@ -508,7 +510,8 @@ class Intake:
             return state.gang is not None
         if member.settled(self._gives_way) != state.gang:
             return True
-        if member.subset != state.names_subset and (record is None or member.subset != state.subset):
+        named = member.subset_in(state.gang)
+        if named != state.names_subset and (record is None or named != state.subset):
             return True
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names

@@ -155,7 +155,13 @@ class Membership(msgspec.Struct, frozen=True, gc=False):
     """Key of the group that declares this gang and others like it, one for each replica; "" if the gang has its own."""
     besides: str = ""
     """Another gang that the pod names, which counts where `gang` gives way to it; "" for none."""
+    besides_subset: str = ""
+    """The subset of that gang that it names."""
 
     def settled(self, gives_way: Callable[[str], bool]) -> str:
         """Key of the gang that counts; `gives_way` says of a gang whether it does, and not while nobody knows it."""
         return self.besides if self.besides and gives_way(self.gang) else self.gang
+
+    def subset_in(self, key: str) -> str:
+        """The subset that the pod names of that one of its gangs."""
+        return self.subset if key == self.gang else self.besides_subset

@@ -73,7 +73,7 @@ def membership(pod: Pod) -> Membership | None:
         if found is None:
             found = named
         elif named is not None and named.gang != found.gang:
-            return replace(found, besides=named.gang)
+            return replace(found, besides=named.gang, besides_subset=named.subset)
     return found
 
 

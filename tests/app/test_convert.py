@@ -395,7 +395,8 @@ def test_pods_of_a_draft_say_themselves_which_group_they_are_of():
     old = draft(name="pg", podGroupSelector={"role": "x"}, schedulingTimeoutSeconds=60, replicas=2)
     got = run(old | {"apiVersion": "scheduling/v1alpha1"}, pod(labels={"role": "x"}, workload={"name": "w"}))
     group, member = got.manifests
-    assert group["metadata"] == {"name": "w-pg", "annotations": {"muster.dev/schedule-timeout-seconds": "60"}}
+    timeouts = {f"muster.dev/{which}-timeout-seconds": "60" for which in ("schedule", "start")}
+    assert group["metadata"] == {"name": "w-pg", "annotations": timeouts}
     assert member == pod(labels={"role": "x"}, schedulingGroup={"podGroupName": "w-pg"})
     assert any("spec.podGroups[0].replicas is lost" in note for note in got.notes)
 

@@ -22,7 +22,7 @@ class Life:
     def __init__(self, pod):
         self.name = pod["metadata"]["name"]
         self.uid = pod["metadata"]["uid"]
-        self.gang = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
+        self.gang = _gang(pod)
         self.scheduler = pod["spec"]["schedulerName"]
         requests = [each.get("resources", {}).get("requests", {}) for each in pod["spec"]["containers"]]
         self.cpu = sum(amount("cpu", each.get("cpu", "0")) for each in requests)
@@ -250,6 +250,13 @@ def until(find, what, seconds=SECONDS):
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what() if callable(what) else what}"
         time.sleep(_AGAIN_SECONDS)
     return found
+
+
+def _gang(pod):
+    """What it names, in the field or as operators do."""
+    field = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+    label = pod["metadata"].get("labels", {}).get("scheduling.x-k8s.io/pod-group")
+    return label or pod["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name") or field or ""
 
 
 def _phases(lives):

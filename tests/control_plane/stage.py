@@ -34,6 +34,9 @@ LONG = (120, 90, 2)
 BELOW = "PodGroupBelowMinimum"
 PRIORITIES = {"high": 100, "low": -100}
 GRACE_SECONDS = 60
+_WRITTEN_BY_OPERATORS = [
+    {"group": group, "resources": ["podgroups"]} for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh")
+]
 _RECORDED = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -50,6 +53,7 @@ _RECORDED = {
                 {"group": "scheduling.k8s.io", "resources": ["podgroups/status"]},
             ],
         },
+        {"level": "Metadata", "verbs": ["update"], "resources": _WRITTEN_BY_OPERATORS},
         {"level": "None"},
     ],
 }
@@ -57,12 +61,12 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def fragile_plane(folder):
+def fragile_plane(folder, *, gates=True):
     """With kubelets, priority classes, and rights for replicas: those of deploy/base/rbac.yaml and no more."""
     policy, record = folder / "policy.yaml", folder / "record.log"
     policy.write_text(yaml.safe_dump(_RECORDED))
     flags = [f"--audit-policy-file={policy}", f"--audit-log-path={record}"]
-    with ControlPlane(version=VERSION, controllers=True, extra_apiserver_flags=flags) as plane:
+    with ControlPlane(version=VERSION, gates=gates, controllers=True, extra_apiserver_flags=flags) as plane:
         for name in ("namespace", "rbac"):
             plane.kubectl("apply", "-f", str(DEPLOY / f"{name}.yaml"))
         group = f"--group={REPLICAS}"

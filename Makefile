@@ -37,6 +37,9 @@ test-operators: .venv/.installed control-plane ## Run mpi-operator and training-
 	@$(PYTHON) -m controlplane.build mpi-operator training-operator > /dev/null
 	@$(BIN)/pytest -q tests/operators $(PYTEST_ARGS)
 
+test-upgrade: .venv/.installed control-plane ## Let this version and an older one lead in turn on a real control plane (needs git)
+	@$(BIN)/pytest -q tests/upgrade $(PYTEST_ARGS)
+
 control-plane: ## Build etcd, kube-apiserver, kubectl ... once, into a cache outside this folder (KUBERNETES=1.36.3)
 	@$(PYTHON) -m controlplane.build $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) > /dev/null
 

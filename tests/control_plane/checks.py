@@ -220,9 +220,8 @@ def _no_node_was_ever_too_full(history):
     assert not refused, f"kubelets refused pods: {refused}"
 
 
-def group_says(plane, namespace, gang, kind="PodGroupInitiallyScheduled"):
+def group_says(plane, path, kind="PodGroupInitiallyScheduled"):
     """A condition of the PodGroup, the one about its start by default: (status, reason, message)."""
-    path = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups/{gang}"
     conditions = plane.request("GET", path).get("status", {}).get("conditions", ())
     for each in conditions:
         if each["type"] == kind:
@@ -230,16 +229,16 @@ def group_says(plane, namespace, gang, kind="PodGroupInitiallyScheduled"):
     return None
 
 
-def until_group_says(plane, namespace, gang, *, status, reason, kind="PodGroupInitiallyScheduled"):
+def until_group_says(plane, path, *, status, reason, kind="PodGroupInitiallyScheduled"):
     """Waits for it; the message."""
     said = None
 
     def says():
         nonlocal said
-        said = group_says(plane, namespace, gang, kind)
+        said = group_says(plane, path, kind)
         return said is not None and said[:2] == (status, reason)
 
-    until(says, lambda: f"{gang} to say {status}, {reason}: it says {said}")
+    until(says, lambda: f"{path} to say {status}, {reason}: it says {said}")
     return said[2]
 
 
@@ -253,10 +252,11 @@ def until(find, what, seconds=SECONDS):
 
 
 def _gang(pod):
-    """What it names, in the field or as operators do."""
+    """What it names, beside its field or in it."""
     field = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
-    label = pod["metadata"].get("labels", {}).get("scheduling.x-k8s.io/pod-group")
-    return label or pod["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name") or field or ""
+    labels, annotations = (pod["metadata"].get(beside, {}) for beside in ("labels", "annotations"))
+    label = labels.get("scheduling.x-k8s.io/pod-group") or labels.get("muster.dev/pod-group")
+    return label or annotations.get("scheduling.k8s.io/group-name") or field or ""
 
 
 def _phases(lives):

@@ -130,8 +130,9 @@ class Stage:
         if whole:
             spec["disruptionMode"] = {"all": {}}
         self.minima[name] = minimum
-        body = {"metadata": {"name": name, "annotations": named}, "spec": spec}
-        self.plane.request("POST", self.group_path(), body)
+        version = self.group_path().removeprefix("/apis/").partition("/namespaces")[0]
+        body = {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name, "annotations": named}}
+        self.plane.request("POST", self.group_path(), {**body, "spec": spec})
 
     def gang(self, name, members, *, cpu="1", priority=None, shape=None, **options):
         """A gang that needs all its members; `shape` is what else `pod` may be told of them."""
@@ -187,11 +188,11 @@ class Stage:
 
     def says(self, gang, reason, *, status="False", kind="PodGroupInitiallyScheduled"):
         """Waits until the group's condition says so; its message."""
-        return until_group_says(self.plane, self.namespace, gang, status=status, reason=reason, kind=kind)
+        return until_group_says(self.plane, self.group_path(gang), status=status, reason=reason, kind=kind)
 
     def says_now(self, gang, kind="PodGroupInitiallyScheduled"):
         """(status, reason, message), or None."""
-        return group_says(self.plane, self.namespace, gang, kind)
+        return group_says(self.plane, self.group_path(gang), kind)
 
     def check(self, **options):
         check(self.history, self.minima, **options)

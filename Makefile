@@ -33,8 +33,8 @@ soak-system: .venv/.installed ## The same with the whole system: scheduler, cont
 test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)
 	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q -n 2 --dist loadfile tests/control_plane $(PYTEST_ARGS)
 
-test-operators: .venv/.installed control-plane ## Run mpi-operator and training-operator under Muster on a real control plane
-	@$(PYTHON) -m controlplane.build mpi-operator training-operator > /dev/null
+test-operators: .venv/.installed control-plane ## Run operators that make gangs under Muster, on a real control plane (PYTEST_ARGS)
+	@$(PYTHON) -m controlplane.build mpi-operator training-operator ray-operator > /dev/null
 	@$(BIN)/pytest -q tests/operators $(PYTEST_ARGS)
 
 test-upgrade: .venv/.installed control-plane ## Let this version and an older one lead in turn on a real control plane (needs git)

@@ -41,9 +41,18 @@ class Operator(NamedTuple):
 _COSCHEDULING = ("sigs.k8s.io/scheduler-plugins", "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml")
 _TRAINING = "github.com/kubeflow/training-operator"
 _MPI = "github.com/kubeflow/mpi-operator"
+_RAY = "github.com/ray-project/kuberay/ray-operator"
 OPERATORS = {
     "mpi-operator": Operator(
         "0.6.0", f"{_MPI}/cmd/mpi-operator", ((_MPI, "manifests/base/kubeflow.org_mpijobs.yaml"), _COSCHEDULING)
+    ),
+    "ray-operator": Operator(
+        "1.4.2",
+        _RAY,
+        (
+            *((_RAY, f"config/crd/bases/ray.io_{kind}.yaml") for kind in ("rayclusters", "rayjobs", "rayservices")),
+            _COSCHEDULING,
+        ),
     ),
     # its MPIJobs are of an older version and have the same name
     "training-operator": Operator(

@@ -11,6 +11,8 @@ import pytest
 from controlplane.plane import PlaneError
 from tests.control_plane.conftest import Namespaces, nodes
 from tests.control_plane.stage import fragile_plane
+from tests.local.processes import Up
+from tests.operators.little import LittleCluster
 from tests.operators.operators import OPERATORS, bring_definitions
 from tests.operators.site import Site
 
@@ -36,11 +38,23 @@ def plane(tmp_path_factory):
         pytest.exit(str(error), returncode=1)
 
 
+@pytest.fixture(scope="session")
+def little(tmp_path_factory):
+    """`muster up` with four nodes for one pod each, and the kinds as the projects define them."""
+    folder = tmp_path_factory.mktemp("up")
+    with Up(folder / "cluster", "--ephemeral", "--port=0", "--nodes=4", "--node-cpu=1") as up:
+        cluster = LittleCluster(up.kubeconfig, folder)
+        bring_definitions(cluster)
+        yield cluster
+
+
 @pytest.fixture(scope="session", params=OPERATORS)
-def operator(request, plane, tmp_path_factory):
-    operator = OPERATORS[request.param]
-    with operator.running(plane, tmp_path_factory.mktemp(request.param)):
-        yield operator
+def operator(request, tmp_path_factory):
+    """The operator of that name, on `plane` or, where the name says so, on `little`."""
+    name, _, place = request.param.partition(" on ")
+    cluster = request.getfixturevalue(place or "plane")
+    with OPERATORS[name].running(cluster, tmp_path_factory.mktemp(name)):
+        yield OPERATORS[name]
 
 
 @pytest.fixture

@@ -28,8 +28,9 @@ class OperatorProcess(MusterProcess):
             raise PlaneError(f"no {program}", hint="run: make test-operators")
         self.name = program
         self.log = folder / f"{program}.log"
-        # KUBECONFIG goes before the flag
+        # KUBECONFIG would go before the flag
         environment = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"}
+        environment["MY_POD_NAMESPACE"] = "default"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [build.program(program, ""), *flags],
@@ -60,8 +61,6 @@ class Operator:
     jobs: str
     """The API, version and plural, of its jobs."""
     kind: str
-    first: str
-    """What the name of the pod that leads ends with, or goes on with."""
 
     @contextlib.contextmanager
     def running(self, plane, folder):
@@ -80,8 +79,8 @@ class Operator:
     def start(self, plane, folder):
         raise NotImplementedError
 
-    def job(self, name, workers, *, cpu, minimum=None, runs=None, cleans="Running"):
-        """One pod that leads and `workers` others; `runs`: seconds until the first ends, after which it `cleans` up."""
+    def job(self, name, workers, *, cpu):
+        """One pod that leads and `workers` others."""
         raise NotImplementedError
 
     def groups_path(self, namespace):
@@ -100,7 +99,6 @@ class MpiOperator(Operator):
     groups = "scheduling.x-k8s.io/v1alpha1"
     jobs = "kubeflow.org/v2beta1/mpijobs"
     kind = "MPIJob"
-    first = "launcher"
 
     def start(self, plane, folder):
         process = OperatorProcess(
@@ -131,7 +129,6 @@ class TrainingOperator(Operator):
     groups = "scheduling.x-k8s.io/v1alpha1"
     jobs = "kubeflow.org/v1/pytorchjobs"
     kind = "PyTorchJob"
-    first = "master"
     gang_scheduler = SCHEDULER
     scheduler = None
     """What a user has to write for schedulerName."""
@@ -144,9 +141,6 @@ class TrainingOperator(Operator):
             self._certificates.mkdir(parents=True, exist_ok=True)
             (self._certificates / "tls.key").write_bytes(pair.key)
             (self._certificates / "tls.crt").write_bytes(pair.certificate)
-        plane.kubectl(
-            "apply", "-f", "-", input='{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubeflow"}}'
-        )
         plane.kubectl("apply", "-f", "-", input=_SECRET)
         health, webhook = free_port(), free_port()
         process = OperatorProcess(
@@ -184,16 +178,51 @@ class TrainingOperatorForVolcano(TrainingOperator):
         return [*super().definitions(), VOLCANO]
 
 
+class RayOperator(Operator):
+    """Its clusters end only when they are deleted, and start with all pods."""
+
+    program = "ray-operator"
+    groups = "scheduling.x-k8s.io/v1alpha1"
+    jobs = "ray.io/v1/rayclusters"
+    kind = "RayCluster"
+
+    def start(self, plane, folder):
+        health = free_port()
+        process = OperatorProcess(
+            self.program,
+            folder,
+            f"--kubeconfig={plane.kubeconfig('ray-operator', ('system:masters',))}",
+            "--batch-scheduler=scheduler-plugins",
+            "--enable-leader-election=false",
+            "--metrics-addr=0",
+            f"--health-probe-bind-address=127.0.0.1:{health}",
+        )
+        process.until_it_answers(f"http://127.0.0.1:{health}/readyz")
+        return process
+
+    def job(self, name, workers, *, cpu):
+        def pods(role):
+            # it says nothing of a scheduler itself
+            return {"rayStartParams": {}, "template": template(cpu, container=role, scheduler=SCHEDULER)}
+
+        group = {"groupName": "workers", "replicas": workers, "minReplicas": workers, "maxReplicas": workers}
+        spec = {"headGroupSpec": pods("head"), "workerGroupSpecs": [group | pods("worker")]}
+        found = self._object(name, spec)
+        found["metadata"]["labels"] = {"ray.io/gang-scheduling-enabled": "true"}
+        return found
+
+
 OPERATORS = {
     "mpi": MpiOperator(),
     "training": TrainingOperator(),
     "training-volcano": TrainingOperatorForVolcano(),
+    "ray": RayOperator(),
 }
 
 _SECRET = """
 apiVersion: v1
 kind: Secret
-metadata: {name: training-operator-webhook-cert, namespace: kubeflow}
+metadata: {name: training-operator-webhook-cert, namespace: default}
 """
 
 

@@ -20,7 +20,9 @@ class Site(Stage):
     def job(self, name, pods, *, cpu="1", minimum=None, **options):
         """A job of so many pods, which starts with all of them or with a minimum."""
         self.minima[name] = minimum or pods
-        body = self.operator.job(name, pods - 1, cpu=cpu, minimum=minimum, **options)
+        if minimum is not None:
+            options["minimum"] = minimum
+        body = self.operator.job(name, pods - 1, cpu=cpu, **options)
         self.plane.request("POST", self._jobs, body)
 
     def change_job(self, name, patch):

@@ -1,6 +1,11 @@
 """What holds of a job whichever operator makes its pods: four of them, of which one leads, on nodes for one each."""
 
+import pytest
+
 from tests.control_plane.stage import SHORT
+
+runs_jobs_that_end = pytest.mark.parametrize("operator", ["mpi", "training", "training-volcano"], indirect=True)
+takes_a_minimum = runs_jobs_that_end
 
 
 def test_a_job_that_fits_starts_whole(site, plane, nodes):
@@ -23,6 +28,7 @@ def test_a_job_that_does_not_fit_has_nobody_bound_and_starts_whole_when_room_com
     site.check()
 
 
+@takes_a_minimum
 def test_a_job_with_a_minimum_starts_with_that_many_and_the_rest_follow(site, plane, nodes):
     nodes(plane, 2, cpu="1")
     site.leader()
@@ -72,6 +78,7 @@ def test_a_job_that_is_deleted_while_it_waits_leaves_nothing_behind(site, plane,
     site.has_no_group("train")
 
 
+@runs_jobs_that_end
 def test_a_job_that_ends_leaves_its_finished_pods_and_no_group(site, plane, nodes):
     nodes(plane, 4, cpu="1")
     site.leader()
@@ -83,6 +90,7 @@ def test_a_job_that_ends_leaves_its_finished_pods_and_no_group(site, plane, node
     assert not site.deletions()
 
 
+@runs_jobs_that_end
 def test_a_job_of_the_name_of_one_that_ended_starts_whole(site, plane, nodes):
     nodes(plane, 4, cpu="1")
     site.leader()

@@ -31,6 +31,15 @@ def test_a_launcher_that_is_made_when_all_workers_are_ready_follows_a_gang_of_wo
     site.check()
 
 
+def test_a_launcher_that_waits_for_workers_which_wait_for_it_is_said_to_be_missing(site, plane, nodes):
+    nodes(plane, 4, cpu="1")
+    site.leader()
+    site.job("train", 4, launcherCreationPolicy="WaitForWorkersReady")
+    site.has_pods("train", 3)
+    assert "3 of 4 members exist, 1 more must be created" in site.waits("train")
+    assert site.bound("train") == 0
+
+
 def test_a_timeout_of_zero_seconds_is_none(site, plane, nodes):
     """It would release the members that are bound when one cannot be, at once and again and again."""
     nodes(plane, 4, cpu="1")

@@ -13,10 +13,10 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test docs soak soak-system test-kube lint format bench bench-kube demo control-plane schema lock clean
+.PHONY: help test docs soak soak-system test-kube test-operators test-upgrade lint format bench bench-kube demo control-plane schema lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
 	@$(BIN)/pytest -q -n 2 $(PYTEST_ARGS)
@@ -32,6 +32,13 @@ soak-system: .venv/.installed ## The same with the whole system: scheduler, cont
 
 test-kube: .venv/.installed control-plane ## Run the tests on a real control plane (KUBERNETES=1.36.3, PYTEST_ARGS)
 	@KUBERNETES=$(KUBERNETES) MUSTER_KUBE=1 $(BIN)/pytest -q -n 2 --dist loadfile tests/control_plane $(PYTEST_ARGS)
+
+test-operators: .venv/.installed control-plane ## Run operators that make gangs under Muster, on a real control plane (PYTEST_ARGS)
+	@$(PYTHON) -m controlplane.build mpi-operator training-operator ray-operator > /dev/null
+	@$(BIN)/pytest -q tests/operators $(PYTEST_ARGS)
+
+test-upgrade: .venv/.installed control-plane ## Let this version and an older one lead in turn on a real control plane (needs git)
+	@$(BIN)/pytest -q tests/upgrade $(PYTEST_ARGS)
 
 control-plane: ## Build etcd, kube-apiserver, kubectl ... once, into a cache outside this folder (KUBERNETES=1.36.3)
 	@$(PYTHON) -m controlplane.build $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) > /dev/null

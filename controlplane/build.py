@@ -1,4 +1,5 @@
-"""Provides etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl of one Kubernetes version.
+"""Provides etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl of one Kubernetes version, and
+operators that make gangs.
 
 A program found in $KUBEBUILDER_ASSETS is taken as it is. The others are built once per version with the `go` on
 the PATH, from the Go modules that the projects publish, into a cache folder outside this repository: $MUSTER_CACHE,
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 KUBERNETES = "1.37.1"
 """The version whose modules are locked here. Others are resolved when they are asked for."""
@@ -24,6 +26,44 @@ KUBERNETES = "1.37.1"
 ETCD = "3.6.8"
 COMMANDS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubectl")
 PROGRAMS = ("etcd", *COMMANDS)
+"""What is built where nothing is named."""
+
+
+class Operator(NamedTuple):
+    """A program that makes pods and their groups, as its project publishes it."""
+
+    version: str
+    package: str
+    definitions: tuple[tuple[str, str], ...]
+    """Kinds that it needs: files of modules, as (module, path in it)."""
+
+
+_COSCHEDULING = ("sigs.k8s.io/scheduler-plugins", "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml")
+_TRAINING = "github.com/kubeflow/training-operator"
+_MPI = "github.com/kubeflow/mpi-operator"
+_RAY = "github.com/ray-project/kuberay/ray-operator"
+OPERATORS = {
+    "mpi-operator": Operator(
+        "0.6.0", f"{_MPI}/cmd/mpi-operator", ((_MPI, "manifests/base/kubeflow.org_mpijobs.yaml"), _COSCHEDULING)
+    ),
+    "ray-operator": Operator(
+        "1.4.2",
+        _RAY,
+        (
+            *((_RAY, f"config/crd/bases/ray.io_{kind}.yaml") for kind in ("rayclusters", "rayjobs", "rayservices")),
+            _COSCHEDULING,
+        ),
+    ),
+    # its MPIJobs are of an older version and have the same name
+    "training-operator": Operator(
+        "1.8.1",
+        f"{_TRAINING}/cmd/training-operator.v1",
+        (
+            (_TRAINING, "manifests/base/crds/kubeflow.org_pytorchjobs.yaml"),
+            _COSCHEDULING,
+        ),
+    ),
+}
 
 _HERE = Path(__file__).parent
 _SECONDS_BETWEEN_PROGRESS = 10
@@ -44,8 +84,19 @@ def program(name: str, version: str) -> Path:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (given := Path(assets) / name).exists():
         return given
+    if name in OPERATORS:
+        return _operator_folder(name) / name
     folder = f"etcd-{ETCD}" if name == "etcd" else f"kubernetes-{version}"
     return cache_folder() / "control-plane" / folder / name
+
+
+def definitions(operator: str) -> list[Path]:
+    """Files with the kinds that an operator needs, there once it is built."""
+    return [_operator_folder(operator) / Path(path).name for _, path in OPERATORS[operator].definitions]
+
+
+def _operator_folder(name: str) -> Path:
+    return cache_folder() / "control-plane" / f"{name}-{OPERATORS[name].version}"
 
 
 def missing(names: Sequence[str], version: str) -> list[str]:
@@ -66,7 +117,15 @@ def provide(names: Sequence[str], version: str) -> None:
         with _Workspace(f"etcd-{ETCD}") as work:
             _copy_locked(_HERE / "modules" / "etcd", work)
             _build(work, {"go.etcd.io/etcd/server/v3": program("etcd", version)}, stamp=())
-    if commands := [name for name in lacking if name != "etcd"]:
+    for name in sorted(OPERATORS.keys() & lacking):
+        with _Workspace(name) as work:
+            _copy_locked(_HERE / "modules" / name, work)
+            for (module, path), definition in zip(OPERATORS[name].definitions, definitions(name), strict=True):
+                definition.parent.mkdir(parents=True, exist_ok=True)
+                # without the mode of Go's cache, where nothing may be written
+                shutil.copyfile(_module_folder(work, module) / path, definition)
+            _build(work, {OPERATORS[name].package: program(name, version)}, stamp=())
+    if commands := [name for name in lacking if name in COMMANDS]:
         with _Workspace(f"kubernetes-{version}") as work:
             if version == KUBERNETES:
                 _copy_locked(_HERE / "modules" / "kubernetes", work)
@@ -93,6 +152,10 @@ class _Workspace:
 def _copy_locked(source: Path, work: Path) -> None:
     for name in ("go.mod", "go.sum", "programs.go"):
         shutil.copy(source / name, work / name)
+
+
+def _module_folder(work: Path, module: str) -> Path:
+    return Path(json.loads(_go(work, "mod", "download", "-json", module))["Dir"])
 
 
 def _resolve(work: Path, version: str) -> None:
@@ -185,8 +248,9 @@ def main() -> int:
     options = parser.parse_args()
     if not re.fullmatch(r"1\.\d+\.\d+", options.kubernetes):
         parser.error(f"not a Kubernetes version: {options.kubernetes!r}; write it as {KUBERNETES}")
-    if unknown := [name for name in options.programs if name not in PROGRAMS]:
-        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(PROGRAMS)}")
+    known = (*PROGRAMS, *OPERATORS)
+    if unknown := [name for name in options.programs if name not in known]:
+        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(known)}")
     names = options.programs or PROGRAMS
     try:
         provide(names, options.kubernetes)

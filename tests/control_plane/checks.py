@@ -22,7 +22,7 @@ class Life:
     def __init__(self, pod):
         self.name = pod["metadata"]["name"]
         self.uid = pod["metadata"]["uid"]
-        self.gang = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
+        self.gang = _gang(pod)
         self.scheduler = pod["spec"]["schedulerName"]
         requests = [each.get("resources", {}).get("requests", {}) for each in pod["spec"]["containers"]]
         self.cpu = sum(amount("cpu", each.get("cpu", "0")) for each in requests)
@@ -220,9 +220,8 @@ def _no_node_was_ever_too_full(history):
     assert not refused, f"kubelets refused pods: {refused}"
 
 
-def group_says(plane, namespace, gang, kind="PodGroupInitiallyScheduled"):
+def group_says(plane, path, kind="PodGroupInitiallyScheduled"):
     """A condition of the PodGroup, the one about its start by default: (status, reason, message)."""
-    path = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups/{gang}"
     conditions = plane.request("GET", path).get("status", {}).get("conditions", ())
     for each in conditions:
         if each["type"] == kind:
@@ -230,16 +229,16 @@ def group_says(plane, namespace, gang, kind="PodGroupInitiallyScheduled"):
     return None
 
 
-def until_group_says(plane, namespace, gang, *, status, reason, kind="PodGroupInitiallyScheduled"):
+def until_group_says(plane, path, *, status, reason, kind="PodGroupInitiallyScheduled"):
     """Waits for it; the message."""
     said = None
 
     def says():
         nonlocal said
-        said = group_says(plane, namespace, gang, kind)
+        said = group_says(plane, path, kind)
         return said is not None and said[:2] == (status, reason)
 
-    until(says, lambda: f"{gang} to say {status}, {reason}: it says {said}")
+    until(says, lambda: f"{path} to say {status}, {reason}: it says {said}")
     return said[2]
 
 
@@ -250,6 +249,14 @@ def until(find, what, seconds=SECONDS):
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what() if callable(what) else what}"
         time.sleep(_AGAIN_SECONDS)
     return found
+
+
+def _gang(pod):
+    """What it names, beside its field or in it."""
+    field = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+    labels, annotations = (pod["metadata"].get(beside, {}) for beside in ("labels", "annotations"))
+    label = labels.get("scheduling.x-k8s.io/pod-group") or labels.get("muster.dev/pod-group")
+    return label or annotations.get("scheduling.k8s.io/group-name") or field or ""
 
 
 def _phases(lives):

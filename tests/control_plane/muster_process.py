@@ -21,8 +21,9 @@ class MusterProcess:
     running ⇄ paused;  running | paused → ended.  A new replica is a new MusterProcess.
     """
 
-    def __init__(self, kubeconfig, folder, *, name="muster", lease=(15, 10, 2), rate=None, journal=None):
-        """`lease`: seconds of leaseDuration, renewDeadline and retryPeriod; `rate`: requests a second at most."""
+    def __init__(self, kubeconfig, folder, *, name="muster", lease=(15, 10, 2), rate=None, journal=None, source=None):
+        """`lease`: seconds of leaseDuration, renewDeadline and retryPeriod; `rate`: requests a second at most;
+        `source`: a folder with the packages of another version."""
         self.name = name
         self.log = Path(folder) / f"{name}.log"
         config = Path(folder) / f"{name}.yaml"
@@ -31,7 +32,12 @@ class MusterProcess:
         command += ["--log-format=json"] + ([f"--journal={journal}"] if journal else [])
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": str(source)} if source else None,
             )
 
     def __enter__(self):

@@ -34,6 +34,9 @@ LONG = (120, 90, 2)
 BELOW = "PodGroupBelowMinimum"
 PRIORITIES = {"high": 100, "low": -100}
 GRACE_SECONDS = 60
+_WRITTEN_BY_OPERATORS = [
+    {"group": group, "resources": ["podgroups"]} for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh")
+]
 _RECORDED = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -50,6 +53,7 @@ _RECORDED = {
                 {"group": "scheduling.k8s.io", "resources": ["podgroups/status"]},
             ],
         },
+        {"level": "Metadata", "verbs": ["update"], "resources": _WRITTEN_BY_OPERATORS},
         {"level": "None"},
     ],
 }
@@ -57,12 +61,12 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def fragile_plane(folder):
+def fragile_plane(folder, *, gates=True):
     """With kubelets, priority classes, and rights for replicas: those of deploy/base/rbac.yaml and no more."""
     policy, record = folder / "policy.yaml", folder / "record.log"
     policy.write_text(yaml.safe_dump(_RECORDED))
     flags = [f"--audit-policy-file={policy}", f"--audit-log-path={record}"]
-    with ControlPlane(version=VERSION, controllers=True, extra_apiserver_flags=flags) as plane:
+    with ControlPlane(version=VERSION, gates=gates, controllers=True, extra_apiserver_flags=flags) as plane:
         for name in ("namespace", "rbac"):
             plane.kubectl("apply", "-f", str(DEPLOY / f"{name}.yaml"))
         group = f"--group={REPLICAS}"
@@ -126,8 +130,9 @@ class Stage:
         if whole:
             spec["disruptionMode"] = {"all": {}}
         self.minima[name] = minimum
-        body = {"metadata": {"name": name, "annotations": named}, "spec": spec}
-        self.plane.request("POST", self.group_path(), body)
+        version = self.group_path().removeprefix("/apis/").partition("/namespaces")[0]
+        body = {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name, "annotations": named}}
+        self.plane.request("POST", self.group_path(), {**body, "spec": spec})
 
     def gang(self, name, members, *, cpu="1", priority=None, shape=None, **options):
         """A gang that needs all its members; `shape` is what else `pod` may be told of them."""
@@ -183,11 +188,11 @@ class Stage:
 
     def says(self, gang, reason, *, status="False", kind="PodGroupInitiallyScheduled"):
         """Waits until the group's condition says so; its message."""
-        return until_group_says(self.plane, self.namespace, gang, status=status, reason=reason, kind=kind)
+        return until_group_says(self.plane, self.group_path(gang), status=status, reason=reason, kind=kind)
 
     def says_now(self, gang, kind="PodGroupInitiallyScheduled"):
         """(status, reason, message), or None."""
-        return group_says(self.plane, self.namespace, gang, kind)
+        return group_says(self.plane, self.group_path(gang), kind)
 
     def check(self, **options):
         check(self.history, self.minima, **options)

@@ -78,6 +78,16 @@ def test_a_running_pod_without_a_record_counts_for_the_gang_that_its_label_names
     assert world.engine.cluster.gangs["team/g"].bound == 1
 
 
+def test_what_a_version_without_all_dialects_took_for_a_lone_pod_counts_for_its_gang_and_is_never_released():
+    """It wrote {} on members of gangs that it could not read; a replacement must not wait for them for ever."""
+    world = cluster(2, cpu=1).group("g", 2, timeout=10)
+    old = pod("a", cpu=1, gang="g", on="n0", bound_at=0.0)
+    world.see(replace(old, metadata=replace(old.metadata, annotations={BOUND_FOR: "{}"})))
+    world.pod("b", cpu=1, gang="g")
+    assert placements(world.decide()) == {"b": "n1"}
+    assert released(decide_for_long(world)) == []
+
+
 def test_a_pod_without_a_record_moves_when_its_label_does_as_a_new_scheduler_would_see_it():
     world = cluster(1).group("g", 1).group("h", 1).pod("a", on="n0", labels={LABEL: "g"})
     world.pod("a", on="n0", labels={LABEL: "h"})

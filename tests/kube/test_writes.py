@@ -65,7 +65,7 @@ async def test_a_bind_names_pod_uid_and_node(api):
                 "name": "a",
                 "namespace": "team",
                 "uid": "uid-a",
-                "annotations": {"muster.dev/bound-for": "{}"},
+                "annotations": {"muster.dev/bound-for": '{"gang":""}'},
             },
             "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
         }

@@ -51,6 +51,9 @@ class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_default
 
 LONE = BoundFor()
 """Bound for itself alone."""
+# versions that did not know all dialects wrote {}, and took members of gangs in others for lone pods
+_LONE_TEXT = '{"gang":""}'
+_LONE_AS_FAR_AS_WAS_KNOWN = "{}"
 
 
 def bound_for(pod: Pod) -> BoundFor | None:
@@ -68,11 +71,13 @@ def bound_for(pod: Pod) -> BoundFor | None:
 # equal pods of one gang have equal records
 @lru_cache(maxsize=4096)
 def _text(record: BoundFor) -> str:
-    return msgspec.json.encode(record).decode()
+    return _LONE_TEXT if record == LONE else msgspec.json.encode(record).decode()
 
 
 @lru_cache(maxsize=4096)
 def _read(text: str) -> BoundFor | None:
+    if text == _LONE_AS_FAR_AS_WAS_KNOWN:
+        return None
     try:
         return msgspec.json.decode(text, type=BoundFor)
     except (msgspec.DecodeError, RecursionError):

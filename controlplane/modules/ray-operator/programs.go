@@ -1,0 +1,6 @@
+//go:build programs
+
+// Package programs names the command to build, so that `go mod tidy` keeps what it needs.
+package programs
+
+import _ "github.com/ray-project/kuberay/ray-operator"

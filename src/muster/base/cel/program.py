@@ -188,7 +188,8 @@ class _Compiler:
                 self.used.add(node.name)
 
             def run(frame: _Frame) -> Any:
-                frame.spend(1)
+                # counted now, checked by the next function or turn of a loop
+                frame.left -= 1
                 return frame.slots[slot]
 
             return _Part(kind, run)
@@ -677,14 +678,13 @@ def _put(made: dict[Any, Any], key: Any, value: tuple[Any, ...]) -> None:
 
 def _field(inside: Run, field: str) -> Run:
     def run(frame: _Frame) -> Any:
-        frame.spend(1)
+        frame.left -= 1
         value = inside(frame)
+        if type(value) is dict and field in value:
+            return value[field]
         if isinstance(value, Optional):
             return _found(value, field)
-        found = _fields(value)
-        if field not in found:
-            raise CelError(f"no such key: {field}")
-        return found[field]
+        raise CelError(f"no such key: {field}")
 
     return run
 

@@ -8,6 +8,7 @@ Positions are offsets in the text, where Kubernetes points when it complains: at
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
@@ -206,17 +207,19 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _number(at: int, word: str) -> object:
     if not word.startswith("0x") and any(mark in word for mark in ".eE"):
-        return float(word)
+        if math.isinf(number := float(word)):
+            raise Unreadable(Problem(at, "invalid double literal"))
+        return number
     digits = word.removesuffix("u")
-    number = int(digits, 16 if digits.startswith("0x") else 10) if len(digits) < 30 else 2**64
+    whole = int(digits, 16 if digits.startswith("0x") else 10) if len(digits) < 30 else 2**64
     if word.endswith("u"):
-        if number not in _UINT64:
+        if whole not in _UINT64:
             raise Unreadable(Problem(at, "invalid uint literal"))
-        return Uint(number)
+        return Uint(whole)
     # the lowest has one more than the highest: whether a sign comes before it is seen by who reads the sign
-    if number > 2**63:
+    if whole > 2**63:
         raise Unreadable(Problem(at, "invalid int literal"))
-    return number
+    return whole
 
 
 def _string(text: str, at: int, opening: str) -> tuple[object, int]:

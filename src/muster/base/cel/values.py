@@ -10,6 +10,7 @@ import calendar
 import datetime
 import math
 import re
+from decimal import Decimal
 from typing import Any, Protocol
 
 import msgspec
@@ -168,6 +169,8 @@ def equal(one: Any, other: Any, meter: Meter) -> bool:
         meter.spend(min(len(one), len(other)) // 10)
         return one == other
     mine, theirs = kind(one), kind(other)
+    if isinstance(one, list | dict):
+        meter.spend(3)
     if mine in _NUMBERS and theirs in _NUMBERS:
         return bool(one == other)
     if mine != theirs:
@@ -277,10 +280,14 @@ def _offset(zone: str) -> datetime.timedelta:
 
 
 def text_of(value: float) -> str:
-    """A double as CEL writes it."""
+    """A double as Go's %g writes it: with an exponent from a million on."""
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
     if math.isnan(value):
         return "NaN"
-    text = repr(value)
-    return text.removesuffix(".0")
+    number = Decimal(repr(value)).normalize()
+    power = number.adjusted()
+    if not value or -4 <= power < 6:
+        return format(number, "f")
+    mantissa = format(number.scaleb(-power), "f")
+    return f"{mantissa}e{power:+03d}"

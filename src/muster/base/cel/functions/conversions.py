@@ -154,6 +154,4 @@ for _name, _unit in (("getHours", 3600 * NANO), ("getMinutes", 60 * NANO), ("get
     define(_name, "duration.() int")(
         lambda given, unit=_unit: int(math.copysign(abs(given.nanos) // unit, given.nanos))
     )
-define("getMilliseconds", "duration.() int")(
-    lambda given: int(math.copysign(abs(given.nanos) % NANO // 10**6, given.nanos))
-)
+define("getMilliseconds", "duration.() int")(lambda given: int(math.copysign(abs(given.nanos) // 10**6, given.nanos)))

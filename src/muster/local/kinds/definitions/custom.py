@@ -95,7 +95,13 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
         has_status=has_status,
         scale=scale,
         is_ending=condition(definition, TERMINATING).get("status") == "True",
-        strategy=_strategy(version, shape, has_status=has_status, scale=scale),
+        strategy=_strategy(
+            version,
+            shape,
+            head={"apiVersion": f"{spec['group']}/{version['name']}", "kind": names["kind"]},
+            has_status=has_status,
+            scale=scale,
+        ),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )
     return Served(
@@ -111,14 +117,18 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
     )
 
 
-def _strategy(version: Object, shape: Shape, *, has_status: bool, scale: Scaling | None) -> Strategy:
+def _strategy(version: Object, shape: Shape, *, head: Object, has_status: bool, scale: Scaling | None) -> Strategy:
+    """head   What rules see of the kind, which objects do not keep."""
+
     def of_scale(new: Object) -> list[FieldError]:
         return [] if scale is None else scale_errors(new, scale)
 
     def checked(errors: list[FieldError], new: Object, *old: Object) -> list[FieldError]:
         """With what rules in CEL say, which count on all else being in order."""
         checks = validations.of(shape.limits["schema"])
-        return errors if checks is None else errors + (validations.unchecked(errors) or checks.errors(new, *old))
+        if checks is None:
+            return errors
+        return errors + (validations.unchecked(errors) or checks.errors(head | new, *(head | one for one in old)))
 
     def validate(new: Object) -> list[FieldError]:
         return checked(rules.validate(new, shape) + of_scale(new), new)

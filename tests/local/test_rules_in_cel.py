@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from muster.local.kinds.definitions.schema import not_evaluated
 from muster.local.schema import validations
 from tests.local.rule_answers import FAIL, FIELDS, HOLD, NO_VALUE, OBJECT, REFUSED, VALUES
 from tests.local.serving import APPLY, Served
@@ -433,3 +434,19 @@ def test_numbers_at_the_edge_have_an_answer(api, text):
     api.create(DEFINITIONS, definition(of({"n": {"type": "number"}}, "self.n * 10.0 > 0.0", "int(self.n) > 0")))
     body = json.dumps(widget({"n": 0})).replace('"n": 0', f'"n": {text}').encode()
     assert api.answer("POST", WIDGETS, body).code in (201, 400, 422)
+
+
+def test_rules_reach_as_deep_as_a_schema_may_be(api):
+    rule = {"rule": "self == oldSelf", "message": "fixed"}
+    schema, before, after = ruled(rule, type="integer"), 1, 2
+    for _ in range(95):
+        schema, before, after = of({"a": schema}, rule), {"a": before}, {"a": after}
+    found = changed(api, schema, before, after)
+    assert [words for _, words in found] == ["Invalid value: fixed"] * 95 + ["Invalid value: 2: fixed"]
+
+
+def test_a_schema_that_is_too_deep_has_no_rules_to_warn_of():
+    schema = ruled("isURL(self)", type="string")
+    for _ in range(700):
+        schema = of({"a": schema})
+    assert not_evaluated(schema, "spec") == []

@@ -41,7 +41,7 @@ _TYPE_NAMES = {
     "optional_type": "optional_type",
     "google.protobuf.Timestamp": "timestamp",
     "google.protobuf.Duration": "duration",
-    "kubernetes.Quantity": "kubernetes.Quantity",
+    **{name: name for name in ("kubernetes.Quantity", "kubernetes.Semver", "net.IP", "net.CIDR")},
 }
 _LITERALS = {bool: BOOL, int: INT, Uint: UINT, float: DOUBLE, str: STRING, bytes: BYTES, type(None): NULL}
 _BAD: dict[str, Callable[[str], object]] = {
@@ -85,8 +85,8 @@ class Program:
             return self._run(frame)
         except RecursionError:
             raise CelCostError("operation cancelled: actual cost limit exceeded") from None
-        except TypeError:
-            # of values that only an evaluation knows the types of, in places where no function checks them
+        except (TypeError, AttributeError):
+            # of values that are not what their types say: null, and data that was stored under another schema
             raise CelError(_NO_OVERLOAD) from None
         finally:
             budget.left = frame.left
@@ -368,8 +368,7 @@ class _Compiler:
 
     def _is_known(self, one: Type) -> bool:
         """Whether its values need not be looked at."""
-        settled = self.solver.settled(one)
-        return settled.name != "dyn"
+        return self.solver.settled(one).name not in ("dyn", "null")
 
     # --- macros ---
 
@@ -583,6 +582,8 @@ class _Compiler:
         def run(frame: _Frame) -> Any:
             frame.spend(1)
             value = through.run(frame)
+            if not isinstance(value, Optional):
+                raise CelError(_NO_OVERLOAD)
             if not value.values:
                 return NONE
             frame.slots[slot] = value.values[0]

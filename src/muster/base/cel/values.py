@@ -53,7 +53,10 @@ class Timestamp(msgspec.Struct, frozen=True, order=True):
     def parts(self, zone: str = "") -> datetime.datetime:
         """Its date and hour in a zone, which is UTC or a distance from it."""
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=self.nanos // NANO)
-        return moment + _offset(zone)
+        try:
+            return moment + _offset(zone)
+        except OverflowError:
+            raise CelError("timestamp overflow") from None
 
     def __str__(self) -> str:
         text = self.parts().isoformat(timespec="seconds")

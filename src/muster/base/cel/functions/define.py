@@ -41,50 +41,12 @@ class Overload(msgspec.Struct, frozen=True):
 
 FUNCTIONS: dict[str, list[Overload]] = {}
 
-MISSING = frozenset(
-    [
-        "url",
-        "isURL",
-        "getScheme",
-        "getHost",
-        "getHostname",
-        "getPort",
-        "getEscapedPath",
-        "getQuery",
-        "format.named",
-        "validate",
-        "ip",
-        "isIP",
-        "ip.isCanonical",
-        "family",
-        "isUnspecified",
-        "isLoopback",
-        "isLinkLocalMulticast",
-        "isLinkLocalUnicast",
-        "isGlobalUnicast",
-        "cidr",
-        "isCIDR",
-        "containsIP",
-        "containsCIDR",
-        "masked",
-        "prefixLength",
-        "format.dns1123Label",
-        "format.dns1123Subdomain",
-        "format.dns1035Label",
-        "format.qualifiedName",
-        "format.dns1123LabelPrefix",
-        "format.dns1123SubdomainPrefix",
-        "format.dns1035LabelPrefix",
-        "format.labelValue",
-        "format.uri",
-        "format.uuid",
-        "format.byte",
-        "format.date",
-        "format.datetime",
-        "jsonpatch.escapeKey",
-        "authorizer",
-    ]
+_NAMED = (
+    "dns1123Label dns1123Subdomain dns1035Label dns1123LabelPrefix dns1123SubdomainPrefix dns1035LabelPrefix "
+    "qualifiedName labelValue uri uuid byte date datetime named"
 )
+_OF_URLS = ("url", "isURL", "getScheme", "getHost", "getHostname", "getPort", "getEscapedPath", "getQuery")
+MISSING = frozenset((*_OF_URLS, "validate", *(f"format.{name}" for name in _NAMED.split())))
 """Functions of upstream's that are not here, by their names."""
 
 
@@ -116,6 +78,7 @@ def _counted(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+_OPAQUE = {"Quantity": "kubernetes.Quantity", "Semver": "kubernetes.Semver", "IP": "net.IP", "CIDR": "net.CIDR"}
 _WORD = re.compile(r"[A-Za-z_.0-9]+|[(),]")
 
 
@@ -149,4 +112,4 @@ def _type(words: list[str]) -> tuple[Type, list[str]]:
         return makers[name](*inner), rest
     if len(name) == 1:
         return parameter(name), rest
-    return Type({"Quantity": "kubernetes.Quantity", "Semver": "kubernetes.Semver"}.get(name, name)), rest
+    return Type(_OPAQUE.get(name, name)), rest

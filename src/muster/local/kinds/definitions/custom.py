@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -123,12 +123,15 @@ def _strategy(version: Object, shape: Shape, *, head: Object, has_status: bool, 
     def of_scale(new: Object) -> list[FieldError]:
         return [] if scale is None else scale_errors(new, scale)
 
+    # compiled when the first object comes: most kinds that are declared have none for long
+    checks = cache(lambda: validations.of(shape.limits["schema"]))
+
     def checked(errors: list[FieldError], new: Object, *old: Object) -> list[FieldError]:
         """With what rules in CEL say, which count on all else being in order."""
-        checks = validations.of(shape.limits["schema"])
-        if checks is None:
+        found = checks()
+        if found is None:
             return errors
-        return errors + (validations.unchecked(errors) or checks.errors(head | new, *(head | one for one in old)))
+        return errors + (validations.unchecked(errors) or found.errors(head | new, *(head | one for one in old)))
 
     def validate(new: Object) -> list[FieldError]:
         return checked(rules.validate(new, shape) + of_scale(new), new)

@@ -74,7 +74,8 @@ def too_deep(schema: Object) -> str:
 
 def not_evaluated(schema: Object, field: str) -> list[str]:
     """Where a schema has rules in CEL that use what is not there, and what that is."""
-    checks = validations.of(schema)
+    # one that an older folder holds may be too deep
+    checks = None if too_deep(schema) else validations.of(schema)
     return [
         f"{place.at}.{RULES}[{index}] ({rule.unsupported})"
         for place in (() if checks is None else checks.places(field))

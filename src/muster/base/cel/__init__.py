@@ -10,6 +10,7 @@ Compiled once, evaluated often; no evaluation takes more steps than its budget. 
     values     what types Python does not have, and equality
     functions  functions and operators, and the names of those that are missing
     program    checks a tree, and makes functions of it
+    running    what those do
     data       values from JSON
 
 It is written here, since the packages that there are cannot be told the types of an object's fields, so that they take

@@ -7,11 +7,24 @@ to a value.  Errors of && and || count only if the other side does not decide, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from muster.base import patterns
 from muster.base.cel import syntax
 from muster.base.cel.functions import FUNCTIONS, MISSING, Overload
+from muster.base.cel.running import (
+    NO_OVERLOAD,
+    Frame,
+    Loop,
+    Part,
+    Run,
+    applied,
+    boolean,
+    field_in,
+    fields_of,
+    maybe_field,
+    put,
+)
 from muster.base.cel.syntax import Problem, Uint, Unreadable, parse, told
 from muster.base.cel.types import (
     BOOL,
@@ -30,7 +43,7 @@ from muster.base.cel.types import (
     map_of,
     optional_of,
 )
-from muster.base.cel.values import NONE, Budget, Optional, named_type, read_duration, read_timestamp, type_name
+from muster.base.cel.values import NONE, Budget, Optional, named_type, read_duration, read_timestamp
 from muster.base.errors import CelCostError, CelError, CelUnsupported
 
 __all__ = ["Program", "compile_expression"]
@@ -50,20 +63,8 @@ _BAD: dict[str, Callable[[str], object]] = {
     "duration": lambda text: read_duration(text) is None,
 }
 """Functions of texts that are looked at before there is a value, and which texts are bad ones."""
-_NO_OVERLOAD = "no such overload"
 _NEW_LIST, _NEW_MAP = 10, 30
 """Steps that upstream counts for a list or map that an expression writes down."""
-
-
-class _Frame(Budget):
-    __slots__ = ("slots",)
-
-    def __init__(self, slots: list[Any], steps: int) -> None:
-        super().__init__(steps)
-        self.slots = slots
-
-
-Run = Callable[[_Frame], Any]
 
 
 class Program:
@@ -80,14 +81,14 @@ class Program:
     def evaluate(self, given: Mapping[str, Any], budget: Budget) -> Any:
         """Its value for these variables; CelError if it has none, CelCostError if it takes more steps than are left."""
         slots = [given.get(name) for name in self._variables]
-        frame = _Frame(slots + [None] * (self._slots - len(slots)), budget.left)
+        frame = Frame(slots + [None] * (self._slots - len(slots)), budget.left)
         try:
             return self._run(frame)
         except RecursionError:
             raise CelCostError("operation cancelled: actual cost limit exceeded") from None
         except (TypeError, AttributeError):
             # of values that are not what their types say: null, and data that was stored under another schema
-            raise CelError(_NO_OVERLOAD) from None
+            raise CelError(NO_OVERLOAD) from None
         finally:
             budget.left = frame.left
 
@@ -111,16 +112,11 @@ def compile_expression(text: str, variables: Mapping[str, Type]) -> Program:
     )
 
 
-class _Part(NamedTuple):
-    type: Type
-    run: Run
-
-
-def _nothing(_: _Frame) -> Any:
+def _nothing(_: Frame) -> Any:
     """Of a part that is wrong: nobody evaluates it."""
 
 
-_WRONG = _Part(ERROR, _nothing)
+_WRONG = Part(ERROR, _nothing)
 
 
 class _Compiler:
@@ -136,41 +132,41 @@ class _Compiler:
         self._globals = frozenset(variables)
         self.slots = len(variables)
 
-    def part(self, node: syntax.Node) -> _Part:
+    def part(self, node: syntax.Node) -> Part:
         return _PARTS[type(node)](self, node)
 
-    def _literal(self, node: syntax.Literal) -> _Part:
+    def _literal(self, node: syntax.Literal) -> Part:
         value = node.value
-        return _Part(_LITERALS[type(value)], lambda _: value)
+        return Part(_LITERALS[type(value)], lambda _: value)
 
-    def _index(self, node: syntax.Index) -> _Part:
+    def _index(self, node: syntax.Index) -> Part:
         return self._function(node.at, "_[?_]" if node.optional else "_[_]", [node.inside, node.key])
 
-    def _unary(self, node: syntax.Unary) -> _Part:
+    def _unary(self, node: syntax.Unary) -> Part:
         return self._function(node.at, f"{node.sign}_", [node.inside])
 
-    def _binary(self, node: syntax.Binary) -> _Part:
+    def _binary(self, node: syntax.Binary) -> Part:
         name = "@in" if node.sign == "in" else f"_{node.sign}_"
         return self._function(node.at, name, [node.left, node.right])
 
-    def _maker(self, node: syntax.Maker) -> _Part:
+    def _maker(self, node: syntax.Maker) -> Part:
         if node.name.startswith("google.protobuf."):
             raise CelUnsupported(f"messages of type {node.name}")
         return self._undeclared(node.at, node.name)
 
     # --- problems ---
 
-    def _wrong(self, at: int, words: str) -> _Part:
+    def _wrong(self, at: int, words: str) -> Part:
         self.problems.append(Problem(at, words))
         return _WRONG
 
-    def _undeclared(self, at: int, name: str) -> _Part:
+    def _undeclared(self, at: int, name: str) -> Part:
         return self._wrong(at, f"undeclared reference to '{name}' (in container '')")
 
     def _told(self, one: Type) -> str:
         return str(self.solver.settled(one))
 
-    def _no_overload(self, at: int, name: str, given: Sequence[Type], *, is_member: bool) -> _Part:
+    def _no_overload(self, at: int, name: str, given: Sequence[Type], *, is_member: bool) -> Part:
         shown = [self._told(one) for one in given]
         applied = f"{shown[0]}.({', '.join(shown[1:])})" if is_member else f"({', '.join(shown)})"
         return self._wrong(at, f"found no matching overload for '{name}' applied to '{applied}'")
@@ -181,21 +177,21 @@ class _Compiler:
 
     # --- names and fields ---
 
-    def _name(self, node: syntax.Name) -> _Part:
+    def _name(self, node: syntax.Name) -> Part:
         if node.name in self.scope:
             slot, kind = self.scope[node.name]
             if slot < len(self._globals):
                 self.used.add(node.name)
 
-            def run(frame: _Frame) -> Any:
+            def run(frame: Frame) -> Any:
                 # counted now, checked by the next function or turn of a loop
                 frame.left -= 1
                 return frame.slots[slot]
 
-            return _Part(kind, run)
+            return Part(kind, run)
         if node.name in _TYPE_NAMES:
             constant = named_type(_TYPE_NAMES[node.name])
-            return _Part(TYPE, lambda _: constant)
+            return Part(TYPE, lambda _: constant)
         return self._undeclared(node.at, node.name)
 
     def _qualified(self, node: syntax.Node | None) -> str:
@@ -208,16 +204,16 @@ class _Compiler:
             return ""
         return ".".join([node.name, *reversed(names)])
 
-    def _select(self, node: syntax.Select) -> _Part:
+    def _select(self, node: syntax.Select) -> Part:
         qualified = self._qualified(node)
         if qualified in _TYPE_NAMES:
             constant = named_type(_TYPE_NAMES[qualified])
-            return _Part(TYPE, lambda _: constant)
+            return Part(TYPE, lambda _: constant)
         inside, field = self.part(node.inside), node.field
         kind = self._field(node.at, inside.type, field)
         if node.optional and kind.name != "optional_type":
             kind = optional_of(kind)
-        return _Part(kind, _maybe_field(inside.run, field) if node.optional else _field(inside.run, field))
+        return Part(kind, maybe_field(inside.run, field) if node.optional else field_in(inside.run, field))
 
     def _field(self, at: int, inside: Type, field: str) -> Type:
         inside = self.solver.known(inside)
@@ -236,18 +232,18 @@ class _Compiler:
 
     # --- logic ---
 
-    def _logic(self, node: syntax.Logic) -> _Part:
+    def _logic(self, node: syntax.Logic) -> Part:
         parts = [self.part(one) for one in node.parts]
         for one, part in zip(node.parts, parts, strict=True):
             self._expected(one.at, BOOL, part.type)
         decides, runs = node.sign == "||", [part.run for part in parts]
 
-        def run(frame: _Frame) -> bool:
+        def run(frame: Frame) -> bool:
             frame.spend(1)
             failed: CelError | None = None
             for one in runs:
                 try:
-                    if _bool(one(frame)) is decides:
+                    if boolean(one(frame)) is decides:
                         return decides
                 except CelCostError:
                     raise
@@ -257,24 +253,24 @@ class _Compiler:
                 raise failed
             return not decides
 
-        return _Part(BOOL, run)
+        return Part(BOOL, run)
 
-    def _ternary(self, node: syntax.Ternary) -> _Part:
+    def _ternary(self, node: syntax.Ternary) -> Part:
         condition, then, other = (self.part(one) for one in (node.condition, node.then, node.other))
         return self._choice(node.at, condition, then, other)
 
-    def _choice(self, at: int, condition: _Part, then: _Part, other: _Part) -> _Part:
+    def _choice(self, at: int, condition: Part, then: Part, other: Part) -> Part:
         result = self.solver.fresh()
         given = (condition.type, then.type, other.type)
         if not self.solver.all_fit(given, (BOOL, result, result)):
             return self._no_overload(at, "_?_:_", given, is_member=False)
 
-        def run(frame: _Frame) -> Any:
+        def run(frame: Frame) -> Any:
             frame.spend(1)
-            return then.run(frame) if _bool(condition.run(frame)) else other.run(frame)
+            return then.run(frame) if boolean(condition.run(frame)) else other.run(frame)
 
         either = DYN if any(self.solver.known(one.type).name == "dyn" for one in (then, other)) else result
-        return _Part(either, run)
+        return Part(either, run)
 
     # --- lists and maps ---
 
@@ -298,11 +294,11 @@ class _Compiler:
             runs.append(part.run)
         return joined or self.solver.fresh(), runs
 
-    def _sequence(self, node: syntax.Sequence) -> _Part:
+    def _sequence(self, node: syntax.Sequence) -> Part:
         item, runs = self._joined(node.items, node.optional)
         optional = node.optional
 
-        def run(frame: _Frame) -> list[Any]:
+        def run(frame: Frame) -> list[Any]:
             frame.spend(_NEW_LIST + len(runs))
             made: list[Any] = []
             for index, one in enumerate(runs):
@@ -310,25 +306,25 @@ class _Compiler:
                 made += value.values if index in optional else (value,)
             return made
 
-        return _Part(list_of(item), run)
+        return Part(list_of(item), run)
 
-    def _mapping(self, node: syntax.Mapping) -> _Part:
+    def _mapping(self, node: syntax.Mapping) -> Part:
         key, keys = self._joined([one for one, _ in node.entries], frozenset())
         value, runs = self._joined([one for _, one in node.entries], node.optional)
         optional = node.optional
 
-        def run(frame: _Frame) -> dict[Any, Any]:
+        def run(frame: Frame) -> dict[Any, Any]:
             frame.spend(_NEW_MAP + len(runs))
             made: dict[Any, Any] = {}
             for index, (name, one) in enumerate(zip(keys, runs, strict=True)):
-                _put(made, name(frame), one(frame).values if index in optional else (one(frame),))
+                put(made, name(frame), one(frame).values if index in optional else (one(frame),))
             return made
 
-        return _Part(map_of(key, value), run)
+        return Part(map_of(key, value), run)
 
     # --- functions ---
 
-    def _call(self, node: syntax.Call) -> _Part:
+    def _call(self, node: syntax.Call) -> Part:
         macro = _MACROS.get((node.name, len(node.arguments), node.target is not None))
         if macro is not None:
             return macro(self, node)
@@ -343,7 +339,7 @@ class _Compiler:
         self._mixed = mixed
         return found
 
-    def _function(self, at: int, name: str, nodes: Sequence[syntax.Node], *, is_member: bool = False) -> _Part:
+    def _function(self, at: int, name: str, nodes: Sequence[syntax.Node], *, is_member: bool = False) -> Part:
         parts = [self.part(one) for one in nodes]
         ways = FUNCTIONS.get(name)
         if ways is None:
@@ -364,7 +360,7 @@ class _Compiler:
         if result is None:
             return self._no_overload(at, name, given, is_member=is_member)
         is_known = len(chosen) == 1 and all(self._is_known(one) for one in given)
-        return _Part(result, _applied(chosen, [part.run for part in parts], is_known=is_known))
+        return Part(result, applied(chosen, [part.run for part in parts], is_known=is_known))
 
     def _is_known(self, one: Type) -> bool:
         """Whether its values need not be looked at."""
@@ -372,23 +368,23 @@ class _Compiler:
 
     # --- macros ---
 
-    def has(self, node: syntax.Call) -> _Part:
+    def has(self, node: syntax.Call) -> Part:
         [asked] = node.arguments
         if not isinstance(asked, syntax.Select) or asked.optional:
             return self._wrong(asked.at, "invalid argument to has() macro")
         inside, field = self.part(asked.inside), asked.field
         self._field(node.at, inside.type, field)
 
-        def run(frame: _Frame) -> bool:
+        def run(frame: Frame) -> bool:
             frame.spend(1)
             value = inside.run(frame)
             if isinstance(value, Optional):
-                return bool(value.values) and field in _fields(value.values[0])
-            return field in _fields(value)
+                return bool(value.values) and field in fields_of(value.values[0])
+            return field in fields_of(value)
 
-        return _Part(BOOL, run)
+        return Part(BOOL, run)
 
-    def over(self, node: syntax.Call, count: int, body: Callable[[], _Part]) -> _Part | _Loop:
+    def over(self, node: syntax.Call, count: int, body: Callable[[], Part]) -> Part | Loop:
         """What a macro goes through, and what it does for each; `count` of its arguments are variables."""
         assert node.target is not None
         through = self.part(node.target)
@@ -405,7 +401,7 @@ class _Compiler:
             self.slots += 1
         inner = body()
         self.scope = before
-        return _Loop(through.run, first, count == 2, inner)
+        return Loop(through.run, first, count == 2, inner)
 
     def _item_types(self, at: int, through: Type, count: int) -> tuple[Type, ...]:
         through = self.solver.known(through)
@@ -419,30 +415,30 @@ class _Compiler:
             self._wrong(at, f"expression of type '{kind}' {words}")
         return (DYN, DYN)[:count]
 
-    def every(self, node: syntax.Call) -> _Part:
+    def every(self, node: syntax.Call) -> Part:
         return self._decided(node, by=False)
 
-    def some(self, node: syntax.Call) -> _Part:
+    def some(self, node: syntax.Call) -> Part:
         return self._decided(node, by=True)
 
-    def _decided(self, node: syntax.Call, *, by: bool) -> _Part:
+    def _decided(self, node: syntax.Call, *, by: bool) -> Part:
         """all, which one false decides, and exists, which one true does."""
         asked = node.arguments[-1]
 
-        def body() -> _Part:
+        def body() -> Part:
             part = self.part(asked)
             self._expected(asked.at, BOOL, part.type)
             return part
 
         loop = self.over(node, len(node.arguments) - 1, body)
-        if isinstance(loop, _Part):
+        if isinstance(loop, Part):
             return loop
 
-        def run(frame: _Frame) -> bool:
+        def run(frame: Frame) -> bool:
             failed: CelError | None = None
             for _ in loop.turns(frame):
                 try:
-                    if _bool(loop.body.run(frame)) is by:
+                    if boolean(loop.body.run(frame)) is by:
                         return by
                 except CelCostError:
                     raise
@@ -452,35 +448,35 @@ class _Compiler:
                 raise failed
             return not by
 
-        return _Part(BOOL, run)
+        return Part(BOOL, run)
 
-    def one(self, node: syntax.Call) -> _Part:
+    def one(self, node: syntax.Call) -> Part:
         asked = node.arguments[-1]
         loop = self.over(node, len(node.arguments) - 1, lambda: self.part(asked))
-        if isinstance(loop, _Part):
+        if isinstance(loop, Part):
             return loop
         self._condition(node.at, loop.body.type, INT)
-        return _Part(BOOL, lambda frame: sum(_bool(loop.body.run(frame)) for _ in loop.turns(frame)) == 1)
+        return Part(BOOL, lambda frame: sum(boolean(loop.body.run(frame)) for _ in loop.turns(frame)) == 1)
 
     def _condition(self, at: int, given: Type, result: Type) -> None:
         """Of what decides whether an item counts."""
         if not self.solver.all_fit((given,), (BOOL,)):
             self._no_overload(at, "_?_:_", (given, result, result), is_member=False)
 
-    def filtered(self, node: syntax.Call) -> _Part:
+    def filtered(self, node: syntax.Call) -> Part:
         asked = node.arguments[1]
         loop = self.over(node, 1, lambda: self.part(asked))
-        if isinstance(loop, _Part):
+        if isinstance(loop, Part):
             return loop
         assert node.target is not None
         kinds = self._item_types(node.target.at, self._again(node.target), 1)
         self._condition(node.at, loop.body.type, list_of(kinds[0]))
 
-        def run(frame: _Frame) -> list[Any]:
+        def run(frame: Frame) -> list[Any]:
             frame.spend(_NEW_LIST)
-            return [frame.slots[loop.first] for _ in loop.turns(frame) if _bool(loop.body.run(frame))]
+            return [frame.slots[loop.first] for _ in loop.turns(frame) if boolean(loop.body.run(frame))]
 
-        return _Part(list_of(kinds[0]), run)
+        return Part(list_of(kinds[0]), run)
 
     def _again(self, node: syntax.Node) -> Type:
         """The type of what was looked at before; what is wrong with it has been said."""
@@ -489,48 +485,48 @@ class _Compiler:
         self.problems = problems
         return kind
 
-    def mapped(self, node: syntax.Call) -> _Part:
+    def mapped(self, node: syntax.Call) -> Part:
         return self._transformed(node, 1)
 
-    def listed(self, node: syntax.Call) -> _Part:
+    def listed(self, node: syntax.Call) -> Part:
         return self._transformed(node, 2)
 
-    def _transformed(self, node: syntax.Call, count: int) -> _Part:
+    def _transformed(self, node: syntax.Call, count: int) -> Part:
         """A list of what is made of each, or of those that a condition is true for."""
         *asked, wanted = node.arguments[count:]
-        conditions: list[_Part] = []
+        conditions: list[Part] = []
 
-        def body() -> _Part:
+        def body() -> Part:
             conditions.extend(self.part(one) for one in asked)
             return self.part(wanted)
 
         loop = self.over(node, count, body)
-        if isinstance(loop, _Part):
+        if isinstance(loop, Part):
             return loop
         result = list_of(loop.body.type)
         for one in conditions:
             self._condition(node.at, one.type, result)
         tests = [one.run for one in conditions]
 
-        def run(frame: _Frame) -> list[Any]:
+        def run(frame: Frame) -> list[Any]:
             frame.spend(_NEW_LIST)
             turns = loop.turns(frame)
-            return [loop.body.run(frame) for _ in turns if all(_bool(test(frame)) for test in tests)]
+            return [loop.body.run(frame) for _ in turns if all(boolean(test(frame)) for test in tests)]
 
-        return _Part(result, run)
+        return Part(result, run)
 
-    def transformed_map(self, node: syntax.Call) -> _Part:
+    def transformed_map(self, node: syntax.Call) -> Part:
         """A map with the same keys, or those that a condition is true for, and new values."""
         assert node.target is not None
         *asked, wanted = node.arguments[2:]
-        conditions: list[_Part] = []
+        conditions: list[Part] = []
 
-        def body() -> _Part:
+        def body() -> Part:
             conditions.extend(self.part(one) for one in asked)
             return self.part(wanted)
 
         loop = self.over(node, 2, body)
-        if isinstance(loop, _Part):
+        if isinstance(loop, Part):
             return loop
         key = self._item_types(node.target.at, self._again(node.target), 2)[0]
         result = map_of(key, loop.body.type)
@@ -538,32 +534,32 @@ class _Compiler:
             self._condition(node.at, one.type, result)
         tests = [one.run for one in conditions]
 
-        def run(frame: _Frame) -> dict[Any, Any]:
+        def run(frame: Frame) -> dict[Any, Any]:
             frame.spend(_NEW_MAP)
             made = {}
             for _ in loop.turns(frame):
-                if all(_bool(test(frame)) for test in tests):
+                if all(boolean(test(frame)) for test in tests):
                     made[frame.slots[loop.first]] = loop.body.run(frame)
             return made
 
-        return _Part(result, run)
+        return Part(result, run)
 
-    def sorted_by(self, node: syntax.Call) -> _Part:
+    def sorted_by(self, node: syntax.Call) -> Part:
         assert node.target is not None
         loop = self.over(node, 1, lambda: self.part(node.arguments[1]))
-        if isinstance(loop, _Part):
+        if isinstance(loop, Part):
             return loop
         kind = self._again(node.target)
         [way] = FUNCTIONS["@sortByAssociatedKeys"]
 
-        def run(frame: _Frame) -> list[Any]:
+        def run(frame: Frame) -> list[Any]:
             keys = [loop.body.run(frame) for _ in loop.turns(frame)]
             made: list[Any] = way.run(frame, list(loop.through(frame)), keys)
             return made
 
-        return _Part(kind, run)
+        return Part(kind, run)
 
-    def optional_mapped(self, node: syntax.Call) -> _Part:
+    def optional_mapped(self, node: syntax.Call) -> Part:
         """optMap and optFlatMap: what is made of the value, if there is one."""
         assert node.target is not None
         through = self.part(node.target)
@@ -579,46 +575,21 @@ class _Compiler:
         self.scope = before
         is_flat = node.name == "optFlatMap"
 
-        def run(frame: _Frame) -> Any:
+        def run(frame: Frame) -> Any:
             frame.spend(1)
             value = through.run(frame)
             if not isinstance(value, Optional):
-                raise CelError(_NO_OVERLOAD)
+                raise CelError(NO_OVERLOAD)
             if not value.values:
                 return NONE
             frame.slots[slot] = value.values[0]
             made = body.run(frame)
             return made if is_flat else Optional((made,))
 
-        return _Part(body.type if is_flat else optional_of(body.type), run)
+        return Part(body.type if is_flat else optional_of(body.type), run)
 
 
-class _Loop:
-    """Goes through a list or the keys of a map, with variables for what it is at."""
-
-    def __init__(self, through: Run, first: int, is_double: bool, body: _Part) -> None:
-        self.through = through
-        self.first = first
-        self.body = body
-        self._is_double = is_double
-
-    def turns(self, frame: _Frame) -> Any:
-        items = self.through(frame)
-        if not isinstance(items, list | dict):
-            raise CelError(f"got '{type_name(items).name}', expected iterable type")
-        slots, first = frame.slots, self.first
-        pairs: Any = items.items() if isinstance(items, dict) else enumerate(items)
-        frame.spend(1)
-        for key, value in pairs:
-            frame.spend(2)
-            if self._is_double:
-                slots[first], slots[first + 1] = key, value
-            else:
-                slots[first] = key if isinstance(items, dict) else value
-            yield
-
-
-_PARTS: dict[type, Callable[[_Compiler, Any], _Part]] = {
+_PARTS: dict[type, Callable[[_Compiler, Any], Part]] = {
     syntax.Literal: _Compiler._literal,
     syntax.Name: _Compiler._name,
     syntax.Select: _Compiler._select,
@@ -633,7 +604,7 @@ _PARTS: dict[type, Callable[[_Compiler, Any], _Part]] = {
     syntax.Maker: _Compiler._maker,
 }
 
-_MACROS: dict[tuple[str, int, bool], Callable[[_Compiler, syntax.Call], _Part]] = {
+_MACROS: dict[tuple[str, int, bool], Callable[[_Compiler, syntax.Call], Part]] = {
     ("has", 1, False): _Compiler.has,
     ("all", 2, True): _Compiler.every,
     ("all", 3, True): _Compiler.every,
@@ -654,71 +625,3 @@ _MACROS: dict[tuple[str, int, bool], Callable[[_Compiler, syntax.Call], _Part]] 
     ("optFlatMap", 2, True): _Compiler.optional_mapped,
 }
 """By name, number of arguments, and whether they are members."""
-
-
-# --- evaluating ---
-
-
-def _bool(value: Any) -> bool:
-    if value is True or value is False:
-        return bool(value)
-    raise CelError(_NO_OVERLOAD)
-
-
-def _fields(value: Any) -> Mapping[Any, Any]:
-    """None of what is no object, as upstream has it."""
-    return value if isinstance(value, dict) else {}
-
-
-def _put(made: dict[Any, Any], key: Any, value: tuple[Any, ...]) -> None:
-    if not isinstance(key, str | int | bool | float):
-        raise CelError(f"unsupported key type: {key!r}")
-    if value:
-        [made[key]] = value
-
-
-def _field(inside: Run, field: str) -> Run:
-    def run(frame: _Frame) -> Any:
-        frame.left -= 1
-        value = inside(frame)
-        if type(value) is dict and field in value:
-            return value[field]
-        if isinstance(value, Optional):
-            return _found(value, field)
-        raise CelError(f"no such key: {field}")
-
-    return run
-
-
-def _maybe_field(inside: Run, field: str) -> Run:
-    def run(frame: _Frame) -> Optional:
-        frame.spend(1)
-        value = inside(frame)
-        return _found(value if isinstance(value, Optional) else Optional((value,)), field)
-
-    return run
-
-
-def _found(value: Optional, field: str) -> Optional:
-    if not value.values:
-        return NONE
-    fields = _fields(value.values[0])
-    return Optional((fields[field],)) if field in fields else NONE
-
-
-def _applied(ways: Sequence[Overload], arguments: Sequence[Run], *, is_known: bool) -> Run:
-    [way, *others] = ways
-    if is_known and len(arguments) == 2:
-        function, (left, right) = way.run, arguments
-        return lambda frame: function(frame, left(frame), right(frame))
-    if is_known:
-        return lambda frame: way.run(frame, *[one(frame) for one in arguments])
-
-    def run(frame: _Frame) -> Any:
-        given = tuple(one(frame) for one in arguments)
-        for one in (way, *others):
-            if one.takes(given):
-                return one.run(frame, *given)
-        raise CelError(_NO_OVERLOAD)
-
-    return run

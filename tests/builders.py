@@ -189,6 +189,7 @@ def group(
     uid: str | None = None,
     constraints: SchedulingConstraints | None = None,
     claims: int = 0,
+    parent: str | None = None,
     controller: str = "",
 ) -> PodGroup:
     """A PodGroup; a minimum of None makes it a basic one, `disruption` is "all" or "single".
@@ -207,6 +208,7 @@ def group(
             owner_references=_owners("", controller),
         ),
         spec=PodGroupSpec(
+            parent_composite_pod_group_name=parent,
             scheduling_policy=SchedulingPolicy(gang=gang),
             priority=priority,
             disruption_mode=None if disruption is None else DisruptionMode(**{disruption: Empty()}),

@@ -13,6 +13,7 @@ from muster.controllers.objects import Metadata
 
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 PODS = "/api/v1/namespaces/{}/pods"
+WORKLOADS = "/apis/scheduling.k8s.io/v1beta1/namespaces/{}/workloads"
 MERGE = "application/merge-patch+json"
 RUN, EXIT, STOP = "muster.dev/run-seconds", "muster.dev/exit-code", "muster.dev/stop-seconds"
 
@@ -88,6 +89,8 @@ class Case:
     words: dict = field(default_factory=dict)
     """Annotations of its pods."""
     metadata: dict = field(default_factory=dict)
+    workload: dict = field(default_factory=dict)
+    """The spec of a Workload of the same name that is there before the Job."""
 
     def document(self):
         container = {"name": "main", "image": "img", "resources": {"requests": {"cpu": "10m"}}}
@@ -99,6 +102,22 @@ class Case:
             "metadata": {"name": self.name, **self.metadata},
             "spec": {**self.spec, "template": template},
         }
+
+
+def _is_there(view):
+    return view.job is not None
+
+
+def _owned(template=None):
+    """By a controller, which has Kubernetes make the group of this template."""
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "kube-root-ca.crt", "uid": "$OWNER", "controller": True}
+    words = {} if template is None else {"scheduling.k8s.io/group-template-name": template}
+    return {"ownerReferences": [owner], "annotations": words}
+
+
+def _templates(controller, *names):
+    gang = {"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {"all": {}}}
+    return {"controllerRef": controller, "podGroupTemplates": [{"name": name, **gang} for name in names]}
 
 
 def _phase(pod):
@@ -338,22 +357,29 @@ CASES = [
     ),
     Case("grouped-already", {}, words=_quick(), pod={"schedulingGroup": {"podGroupName": "mine"}}),
     Case(
-        "of-another-controller",
-        {},
+        "gang-suspended",
+        {"parallelism": 2, "completions": 2, "suspend": True, "scheduling": {"schedulingPolicy": {"gang": {}}}},
+        [(lambda view: view.says("Suspended"), lambda view: view.patch(suspend=False))],
         words=_quick(),
-        metadata={
-            "ownerReferences": [
-                {
-                    "apiVersion": "v1",
-                    "kind": "ConfigMap",
-                    "name": "kube-root-ca.crt",
-                    "uid": "$OWNER",
-                    "controller": True,
-                }
-            ]
-        },
     ),
-    Case("managed-by-others", {"managedBy": "example.com/mine"}, over=lambda view: view.job is not None),
+    Case("gang-without-pods", {"parallelism": 0, "scheduling": {"schedulingPolicy": {"gang": {}}}}, over=_is_there),
+    Case("a-name-" + 51 * "n", {}, over=_is_there),
+    Case(
+        "own-workload",
+        {"parallelism": 1},
+        words=_quick(),
+        workload=_templates({"apiGroup": "batch", "kind": "Job", "name": "own-workload"}, "mine"),
+    ),
+    Case("of-another-controller", {}, words=_quick(), metadata=_owned()),
+    Case(
+        "delegated",
+        {"parallelism": 2, "completions": 2},
+        words=_quick(),
+        metadata=_owned("workers"),
+        workload=_templates({"kind": "ConfigMap", "name": "kube-root-ca.crt"}, "leader", "workers"),
+    ),
+    Case("delegated-in-vain", {}, words=_quick(), metadata=_owned("nobody")),
+    Case("managed-by-others", {"managedBy": "example.com/mine"}, over=_is_there),
     Case(
         "pods-are-refused",
         {},
@@ -377,6 +403,9 @@ def play(plane, namespace, cases, *, seconds=150):
     """Runs the cases side by side in a namespace; gives what is there at the end, by name, free of chance."""
     owner = plane.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/kube-root-ca.crt")["metadata"]["uid"]
     for case in cases:
+        if case.workload:
+            body = {"metadata": {"name": case.name}, "spec": case.workload}
+            plane.request("POST", WORKLOADS.format(namespace), body)
         text = json.dumps(case.document()).replace("$OWNER", owner)
         plane.request("POST", JOBS.format(namespace), json.loads(text))
     waiting = {case.name: list(case.steps) for case in cases}

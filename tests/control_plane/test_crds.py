@@ -83,6 +83,7 @@ def test_a_pod_group_as_upstream_has_it_is_taken(tried, spec):
     assert tried("PodGroup", spec) is None
 
 
+REF = {"workloadName": "train", "templateName": "workers"}
 BAD_GROUPS = [
     ({}, "spec.schedulingPolicy: Required value"),
     ({"schedulingPolicy": {}}, "exactly one of basic, gang must be set"),
@@ -105,6 +106,8 @@ BAD_GROUPS = [
     (group(resourceClaims=[CLAIM | {"name": f"c{n}"} for n in range(5)]), "must have at most 4 items"),
     (group(resourceClaims=[CLAIM, CLAIM]), "duplicate entries for key"),
     (group(minMember=4), "field not declared in schema"),
+    (group(parentCompositePodGroupName="whole"), "must be set when parentCompositePodGroupName is set"),
+    (group(parentCompositePodGroupName="A", workloadRef=REF), "spec.parentCompositePodGroupName: Invalid value"),
 ]
 
 
@@ -136,7 +139,8 @@ def test_min_count_can_be_changed(tried):
 
 
 FULL = group(
-    workloadRef={"workloadName": "train", "templateName": "workers"},
+    parentCompositePodGroupName="whole",
+    workloadRef=REF,
     schedulingConstraints={"topology": [{"key": "rack"}]},
     resourceClaims=[CLAIM],
     disruptionMode={"all": {}},

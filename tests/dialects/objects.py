@@ -8,7 +8,7 @@ from typing import NamedTuple
 FIXED = "field is immutable"
 LONG = "n" * 64
 _NONE_SET, _SEVERAL_SET = "must specify one of: `basic`, `gang`", "but multiple fields are set"
-_FEW, _NOT = "should have at least 1 properties", "must not validate the schema (not)"
+_NOT = "must not validate the schema (not)"
 _AT_LEAST_1, _ITEMS = "should be greater than or equal to 1", "should have at least 1 items"
 
 
@@ -25,8 +25,6 @@ class Bad(NamedTuple):
     kind: str
     spec: dict
     words: str
-    plain: str | None = ""
-    """The words of a server that evaluates no CEL: None if it takes the object, "" if they are the same."""
     before: dict | None = None
     name: str = ""
 
@@ -156,7 +154,6 @@ BAD = [
         "PodGroup",
         _subsets(("leader", 1), ("", 2)),
         "name is optional only if there is one subset",
-        "spec.subsets[1].name in body should be at least 1 chars long",
     ),
     Bad("subsets", "PodGroup", _subsets(("worker", 1), ("worker", 2)), 'Duplicate value: {"name":"worker"}'),
     Bad("subsets", "PodGroup", _subset(name="Workers"), "spec.subsets[0].name: Invalid value"),
@@ -180,7 +177,7 @@ BAD = [
     Bad("coscheduling", "PodGroup", {"subsets": []}, 'unknown field "spec.subsets"'),
     # --- Workload of 1.35 ---
     Bad("v1alpha1", "Workload", {}, "spec.podGroups: Required value"),
-    Bad("v1alpha1", "Workload", _workload(), "spec.podGroups: Required value: must have at least one item", _ITEMS),
+    Bad("v1alpha1", "Workload", _workload(), "spec.podGroups: Required value: must have at least one item"),
     Bad(
         "v1alpha1",
         "Workload",
@@ -193,8 +190,8 @@ BAD = [
     Bad("v1alpha1", "Workload", _workload(_group("a.b")), "spec.podGroups[0].name: Invalid value"),
     Bad("v1alpha1", "Workload", _workload(_group(LONG)), "spec.podGroups[0].name: Too long"),
     Bad("v1alpha1", "Workload", _workload({"name": "workers"}), "spec.podGroups[0].policy: Required value"),
-    Bad("v1alpha1", "Workload", _policy(), _NONE_SET, _FEW),
-    Bad("v1alpha1", "Workload", _policy(basic={}, gang={"minCount": 1}), _SEVERAL_SET, _NOT),
+    Bad("v1alpha1", "Workload", _policy(), _NONE_SET),
+    Bad("v1alpha1", "Workload", _policy(basic={}, gang={"minCount": 1}), _SEVERAL_SET),
     Bad("v1alpha1", "Workload", _policy(gang={}), "spec.podGroups[0].policy.gang.minCount: Required value"),
     Bad("v1alpha1", "Workload", _policy(gang={"minCount": 0}), _AT_LEAST_1),
     Bad("v1alpha1", "Workload", _policy(gang={"minCount": -1}), _AT_LEAST_1),
@@ -237,24 +234,23 @@ BAD = [
         "spec.controllerRef.apiGroup: Invalid value",
     ),
     Bad("v1alpha1", "Workload", _workload(_group()), "metadata.name: Too long", name=LONG),
-    Bad("v1alpha1", "Workload", _workload(_group(count=9)), FIXED, None, before=_workload(_group())),
-    Bad("v1alpha1", "Workload", _workload(_group(), _group("leader")), FIXED, None, before=_workload(_group())),
-    Bad("v1alpha1", "Workload", _workload(_group()), FIXED, None, before=_workload(_group(), _group("leader"))),
-    Bad("v1alpha1", "Workload", _policy(basic={}), FIXED, None, before=_workload(_group())),
-    Bad("v1alpha1", "Workload", _workload(_group()), FIXED, None, before=_workload(_group(), controllerRef=_JOB)),
+    Bad("v1alpha1", "Workload", _workload(_group(count=9)), FIXED, before=_workload(_group())),
+    Bad("v1alpha1", "Workload", _workload(_group(), _group("leader")), FIXED, before=_workload(_group())),
+    Bad("v1alpha1", "Workload", _workload(_group()), FIXED, before=_workload(_group(), _group("leader"))),
+    Bad("v1alpha1", "Workload", _policy(basic={}), FIXED, before=_workload(_group())),
+    Bad("v1alpha1", "Workload", _workload(_group()), FIXED, before=_workload(_group(), controllerRef=_JOB)),
     Bad(
         "v1alpha1",
         "Workload",
         _workload(_group(), controllerRef=_JOB | {"name": "other"}),
         FIXED,
-        None,
         before=_workload(_group(), controllerRef=_JOB),
     ),
     # --- PodGroup of 1.36 ---
     Bad("v1alpha2", "PodGroup", {}, "spec.schedulingPolicy: Required value"),
-    Bad("v1alpha2", "PodGroup", {"schedulingPolicy": {}}, _NONE_SET, _FEW),
-    Bad("v1alpha2", "PodGroup", {"policy": {}}, _NONE_SET, _FEW),
-    Bad("v1alpha2", "PodGroup", {"schedulingPolicy": {"basic": {}, "gang": {"minCount": 1}}}, _SEVERAL_SET, _NOT),
+    Bad("v1alpha2", "PodGroup", {"schedulingPolicy": {}}, _NONE_SET),
+    Bad("v1alpha2", "PodGroup", {"policy": {}}, _NONE_SET),
+    Bad("v1alpha2", "PodGroup", {"schedulingPolicy": {"basic": {}, "gang": {"minCount": 1}}}, _SEVERAL_SET),
     Bad(
         "v1alpha2",
         "PodGroup",
@@ -266,7 +262,7 @@ BAD = [
     Bad("v1alpha2", "PodGroup", _gang(disruptionMode="All"), 'supported values: "Pod", "PodGroup"'),
     Bad("v1alpha2", "PodGroup", _gang(priority=1_000_000_001), "should be less than or equal to 1000000000"),
     Bad("v1alpha2", "PodGroup", _gang(priorityClassName="High"), "spec.priorityClassName: Invalid value"),
-    Bad("v1alpha2", "PodGroup", _gang(podGroupTemplateRef={}), "must specify one of: `workload`", _FEW),
+    Bad("v1alpha2", "PodGroup", _gang(podGroupTemplateRef={}), "must specify one of: `workload`"),
     Bad(
         "v1alpha2",
         "PodGroup",
@@ -285,7 +281,6 @@ BAD = [
         "PodGroup",
         _gang(podGroupTemplateRef={"workloadName": "train"}),
         "must specify one of: `workload`",
-        None,
     ),
     Bad(
         "v1alpha2",
@@ -310,24 +305,22 @@ BAD = [
         "PodGroup",
         _gang(resourceClaims=[{"name": "gpus"}]),
         "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
-        "should have at least 2 properties",
     ),
     Bad(
         "v1alpha2",
         "PodGroup",
         _gang(resourceClaims=[_CLAIM | {"resourceClaimTemplateName": "nic"}]),
         _SEVERAL_SET,
-        _NOT,
     ),
     Bad("v1alpha2", "PodGroup", _gang(resourceClaims=[_CLAIM, _CLAIM]), "spec.resourceClaims[1]: Duplicate value"),
     Bad("v1alpha2", "PodGroup", _gang(minMember=4), 'unknown field "spec.minMember"'),
     Bad("v1alpha2", "PodGroup", _gang(), "metadata.name: Too long", name=LONG),
-    Bad("v1alpha2", "PodGroup", _gang(9), f"spec.schedulingPolicy: Invalid value: {FIXED}", None, before=_gang()),
-    Bad("v1alpha2", "PodGroup", {"schedulingPolicy": {"basic": {}}}, FIXED, None, before=_gang()),
-    Bad("v1alpha2", "PodGroup", _gang(priority=7), f"spec.priority: Invalid value: {FIXED}", None, before=_gang()),
-    Bad("v1alpha2", "PodGroup", _gang(disruptionMode="PodGroup"), FIXED, None, before=_gang()),
-    Bad("v1alpha2", "PodGroup", _gang(), FIXED, None, before=_gang(podGroupTemplateRef=_REF)),
-    Bad("v1alpha2", "PodGroup", _gang(resourceClaims=[_CLAIM]), FIXED, None, before=_gang()),
+    Bad("v1alpha2", "PodGroup", _gang(9), f"spec.schedulingPolicy: Invalid value: {FIXED}", before=_gang()),
+    Bad("v1alpha2", "PodGroup", {"schedulingPolicy": {"basic": {}}}, FIXED, before=_gang()),
+    Bad("v1alpha2", "PodGroup", _gang(priority=7), f"spec.priority: Invalid value: {FIXED}", before=_gang()),
+    Bad("v1alpha2", "PodGroup", _gang(disruptionMode="PodGroup"), FIXED, before=_gang()),
+    Bad("v1alpha2", "PodGroup", _gang(), FIXED, before=_gang(podGroupTemplateRef=_REF)),
+    Bad("v1alpha2", "PodGroup", _gang(resourceClaims=[_CLAIM]), FIXED, before=_gang()),
     # --- Workload of 1.36 ---
     Bad("v1alpha2", "Workload", {}, "spec.podGroupTemplates: Required value"),
     Bad(
@@ -335,7 +328,6 @@ BAD = [
         "Workload",
         _templates(),
         "spec.podGroupTemplates: Required value: must have at least one item",
-        _ITEMS,
     ),
     Bad("v1alpha2", "Workload", _templates(*(_template(f"t{n}") for n in range(9))), "must have at most 8 items"),
     Bad("v1alpha2", "Workload", _templates(_template(), _template()), "spec.podGroupTemplates[1]: Duplicate value"),
@@ -351,14 +343,12 @@ BAD = [
         "v1alpha2", "Workload", _templates(_template(), controllerRef=_JOB | {"kind": ".."}), "spec.controllerRef.kind"
     ),
     Bad("v1alpha2", "Workload", _templates(_template(), podGroups=[]), 'unknown field "spec.podGroups"'),
-    Bad("v1alpha2", "Workload", _templates(_template(count=9)), FIXED, None, before=_templates(_template())),
-    Bad(
-        "v1alpha2", "Workload", _templates(_template(), controllerRef=_JOB), FIXED, None, before=_templates(_template())
-    ),
+    Bad("v1alpha2", "Workload", _templates(_template(count=9)), FIXED, before=_templates(_template())),
+    Bad("v1alpha2", "Workload", _templates(_template(), controllerRef=_JOB), FIXED, before=_templates(_template())),
     # --- the draft ---
     Bad("draft", "Workload", {}, "spec.podGroups: Required value"),
     Bad("draft", "Workload", _draft(), _ITEMS),
-    Bad("draft", "Workload", _one() | {"gangGroups": [{"name": "a"}]}, "two names of one list", _NOT),
+    Bad("draft", "Workload", _one() | {"gangGroups": [{"name": "a"}]}, "two names of one list"),
     Bad("draft", "Workload", _draft({"minCount": 4}), "spec.podGroups[0].name: Required value"),
     Bad("draft", "Workload", _draft({"name": "a"}, {"name": "a"}), "spec.podGroups[1]: Duplicate value"),
     Bad("draft", "Workload", _draft({"name": "Job_1"}), "spec.podGroups[0].name: Invalid value"),
@@ -372,10 +362,9 @@ BAD = [
         "Workload",
         _one(gangMode="Replicated"),
         "replicatedGangKey must be set when gangMode is Replicated",
-        None,
     ),
-    Bad("draft", "Workload", _one(replicatedGangKey=_KEY), "and only then", None),
-    Bad("draft", "Workload", _one(gangMode="Off", replicatedGangKey=_KEY), "and only then", None),
+    Bad("draft", "Workload", _one(replicatedGangKey=_KEY), "and only then"),
+    Bad("draft", "Workload", _one(gangMode="Off", replicatedGangKey=_KEY), "and only then"),
     Bad(
         "draft",
         "Workload",
@@ -394,36 +383,32 @@ BAD = [
         _one(gangMode="Replicated", replicatedGangKey={}),
         "spec.podGroups[0].replicatedGangKey.fieldPath: Required value",
     ),
-    Bad("draft", "Workload", _one(replicas=3), "replicas may be set only when gangMode is Replicated", None),
+    Bad("draft", "Workload", _one(replicas=3), "replicas may be set only when gangMode is Replicated"),
     Bad("draft", "Workload", _one(gangMode="Replicated", replicatedGangKey=_KEY, replicas=0), _AT_LEAST_1),
-    Bad("draft", "Workload", _one(gangMode="Off", minCount=4), "minCount may not be set when gangMode is Off", None),
+    Bad("draft", "Workload", _one(gangMode="Off", minCount=4), "minCount may not be set when gangMode is Off"),
     Bad(
         "draft",
         "Workload",
         _one(gangMode="Off", schedulingTimeoutSeconds=60),
         "schedulingTimeoutSeconds may not be set when gangMode is Off",
-        None,
     ),
     Bad(
         "draft",
         "Workload",
         _one(rankedGroups=[{"name": "a"}]),
         "spec.podGroups[0].rankedGroups: Forbidden: RankedGroups is not supported",
-        '"spec.podGroups[0].rankedGroups" must not validate',
     ),
     Bad(
         "draft",
         "Workload",
         {"gangGroups": [{"name": "a", "topologyRequest": {"level": "rack"}}]},
         "spec.gangGroups[0].topologyRequest: Forbidden: TopologyRequest is not supported",
-        '"spec.gangGroups[0].topologyRequest" must not validate',
     ),
     Bad(
         "draft",
         "Workload",
         _one(podGroupSelector={"selector": {"matchExpressions": []}}),
         "only matchLabels is valid",
-        _NOT,
     ),
     Bad("draft", "Workload", _one(podGroupSelector="job1"), "podGroupSelector in body must be of type object"),
     Bad("draft", "Workload", _one(podGroupSelector=_labels(job="-a-")), "matchLabels.job in body should match"),
@@ -432,17 +417,13 @@ BAD = [
         "Workload",
         _selecting(_labels(job="a", rank="0"), _labels(job="b", rank="1")),
         "only one key of podGroupSelector can have a different value across all groups",
-        None,
     ),
-    Bad(
-        "draft", "Workload", _selecting(_labels(job="a"), _labels(other="b")), "only one key of podGroupSelector", None
-    ),
+    Bad("draft", "Workload", _selecting(_labels(job="a"), _labels(other="b")), "only one key of podGroupSelector"),
     Bad(
         "draft",
         "Workload",
         _selecting(_labels(job="a"), _labels(job="b"), _labels(job="b")),
         "every group must have a distinct value for one key of podGroupSelector",
-        None,
     ),
     Bad("draft", "Workload", _draft(*({"name": f"g{n}"} for n in range(65))), "must have at most 64 items"),
     Bad("draft", "Workload", _one(minMember=4), 'unknown field "spec.podGroups[0].minMember"'),
@@ -451,10 +432,9 @@ BAD = [
         "Workload",
         _one(podGroupSelector={"job": "b"}),
         FIXED,
-        None,
         before=_one(podGroupSelector={"job": "a"}),
     ),
-    Bad("draft", "Workload", _one(), FIXED, None, before=_one(podGroupSelector=_labels(job="a"))),
+    Bad("draft", "Workload", _one(), FIXED, before=_one(podGroupSelector=_labels(job="a"))),
     Bad("draft", "Workload", _one(), "metadata.name: Too long", name=LONG),
     # --- of others ---
     Bad("volcano", "PodGroup", {"minMember": "4"}, "spec.minMember in body must be of type integer"),

@@ -153,6 +153,7 @@ def test_a_replacement_in_a_gang_that_runs_waits_and_says_why():
 ASKING = {
     "topology": ({"constraints": RACK}, "spec.schedulingConstraints.topology"),
     "devices": ({"claims": 2}, "spec.resourceClaims"),
+    "composite": ({"parent": "whole"}, "spec.parentCompositePodGroupName"),
 }
 
 

@@ -463,12 +463,14 @@ def test_those_who_look_after_metadata_may_do_so_without_a_webhook(api):
 
 def test_a_definition_with_rules_that_are_not_evaluated_says_so(api):
     ruled = schema(a=TEXT)
-    ruled["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": "self.a != 'x'"}]
+    ruled["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": "isURL(self.a)"}]
     answer = api.answer("POST", DEFINITIONS, definition(version(schema=ruled)))
     assert answer.code == 201
     [warning] = answer.warnings
-    where = "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations"
-    assert warning == f"{where}: rules in CEL are not evaluated, objects that break them are taken"
+    where = "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]"
+    words = "this rule in CEL is not evaluated, objects that break it are taken"
+    assert warning == f"{where} (function isURL): {words}"
+    api.ask("POST", WIDGETS, widget(spec={"a": "no url"}), code=201)
     body = definition(version())
     assert api.answer("POST", DEFINITIONS, {**body, "metadata": {"name": "x"}}).warnings == ()
 

@@ -254,6 +254,7 @@ class SchedulingConstraints(Wire, frozen=True):
 
 
 class PodGroupSpec(Wire, frozen=True):
+    parent_composite_pod_group_name: str | None = None
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     scheduling_constraints: SchedulingConstraints | None = None
     resource_claims: tuple[Empty, ...] = ()

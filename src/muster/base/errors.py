@@ -3,6 +3,9 @@
     MusterError                      everything this project raises on purpose
     ├── QuantityError  (ValueError)  a resource quantity that Kubernetes would not read
     ├── SelectorError  (ValueError)  a selector that Kubernetes would not read
+    ├── CelError  (ValueError)       an expression in CEL that is none, or has no value
+    │   ├── CelUnsupported           one that may be right, and uses what we do not have
+    │   └── CelCostError             one whose value takes more steps than it may
     ├── ObjectError                  a Kubernetes object that cannot be read
     ├── ScenarioError                a scenario file that cannot be used; says where
     ├── JournalError                 a journal that cannot be written or replayed
@@ -19,6 +22,9 @@ An exception means a bug, a broken wire or input that cannot be read.  "It does 
 
 __all__ = [
     "ApiError",
+    "CelCostError",
+    "CelError",
+    "CelUnsupported",
     "ConfigError",
     "JournalError",
     "KubeError",
@@ -64,6 +70,18 @@ class QuantityError(MusterError, ValueError):
 
 class SelectorError(MusterError, ValueError):
     """A selector that Kubernetes would not read.  Field `position` counts characters from 0."""
+
+
+class CelError(MusterError, ValueError):
+    """An expression in CEL that is none, or has no value.  `.message` is upstream's, which may have several lines."""
+
+
+class CelUnsupported(CelError):
+    """An expression that may be right, and uses what we do not have."""
+
+
+class CelCostError(CelError):
+    """An expression whose value takes more steps than it may."""
 
 
 class ObjectError(MusterError):

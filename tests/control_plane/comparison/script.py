@@ -8,6 +8,7 @@ from tests.control_plane.comparison import (
     bad_input,
     creating,
     custom_kinds,
+    custom_rules,
     custom_versions,
     deleting,
     documents,
@@ -33,5 +34,6 @@ SCRIPT = (
     *deleting.STEPS,
     *everyday.STEPS,
     *custom_kinds.STEPS,
+    *custom_rules.STEPS,
     *custom_versions.STEPS,
 )

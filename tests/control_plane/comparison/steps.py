@@ -42,6 +42,7 @@ _ROOTS = {
     "clouds": SHAPES,
     "mists": SHAPES,
     "turns": SHAPES,
+    "squares": SHAPES,
 }
 
 

@@ -109,6 +109,17 @@ CHAPTERS = {
         get podgroup train -o yaml
         patch podgroup train --type=merge -p '{"spec":{"schedulingPolicy":{"gang":{"minCount":-1}}}}'
         patch podgroup train --type=merge -p '{"spec":{"schedulingPolicy":{"gang":{"minCount":5}}}}'
+        create -f composite.yaml
+        create -f composite.yaml
+        get compositepodgroups
+        get compositepodgroups -o wide
+        get compositepodgroup whole -o yaml
+        describe compositepodgroup whole
+        patch compositepodgroup whole --type=merge -p '{"spec":{"schedulingPolicy":{"gang":{"minGroupCount":3}}}}'
+        patch compositepodgroup whole --type=merge -p '{"spec":{"workloadRef":null}}'
+        create -f part.yaml
+        get podgroup part -o yaml
+        describe podgroup part
         create -f workload.yaml
         get workloads
         get workload work -o yaml
@@ -346,6 +357,9 @@ FIELDS = (
     "explain podgroups.spec",
     "explain podgroups.spec.schedulingPolicy --recursive",
     "explain podgroups.status --recursive",
+    "explain compositepodgroups",
+    "explain compositepodgroups.spec --recursive",
+    "explain compositepodgroups.status --recursive",
     "explain workloads.spec --recursive",
     "explain nodes.status",
     "explain configmaps",

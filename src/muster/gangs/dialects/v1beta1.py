@@ -47,6 +47,8 @@ _LONGEST_MINIMUM = 10
 
 _TOPOLOGY = Ask("spec.schedulingConstraints.topology", "TopologyPlacementGenerator")
 _DEVICES = Ask("spec.resourceClaims", "DynamicResources")
+# upstream has a gate for it, and no plugin of its own
+_PARENT = Ask("spec.parentCompositePodGroupName", "CompositePodGroup")
 
 _TYPES = {
     Aspect.STARTED: INITIALLY_SCHEDULED,
@@ -151,8 +153,12 @@ def _whole(policy: SchedulingPolicy) -> Subset:
 
 def _asks(spec: PodGroupSpec) -> tuple[Ask, ...]:
     constraints = spec.scheduling_constraints
-    topology = (_TOPOLOGY,) if constraints is not None and constraints.topology else ()
-    return (*topology, _DEVICES) if spec.resource_claims else topology
+    asked = {
+        _PARENT: spec.parent_composite_pod_group_name,
+        _TOPOLOGY: constraints is not None and constraints.topology,
+        _DEVICES: spec.resource_claims,
+    }
+    return tuple(ask for ask, is_asked in asked.items() if is_asked)
 
 
 def subsets_text(minimums: Iterable[tuple[str, int]]) -> str:

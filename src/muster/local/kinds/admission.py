@@ -7,6 +7,7 @@ DefaultIngressClass
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from muster.local.codec.values import Object
 from muster.local.kinds import priority
@@ -47,11 +48,12 @@ def admit_group(new: Object, old: Object | None, cluster: Cluster) -> str:
         finalizers = new["metadata"].setdefault("finalizers", [])
         if GROUP_FINALIZER not in finalizers:
             finalizers.append(GROUP_FINALIZER)
-    return admit_composite(new, old, cluster)
+    return "" if old is not None else _take_priority(new["spec"], cluster, priority.resolve_group)
 
 
 def admit_composite(new: Object, old: Object | None, cluster: Cluster) -> str:
-    return "" if old is not None else _take_priority(new["spec"], cluster, priority.resolve_group)
+    resolve = partial(priority.resolve_group, called="composite pod group")
+    return "" if old is not None else _take_priority(new["spec"], cluster, resolve)
 
 
 def admit_class(new: Object, old: Object | None, cluster: Cluster) -> str:

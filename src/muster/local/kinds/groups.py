@@ -1,4 +1,4 @@
-"""PodGroup (scheduling.k8s.io/v1beta1), and the rules that it shares with the templates of a Workload and with Jobs.
+"""PodGroup and CompositePodGroup (scheduling.k8s.io), and what they share with templates of Workloads and with Jobs.
 
 Served as with the gates GenericWorkload, TopologyAwareWorkloadScheduling, CompositePodGroup and
 PodGroupPreemptionPolicy on and DRAWorkloadResourceClaims off: resource claims are dropped.
@@ -62,13 +62,24 @@ _WORKLOAD_REF = Rules(
         "templateName": Rule(required=True, problems=names.short_name_problems),
     }
 )
+_PARENT = Rule(pointer=True, immutable=True, problems=names.long_name_problems)
 _SPEC = Rules(
     {
-        "parentCompositePodGroupName": Rule(pointer=True, immutable=True, problems=names.long_name_problems),
+        "parentCompositePodGroupName": _PARENT,
         "workloadRef": Rule(pointer=True, immutable=True, inside=_WORKLOAD_REF),
         "schedulingPolicy": Rule(part=True, inside=POLICY),
         "schedulingConstraints": Rule(pointer=True, immutable=True, inside=CONSTRAINTS),
         "resourceClaims": CLAIMS,
+        "disruptionMode": Rule(pointer=True, immutable=True, required=True, inside=DISRUPTION_MODE),
+        **PRIORITY,
+    }
+)
+_COMPOSITE_SPEC = Rules(
+    {
+        "parentCompositePodGroupName": _PARENT,
+        "workloadRef": Rule(pointer=True, immutable=True, required=True, inside=_WORKLOAD_REF),
+        "schedulingPolicy": Rule(part=True, immutable=True, inside=policy_rules("minGroupCount")),
+        "schedulingConstraints": Rule(pointer=True, immutable=True, inside=CONSTRAINTS),
         "disruptionMode": Rule(pointer=True, immutable=True, required=True, inside=DISRUPTION_MODE),
         **PRIORITY,
     }
@@ -132,6 +143,47 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     prepare_status=prepare_status,
     validate_status=validate_status,
+    needs_version=True,
+    status_keeps=("metadata", "spec"),
+)
+
+
+# --- composite groups ---
+
+
+def prepare_composite(group: Object) -> None:
+    group["status"] = {}
+
+
+def validate_composite(group: Object) -> list[FieldError]:
+    return declared.errors(_COMPOSITE_SPEC, "spec", group["spec"], None)
+
+
+def keep_composite_status(new: Object, old: Object) -> None:
+    new["status"] = old.get("status", {})
+
+
+def validate_composite_update(new: Object, old: Object) -> list[FieldError]:
+    return declared.errors(_COMPOSITE_SPEC, "spec", new["spec"], old["spec"])
+
+
+def prepare_composite_status(new: Object, old: Object) -> None:
+    new["spec"] = old["spec"]
+    keep_for_status(new["metadata"], old["metadata"])
+
+
+def validate_composite_status(new: Object, _old: Object) -> list[FieldError]:
+    return condition_errors(new.get("status", {}).get("conditions") or (), "status.conditions")
+
+
+COMPOSITE = Strategy(
+    default=default,
+    prepare_create=prepare_composite,
+    validate=validate_composite,
+    prepare_update=keep_composite_status,
+    validate_update=validate_composite_update,
+    prepare_status=prepare_composite_status,
+    validate_status=validate_composite_status,
     needs_version=True,
     status_keeps=("metadata", "spec"),
 )

@@ -75,7 +75,7 @@ def resolve_pod(spec: Object, classes: Classes) -> Priority | str:
     return found
 
 
-def resolve_group(spec: Object, classes: Classes) -> Priority | str:
+def resolve_group(spec: Object, classes: Classes, *, called: str = "pod group") -> Priority | str:
     """The priority of a pod group, or why its spec cannot have it."""
     found = resolve(spec.get("priorityClassName", ""), classes)
     if isinstance(found, str):
@@ -83,12 +83,12 @@ def resolve_group(spec: Object, classes: Classes) -> Priority | str:
     given, policy = spec.get("priority"), spec.get("preemptionPolicy")
     if given not in (None, found.value):
         return (
-            f"priority set in the pod group ({given}) must match the priority computed ({found.value}) "
+            f"priority set in the {called} ({given}) must match the priority computed ({found.value}) "
             "based on the priority class set in the spec"
         )
     if policy not in (None, found.policy):
         return (
-            f"the string value of PreemptionPolicy ({policy}) must not be provided in pod group spec; "
+            f"the string value of PreemptionPolicy ({policy}) must not be provided in {called} spec; "
             f"priority admission controller computed {found.policy} from the given PriorityClass name"
         )
     return found

@@ -44,6 +44,7 @@ _CODE: dict[tuple[str, str], Strategy] = {
     ("coordination.k8s.io", "leases"): leases.STRATEGY,
     ("events.k8s.io", "events"): events.STRICT_STRATEGY,
     ("policy", "poddisruptionbudgets"): budgets.STRATEGY,
+    (SCHEDULING, "compositepodgroups"): groups.COMPOSITE,
     (SCHEDULING, "podgroups"): groups.STRATEGY,
     (SCHEDULING, "priorityclasses"): priority.STRATEGY,
     (SCHEDULING, "workloads"): workloads.STRATEGY,

@@ -6,8 +6,7 @@
     rules.validate(obj, root)        what is wrong with it
 
 Schemas are structural, as the API server demands of them.  A shape keeps what else its schema says in `limits`, by the
-words of OpenAPI, with shapes where those hold schemas.  Rules in CEL (x-kubernetes-validations) are accepted and not
-evaluated.
+words of OpenAPI, with shapes where those hold schemas.  Rules in CEL (x-kubernetes-validations) are in `validations`.
 """
 
 from __future__ import annotations

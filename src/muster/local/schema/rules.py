@@ -3,7 +3,7 @@
 Where several fields are wrong the real server names them in an order of chance; here they come in that of the schema.
 Checked are types, required fields, enum, minimum, maximum, multipleOf, lengths, patterns, numbers of items and
 properties, uniqueItems, allOf, anyOf, oneOf, not, list types, embedded objects, and the formats that are cheap to check
-(see formats).  Other formats pass, as do all rules in CEL.
+(see formats).  Other formats pass.  Rules in CEL come after these (see validations).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from muster.base import patterns
 from muster.local.checks import metadata, names
 from muster.local.checks.fields import FieldError, Why, duplicate, invalid, not_supported, required, too_long, too_many
 from muster.local.codec.gotext import compact_json, quoted, shown
 from muster.local.codec.values import Object
-from muster.local.schema import patterns
 from muster.local.schema.custom import HEAD, is_embedded
 from muster.local.schema.formats import FORMATS, KNOWN
 from muster.local.schema.shapes import Base, ListType, Shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from muster.local.kinds.definitions.scale import scale_errors, scaling
 from muster.local.kinds.definitions.status import ESTABLISHED, TERMINATING, condition
 from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.kinds.registry import Served
-from muster.local.schema import custom, rules
+from muster.local.schema import custom, rules, validations
 from muster.local.schema.shapes import Base, Shape
 
 _NEVER = 2**63
@@ -95,7 +95,13 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
         has_status=has_status,
         scale=scale,
         is_ending=condition(definition, TERMINATING).get("status") == "True",
-        strategy=_strategy(version, shape, has_status=has_status, scale=scale),
+        strategy=_strategy(
+            version,
+            shape,
+            head={"apiVersion": f"{spec['group']}/{version['name']}", "kind": names["kind"]},
+            has_status=has_status,
+            scale=scale,
+        ),
         table=tables.custom(version.get("additionalPrinterColumns") or ()),
     )
     return Served(
@@ -111,28 +117,43 @@ def _served(definition: Object, version: Object, shapes: dict[str, Shape], *, si
     )
 
 
-def _strategy(version: Object, shape: Shape, *, has_status: bool, scale: Scaling | None) -> Strategy:
+def _strategy(version: Object, shape: Shape, *, head: Object, has_status: bool, scale: Scaling | None) -> Strategy:
+    """head   What rules see of the kind, which objects do not keep."""
+
     def of_scale(new: Object) -> list[FieldError]:
         return [] if scale is None else scale_errors(new, scale)
 
+    # compiled when the first object comes: most kinds that are declared have none for long
+    checks = cache(lambda: validations.of(shape.limits["schema"]))
+
+    def checked(errors: list[FieldError], new: Object, *old: Object) -> list[FieldError]:
+        """With what rules in CEL say, which count on all else being in order."""
+        found = checks()
+        if found is None:
+            return errors
+        return errors + (validations.unchecked(errors) or found.errors(head | new, *(head | one for one in old)))
+
+    def validate(new: Object) -> list[FieldError]:
+        return checked(rules.validate(new, shape) + of_scale(new), new)
+
     def validate_update(new: Object, old: Object) -> list[FieldError]:
-        return rules.validate_update(new, old, shape) + of_scale(new)
+        return checked(rules.validate_update(new, old, shape) + of_scale(new), new, old)
 
     def validate_status(new: Object, old: Object) -> list[FieldError]:
         """Of the status alone: what else is wrong was so before."""
         field = shape.fields.get("status")
         if field is None or "status" not in new:
-            return of_scale(new)
-        if "status" in old:
+            errors = []
+        elif "status" in old:
             errors = rules.validate_update(new["status"], old["status"], field.shape)
         else:
             errors = rules.validate(new["status"], field.shape)
-        return [*(_inside("status", error) for error in errors), *of_scale(new)]
+        return checked([*(_inside("status", error) for error in errors), *of_scale(new)], new, old)
 
     return Strategy(
         prepare_create=_drop_status if has_status else _nothing,
         default=partial(custom.default, shape=shape),
-        validate=lambda given: rules.validate(given, shape) + of_scale(given),
+        validate=validate,
         prepare_update=_keep_status if has_status else _nothing,
         validate_update=validate_update,
         prepare_status=_only_status,

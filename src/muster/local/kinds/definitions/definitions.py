@@ -110,8 +110,8 @@ def _undone(spec: Object) -> list[str]:
     found = []
     for index, version in enumerate(versions):
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-        for at in definition_schema.rules_in(schema, f"spec.versions[{index}].schema.openAPIV3Schema"):
-            found.append(f"{at}: rules in CEL are not evaluated, objects that break them are taken")
+        for at in definition_schema.not_evaluated(schema, f"spec.versions[{index}].schema.openAPIV3Schema"):
+            found.append(f"{at}: this rule in CEL is not evaluated, objects that break it are taken")
     if (spec.get("conversion") or {}).get("strategy") == "Webhook" and len(versions) > 1:
         kept = next((version["name"] for version in versions if version.get("storage")), "")
         words = f"objects are shown in all versions as they are stored, in {kept}, and written in that one only"

@@ -1,7 +1,7 @@
-"""What is wrong with the schema of a custom kind: it must be structural, and its parts must go together.
+"""What is wrong with the schema of a custom kind: it must be structural, its parts must go together, its rules compile.
 
-Structural: the type of each value can be told without looking at others.  Not checked here: rules in CEL, and whether
-defaults have fields that their schemas do not know.
+Structural: the type of each value can be told without looking at others.  Not checked here: whether defaults have
+fields that their schemas do not know, and what rules may cost, which is counted when they are evaluated.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.local.checks.fields import FieldError, forbidden, invalid, not_supported, required
+from muster.base import patterns
+from muster.local.checks.fields import FieldError, Why, forbidden, invalid, not_supported, required
 from muster.local.codec.values import Object
-from muster.local.schema import custom, patterns, rules
+from muster.local.schema import custom, rules, validations
+from muster.local.schema.validations import RULES, Place
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
@@ -23,10 +25,9 @@ _OWN_LEVELS = {"properties": _FIELD, "items": _ITEM, "additionalProperties": _FI
 _PRESERVE, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _LIST_TYPE, _LIST_KEYS, _MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
-_RULES = "x-kubernetes-validations"
 _NOT_IN_VALUES = (
     *("type", "additionalProperties", "default", "title", "description", "nullable", _PRESERVE, _EMBEDDED),
-    *(_INT_OR_STRING, _LIST_KEYS, _LIST_TYPE, _MAP_TYPE, _RULES),
+    *(_INT_OR_STRING, _LIST_KEYS, _LIST_TYPE, _MAP_TYPE, RULES),
 )
 """What a schema inside anyOf, allOf, oneOf and not may not say."""
 _INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
@@ -57,7 +58,8 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
             found += _structural_errors(place)
         found += _standard_errors(place)
         found += _extension_errors(place.schema, place.at)
-    return found or list(_default_errors(schema, at))
+        found += _rule_errors(place)
+    return found or _compilation_errors(schema, at) or list(_default_errors(schema, at))
 
 
 def too_deep(schema: Object) -> str:
@@ -70,13 +72,16 @@ def too_deep(schema: Object) -> str:
     return f"must not be nested more than {_DEEPEST} levels deep"
 
 
-def rules_in(schema: Object, field: str) -> list[str]:
-    """Where a schema has rules in CEL."""
-    level, found = [(field, schema)], []
-    for _ in range(_DEEPEST):
-        found += [f"{at}.{_RULES}" for at, one in level if one.get(_RULES)]
-        level = [(f"{at}.{part}", inner) for at, one in level for part, inner in _parts(one)]
-    return found
+def not_evaluated(schema: Object, field: str) -> list[str]:
+    """Where a schema has rules in CEL that use what is not there, and what that is."""
+    # one that an older folder holds may be too deep
+    checks = None if too_deep(schema) else validations.of(schema)
+    return [
+        f"{place.at}.{RULES}[{index}] ({rule.unsupported})"
+        for place in (() if checks is None else checks.places(field))
+        for index, rule in enumerate(place.rules)
+        if rule.unsupported
+    ]
 
 
 def _parts(schema: Object) -> Iterator[tuple[str, Object]]:
@@ -179,15 +184,82 @@ def _pattern_errors(schema: Object, at: str) -> Iterator[FieldError]:
         yield invalid(f"{at}.pattern", pattern, f"must be a valid regular expression, but isn't: {why}")
 
 
+# --- rules in CEL ---
+
+_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+
+
+def _rule_errors(place: _Place) -> Iterator[FieldError]:
+    """Of what rules say about themselves."""
+    for index, rule in enumerate(place.schema.get(RULES) or ()):
+        at = f"{place.at}.{RULES}[{index}]"
+        text, message, path = rule.get("rule") or "", rule.get("message") or "", rule.get("fieldPath") or ""
+        if not text.strip():
+            yield required(f"{at}.rule", "rule is not specified")
+        elif message and not message.strip():
+            yield invalid(f"{at}.message", message, "must be non-empty if specified")
+        elif "\n" in message.strip():
+            yield invalid(f"{at}.message", message, "must not contain line breaks")
+        elif "\n" in text.strip() and not message.strip():
+            yield required(f"{at}.message", "message must be specified if rule contains line breaks")
+        if rule.get("messageExpression") and not rule["messageExpression"].strip():
+            yield required(f"{at}.messageExpression", "messageExpression must be non-empty if specified")
+        if rule.get("reason") is not None and rule["reason"] not in _REASONS:
+            yield not_supported(f"{at}.reason", rule["reason"], _REASONS)
+        if path and not path.strip():
+            yield invalid(f"{at}.fieldPath", path, "must be non-empty if specified")
+        if "\n" in path:
+            yield invalid(f"{at}.fieldPath", path, "must not contain line breaks")
+        if path and validations.field_path(place.schema, path) is None:
+            yield invalid(f"{at}.fieldPath", path, "must be a valid path")
+
+
+def _compilation_errors(schema: Object, field: str) -> list[FieldError]:
+    checks = validations.of(schema)
+    places = () if checks is None else checks.places(field)
+    return [error for place in places for error in _errors_at(place)]
+
+
+def _errors_at(place: Place) -> Iterator[FieldError]:
+    if not place.is_typed:
+        words = f"internal error: failed to construct type information for {RULES} rules"
+        why = "unable to convert structural schema to CEL declarations"
+        yield FieldError(Why.INTERNAL, f"{place.at}.{RULES}", f"Internal error: {words}: {why}")
+        return
+    for index, rule in enumerate(place.rules):
+        at, said = f"{place.at}.{RULES}[{index}]", rule.said
+        shown = {
+            "Rule": said.get("rule", ""),
+            "Message": said.get("message", ""),
+            "MessageExpression": said.get("messageExpression", ""),
+            "Reason": said.get("reason"),
+            "FieldPath": said.get("fieldPath", ""),
+            "OptionalOldSelf": said.get("optionalOldSelf"),
+        }
+        if rule.error:
+            yield invalid(f"{at}.rule", shown, rule.error)
+        if rule.message_error:
+            yield invalid(f"{at}.messageExpression", shown, rule.message_error)
+        if rule.compares and place.within:
+            words = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.within}"
+            yield invalid(f"{at}.rule", said["rule"], words)
+        if said.get("optionalOldSelf") and not rule.compares and not rule.unsupported:
+            yield invalid(f"{at}.optionalOldSelf", True, "may not be set if oldSelf is not used in rule")
+
+
 # --- defaults ---
 
 
 def _default_errors(schema: Object, field: str) -> Iterator[FieldError]:
     """Of values that the schema gives and would refuse."""
     if schema.get("default") is not None:
-        for error in rules.validate(schema["default"], custom.part(schema)):
+        given, checks = schema["default"], validations.Checks.of(schema)
+        for error in rules.validate(given, custom.part(schema)):
             inside = f".{error.field}" if error.field else ""
             yield msgspec.structs.replace(error, field=f"{field}.default{inside}")
+        if checks is not None:
+            # it is as it was: rules about changes are asked as well
+            yield from checks.errors(given, given, at=f"{field}.default", ratchets=False)
     for name, inner in _properties(schema).items():
         yield from _default_errors(inner, f"{field}.properties[{name}]")
     for part in ("items", "additionalProperties"):

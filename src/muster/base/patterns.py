@@ -1,4 +1,4 @@
-"""Patterns in schemas of custom kinds: RE2, as Go has it, whose matching takes no more time than the text is long.
+"""Patterns in schemas of custom kinds and in CEL: RE2, as Go has it, which takes no more time than the text is long.
 
 Python's own take exponential time where somebody wants them to (`^(a+)+$`), and mean other things by the same signs.
 """
@@ -17,21 +17,19 @@ _OPTIONS.log_errors = False
 
 def problem(pattern: str) -> str:
     """Why a pattern is none; "" for one that is."""
-    found = _compiled(pattern)
-    if not isinstance(found, str):
-        return ""
-    return f"error parsing regexp: {found}"
+    found = compiled(pattern)
+    return f"error parsing regexp: {found}" if isinstance(found, str) else ""
 
 
 def matches(pattern: str, text: str) -> bool:
     """Whether a pattern is found in a text; in any, if it is none: other versions of Muster took other patterns."""
-    found = _compiled(pattern)
+    found = compiled(pattern)
     return isinstance(found, str) or found.search(text) is not None
 
 
 # bounded: clients make them up
 @remembered(500)
-def _compiled(pattern: str) -> Any:
+def compiled(pattern: str) -> Any:
     """The pattern, or what is wrong with it."""
     try:
         return re2.compile(pattern, _OPTIONS)

@@ -31,7 +31,7 @@ OUTPUT = Path(__file__).parent.parent / "src/muster/local/schema/kubernetes.json
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EVERYWHERE = ("APIResourceList", "DeleteOptions", "Status", "WatchEvent")
-_SUBRESOURCES = ("autoscaling.v1.Scale", "core.v1.Binding", "policy.v1.Eviction")
+_SUBRESOURCES = ("authentication.v1.TokenRequest", "autoscaling.v1.Scale", "core.v1.Binding", "policy.v1.Eviction")
 # what is read live from other processes, and what would need another server behind this one
 _NOT_SERVED = ("componentstatuses", "apiservices")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from muster.local.codec.values import Object
-from muster.local.kinds import events, priority, rows
+from muster.local.kinds import priority, rows
 from muster.local.kinds.kind import Kind
 from muster.local.kinds.registry import Registry, Served
 from muster.local.kinds.services import addresses as service_addresses
@@ -45,11 +45,10 @@ def make_server(store: Store, source: Source, *, token: str, kinds: Iterable[Kin
 
 def _served(kind: Kind) -> Served:
     shape = shapes()[kind.type_name]
-    empty = structs.zero(shape)
-    if kind is rows.EVENTS_EVENT:
-        # one object, told in two ways
-        return Served(kind=kind, shape=shape, storage="events", shown=events.to_new, kept=events.to_old, empty=empty)
-    return Served(kind=kind, shape=shape, storage=kind.resource, empty=empty)
+    shown, kept = rows.TOLD.get((kind.group, kind.version, kind.plural), (None, None))
+    # one object of the core group, told in two ways
+    storage = "events" if kind.plural == "events" else kind.resource
+    return Served(kind=kind, shape=shape, storage=storage, shown=shown, kept=kept, empty=structs.zero(shape))
 
 
 def _first_objects() -> list[tuple[Kind, Object]]:

@@ -18,8 +18,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from controlplane import build, traits
 from controlplane.plane import ControlPlane
@@ -29,9 +32,10 @@ from muster.base.errors import MusterError
 
 OUTPUT = Path(__file__).parent.parent / "src/muster/local/schema/kubernetes.json"
 
+_CELLS = Path(__file__).parent / "cells.yaml"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EVERYWHERE = ("APIResourceList", "DeleteOptions", "Status", "WatchEvent")
-_SUBRESOURCES = ("autoscaling.v1.Scale", "core.v1.Binding", "policy.v1.Eviction")
+_SUBRESOURCES = ("authentication.v1.TokenRequest", "autoscaling.v1.Scale", "core.v1.Binding", "policy.v1.Eviction")
 # what is read live from other processes, and what would need another server behind this one
 _NOT_SERVED = ("componentstatuses", "apiservices")
 
@@ -155,7 +159,14 @@ def _resource(place: Place, seen: Schema) -> Schema:
         a=row.get("shortNames"),
         c=row.get("categories"),
         p=sorted(place.subresources),
+        x=_cells().get(row["name"] + (f".{group}" if (group := place.path.split("/")[1]) != "v1" else "")),
     )
+
+
+@cache
+def _cells() -> dict[str, Schema]:
+    found: dict[str, Schema] = yaml.safe_load(_CELLS.read_text())
+    return found
 
 
 class _Types:

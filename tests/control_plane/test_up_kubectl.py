@@ -300,12 +300,21 @@ def test_the_cluster_says_what_it_is(cluster):
     assert "Username   admin" in re.sub(" +", "   ", cluster("auth", "whoami"))
     assert cluster("auth", "can-i", "create", "pods") == "yes\n"
     assert "*.*" in cluster("auth", "can-i", "--list")
-    served = {"/".join(filter(None, (one.group, one.version))) for one in load.resources()} - {"autoscaling/v1"}
+    served = {"/".join(filter(None, (one.group, one.version))) for one in load.resources()}
     assert cluster("api-versions").split() == sorted({*served, "authentication.k8s.io/v1", "authorization.k8s.io/v1"})
     kinds = cluster("api-resources", "-o", "name").split()
     assert {"pods", "jobs.batch", "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"} <= set(kinds)
     assert cluster("get", "--raw", "/readyz") == "ok"
     assert json.loads(cluster("get", "--raw", "/version"))["major"] == "1"
+
+
+def test_a_token_of_an_account_opens_the_cluster(cluster):
+    cluster("create", "serviceaccount", "robot")
+    token = cluster("create", "token", "robot", "--duration=20m").strip()
+    assert "system:serviceaccount:default:robot" in cluster(f"--token={token}", "auth", "whoami")
+    assert "node-1" in cluster(f"--token={token}", "get", "nodes")
+    cluster("delete", "serviceaccount", "robot")
+    assert "Unauthorized" in cluster.run(f"--token={token}", "get", "nodes").complained
 
 
 def test_a_dump_of_the_cluster_is_whole(kubectl):

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from muster.local.checks import metadata
+from muster.local.codec.values import take
 from muster.local.kinds.kind import Strategy
 from muster.local.schema import decoding, load
 from tests.local.answers import UID, edited, is_refusal, promised, said
@@ -55,10 +56,12 @@ def updated(subject: Subject, given: Any, stored: Any) -> Outcome:
         new["metadata"]["generation"] = old["metadata"]["generation"]
     if errors := subject.begin(new, old):
         return new, said(errors)
+    if "status" in load.shapes()[f"io.k8s.{subject.type}"].fields:
+        take(new, old, "status")
     strategy.prepare_update(new, old)
     if strategy.has_generation and _spec(new) != _spec(old):
         new["metadata"]["generation"] += 1
-    errors = _change_errors(subject, new, old) + strategy.validate_update(new, old)
+    errors = _change_errors(subject, new, old) + strategy.errors_of_update(new, old)
     return _anonymous(subject, new), said(errors)
 
 
@@ -67,6 +70,7 @@ def status_updated(subject: Subject, given: Any, stored: Any) -> Outcome:
     new, old = _decoded(subject, given), subject.kept(deepcopy(stored))
     _identify(subject, new, old)
     strategy.default(new)
+    take(new, old, *(part for part in {**new, **old} if part not in ("metadata", "status")))
     strategy.prepare_status(new, old)
     errors = _change_errors(subject, new, old) + strategy.validate_status(new, old)
     return _anonymous(subject, new), said(errors)

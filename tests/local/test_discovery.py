@@ -98,6 +98,7 @@ LISTS = {
         entry("pods/status", "", "Pod", STATUS),
         entry("secrets", "secret", "Secret", ALL),
         entry("serviceaccounts", "serviceaccount", "ServiceAccount", ALL, short=["sa"]),
+        entry("serviceaccounts/token", "", "TokenRequest", ["create"], of=("authentication.k8s.io", "v1")),
         entry("services", "service", "Service", ALL, short=["svc"], categories=["all"]),
         entry("services/status", "", "Service", STATUS),
     ],

@@ -560,17 +560,16 @@ def test_clients_that_do_nothing_do_not_hold_up_its_end(tmp_path):
         assert server.complaints == []
 
 
-def test_a_second_process_is_refused_the_folder(tmp_path):
-    for flags in ([], ["--ephemeral"]):
-        folder = tmp_path / ("kept" if not flags else "forgotten")
-        with Server(folder, *flags) as server:
-            for others in ([], ["--ephemeral"]):
-                with pytest.raises(AssertionError) as refused:
-                    Server(folder, *others)
-                (line,) = refused.value.args[0][-1:]
-                assert line == f"muster: another process uses this cluster's folder (folder='{folder}')"
-            assert server.is_running
-        # whoever has the folder may die as he likes: it is free then
-        server.kill()
-        with Server(folder, *flags) as again, again.api() as api:
-            assert api.get("/version")["major"] == "1"
+@pytest.mark.parametrize(("flags", "others"), [([], ["--ephemeral"]), (["--ephemeral"], [])], ids=["kept", "forgotten"])
+def test_a_second_process_is_refused_the_folder(tmp_path, flags, others):
+    folder = tmp_path / "folder"
+    with Server(folder, *flags) as server:
+        with pytest.raises(AssertionError) as refused:
+            Server(folder, *others)
+        (line,) = refused.value.args[0][-1:]
+        assert line == f"muster: another process uses this cluster's folder (folder='{folder}')"
+        assert server.is_running
+    # whoever has the folder may die as he likes: it is free then
+    server.kill()
+    with Server(folder, *flags) as again, again.api() as api:
+        assert api.get("/version")["major"] == "1"

@@ -97,7 +97,7 @@ def a_bookmark_is_taken_for_an_update(patch):
     patch(Reflector, "_take_events", careless)
 
 
-@fault("in step", "recount", needs=["short history", "cut watches"], first=60)
+@fault("in step", "recount", needs=["short history", "cut watches"], first=121)
 def a_deletion_is_missed_in_a_relist(patch):
     async def list_all(self, resource):
         page = self._read_page(await self._client.request("GET", resource.path()))
@@ -110,7 +110,7 @@ def a_deletion_is_missed_in_a_relist(patch):
     patch(Reflector, "_list_all", list_all)
 
 
-@fault("in step", "recount", needs=["short history", "cut watches", "same names"], first=70)
+@fault("in step", "recount", needs=["short history", "cut watches", "same names"], first=1_010)
 def a_pod_made_again_is_taken_for_the_one_before(patch):
     def take(self, item, news):
         meta = reflector._metadata(item)
@@ -127,7 +127,7 @@ def a_version_that_is_gone_is_asked_for_again_and_again(patch):
     patch(reflector, "_is_useless", lambda error, refusals: False)
 
 
-@fault("in step", "recount", "rest", needs=["short history", "cut watches"], first=60)
+@fault("in step", "recount", "rest", needs=["short history", "cut watches"], first=70)
 def what_happened_in_a_gap_is_skipped(patch):
     """Where history is lost, it goes on from now without a list."""
     recover = Reflector._recover
@@ -218,20 +218,20 @@ def a_conflict_is_believed_to_be_the_pods_end(patch):
     patch(writes, "_after_conflict", resigned)
 
 
-@fault("told", "agreement", "half bound", "rest", needs=["conflicts"], first=33)
+@fault("told", "agreement", "half bound", "rest", needs=["conflicts"], first=93)
 def a_conflict_is_taken_for_the_end_of_the_object(patch):
     """As it was until a world showed it."""
     gone = writes.is_gone
     patch(writes, "is_gone", lambda error: error.code == 409 or gone(error))
 
 
-@fault("circles", needs=["stops", "errors"], first=1_153)
+@fault("circles", needs=["stops", "errors"], first=2_107)
 def who_is_to_stop_does_not_wait(patch):
     """As it was until a world showed it."""
     patch(scheduler, "_STOPPING_LOOK_SECONDS", 0.0)
 
 
-@fault("stale word", needs=["errors", "crowded"], first=138)
+@fault("stale word", needs=["errors", "crowded"], first=151)
 def what_is_said_of_a_pod_does_not_wait_for_its_bind(patch):
     put = Outbox.put
 
@@ -272,7 +272,7 @@ def a_bind_without_an_answer_is_sent_once_more(patch):
     "recount",
     "nomination",
     needs=["errors", "resets", "priorities", "crowded"],
-    first=2_983,
+    first=4_070,
 )
 def a_deletion_that_failed_is_forgotten(patch):
     put = Outbox.put
@@ -285,7 +285,7 @@ def a_deletion_that_failed_is_forgotten(patch):
     patch(Outbox, "put", once)
 
 
-@fault("nominated", needs=["priorities", "crowded", "errors"], first=220)
+@fault("nominated", needs=["priorities", "crowded", "errors"], first=283)
 def victims_go_before_it_is_written_for_whom(patch):
     patch(Writer, "_hold_up", lambda self, deletion: self._go_if_ready(deletion))
 
@@ -298,7 +298,7 @@ def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
     patch(Writer, "_call_off", careless)
 
 
-@fault("agreement", "told", "gang condition", needs=["errors"], first=106)
+@fault("agreement", "told", "gang condition", needs=["errors"], first=128)
 def what_a_group_is_to_say_is_tried_once(patch):
     put = Outbox.put
 
@@ -316,7 +316,7 @@ def a_group_is_left_to_kubernetes_whoever_names_it(patch):
     patch(NamedByLabel, "seen", lambda self, pod: None)
 
 
-@fault("protection", needs=[BY_LABEL])
+@fault("protection", needs=[BY_LABEL], first=38)
 def what_protected_a_group_stays_when_nobody_names_it(patch):
     patch(Protection, "_take_off", lambda self, group: None)
 
@@ -326,7 +326,7 @@ def a_pod_that_has_ended_still_uses_its_group(patch):
     patch(protection, "_ENDED", ())
 
 
-@fault("protection", needs=[BY_LABEL, "kills"])
+@fault("protection", needs=[BY_LABEL, "kills"], first=123)
 def a_new_leader_protects_what_changes_from_now_on(patch):
     make = Scheduler.__init__
 
@@ -416,7 +416,7 @@ def only_groups_of_kubernetes_are_protected(patch):
 # --- lease ---
 
 
-@fault("leases", needs=["freezes"])
+@fault("leases", needs=["freezes"], first=25)
 def nobody_asks_for_the_lease_before_a_write(patch):
     patch(Client, "writing_while", lambda self, may_write: self)
     make = Outbox.__init__
@@ -433,7 +433,7 @@ def the_lease_is_asked_for_before_the_connection_is_there(patch):
     patch(Client, "writing_while", lambda self, may_write: self)
 
 
-@fault("leases", needs=["stops", "slow"], first=62)
+@fault("leases", needs=["stops", "slow"], first=842)
 def the_lease_is_given_back_while_writes_are_on_their_way(patch):
     patch(Outbox, "under_way_of", lambda self, up_to: 0)
     patch(Muster, "_finish", lambda self, working: _cancel(working))
@@ -443,7 +443,7 @@ async def _cancel(task):
     task.cancel()
 
 
-@fault("leases", needs=["partitions"], first=22)
+@fault("leases", needs=["partitions"], first=468)
 def a_lease_is_taken_before_it_has_run_out(patch):
     may_take = Lease._may_take
 
@@ -461,7 +461,7 @@ def a_lease_is_held_as_long_as_nobody_says_otherwise(patch):
 # --- rebuild ---
 
 
-@fault("takeover", needs=["deaf standby"])
+@fault("takeover", needs=["deaf standby"], first=51)
 def a_new_leader_does_not_read_again(patch):
     async def trusting(self):
         return None
@@ -475,7 +475,7 @@ def who_stands_by_remembers_pods_that_are_gone(patch):
     patch(Warm, "put", lambda self, changes: put(self, [one for one in changes if not isinstance(one, PodGone)]))
 
 
-@fault("recount", "agreement", "told", needs=["kills"])
+@fault("recount", "agreement", "told", needs=["kills"], first=19)
 def a_new_leader_forgets_what_it_read_while_it_stood_by(patch):
     take = Warm.take
 
@@ -532,7 +532,7 @@ def what_is_read_in_another_version_is_taken_for_gone(patch):
     patch(Garbage, "serve", hasty)
 
 
-@fault("dead owners", needs=["owners"], first=47)
+@fault("dead owners", needs=["owners"], first=212)
 def an_owner_goes_and_nobody_asks_what_it_owned(patch):
     patch(Garbage, "_confirm_owner", lambda self, owner: iter(()))
 

@@ -26,7 +26,7 @@ def test_no_rule_is_broken(first, record_property):
 
 
 def test_the_same_seed_tells_the_same_story_in_any_process():
-    seeds = range(300, 308)
+    seeds = range(300, 304)
     printed = [
         subprocess.run(
             [sys.executable, "-m", "tests.system", "--digest", *map(str, seeds)],

@@ -8,7 +8,7 @@ from typing import Any
 from muster.base.caching import remembered
 from muster.local.checks import names
 from muster.local.checks.fields import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, take
 
 IMMUTABLE = "field is immutable"
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -68,10 +68,7 @@ def validate_update(
 
 def keep_for_status(new: Object, old: Object) -> None:
     """Takes the metadata of the stored object, for kinds whose status alone may be written through /status."""
-    for part in ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"):
-        new.pop(part, None)
-        if part in old:
-            new[part] = old[part]
+    take(new, old, "labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp")
 
 
 def distinct(errors: Iterable[FieldError]) -> list[FieldError]:

@@ -42,6 +42,15 @@ def repeated(tree: Any, path: str = "") -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def take(target: Object, source: Object, *keys: str) -> None:
+    """Makes fields what they are in another struct, or leaves them out as there."""
+    for key in keys:
+        if key in source:
+            target[key] = source[key]
+        else:
+            target.pop(key, None)
+
+
 def json_type(value: Any) -> str:
     """As Go names the kind of a JSON value."""
     if isinstance(value, Pairs):

@@ -19,22 +19,6 @@ def prepare_create(budget: Object) -> None:
     budget["status"] = dict.fromkeys(_COUNTS, 0)
 
 
-def validate(budget: Object) -> list[FieldError]:
-    return _spec_errors(budget.get("spec") or {})
-
-
-def prepare_update(new: Object, old: Object) -> None:
-    new["status"] = old["status"]
-
-
-def validate_update(new: Object, _old: Object) -> list[FieldError]:
-    return _spec_errors(new.get("spec") or {})
-
-
-def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old["spec"]
-
-
 def validate_status(new: Object, _old: Object) -> list[FieldError]:
     status = new["status"]
     errors = condition_errors(status.get("conditions") or (), "status.conditions")
@@ -43,8 +27,8 @@ def validate_status(new: Object, _old: Object) -> list[FieldError]:
     return errors
 
 
-def _spec_errors(spec: Object) -> list[FieldError]:
-    errors = []
+def validate(budget: Object) -> list[FieldError]:
+    spec, errors = budget.get("spec") or {}, []
     if "minAvailable" in spec and "maxUnavailable" in spec:
         words = "minAvailable and maxUnavailable cannot be both set"
         errors.append(invalid("spec", spec, words))
@@ -67,9 +51,6 @@ def _share_errors(share: int | str | None, field: str) -> list[FieldError]:
 STRATEGY = Strategy(
     prepare_create=prepare_create,
     validate=validate,
-    prepare_update=prepare_update,
-    validate_update=validate_update,
-    prepare_status=prepare_status,
     validate_status=validate_status,
     name_problems=names.path_segment_problems,
     has_generation=True,

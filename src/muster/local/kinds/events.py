@@ -58,10 +58,6 @@ def validate(event: Object) -> list[FieldError]:
     return distinct(_lenient_errors(event, reporter="reportingComponent"))
 
 
-def validate_update(new: Object, _old: Object) -> list[FieldError]:
-    return validate(new)
-
-
 def validate_strictly(event: Object) -> list[FieldError]:
     """Through events.k8s.io/v1."""
     errors = _lenient_errors(event, reporter="reportingController")
@@ -146,7 +142,6 @@ _COMMON: dict[str, Any] = {
 }
 STRATEGY = Strategy(
     validate=validate,
-    validate_update=validate_update,
     ttl_seconds=3600.0,  # as Kubernetes: --event-ttl
     **_COMMON,
 )

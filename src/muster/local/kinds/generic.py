@@ -35,12 +35,7 @@ def strategy(resource: Resource) -> Strategy:
             given["status"] = structs.zero(shape.fields["status"].shape)
             DEFAULTS.fill(given["status"], shape.fields["status"].shape.name)
 
-    def prepare_update(new: Object, old: Object) -> None:
-        if has_status:
-            _keep(new, old, ("status",))
-
     def prepare_status(new: Object, old: Object) -> None:
-        _keep(new, old, tuple(name for name in {**new, **old} if name not in ("metadata", "status")))
         if not resource.labels_with_status:
             keep_for_status(new["metadata"], old["metadata"])
 
@@ -54,7 +49,6 @@ def strategy(resource: Resource) -> Strategy:
     return Strategy(
         default=default,
         prepare_create=prepare_create,
-        prepare_update=prepare_update,
         prepare_status=prepare_status,
         validate=validate,
         validate_update=validate_update,
@@ -65,14 +59,6 @@ def strategy(resource: Resource) -> Strategy:
         orphans=resource.orphans,
         name_problems=names.path_segment_problems if resource.any_name else names.subdomain_problems,
     )
-
-
-def _keep(new: Object, old: Object, names: tuple[str, ...]) -> None:
-    for name in names:
-        if name in old:
-            new[name] = old[name]
-        else:
-            new.pop(name, None)
 
 
 # --- what is wrong ---

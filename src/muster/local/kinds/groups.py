@@ -108,7 +108,6 @@ def validate(group: Object) -> list[FieldError]:
 
 
 def prepare_update(new: Object, old: Object) -> None:
-    new["status"] = old.get("status", {})
     if not old["spec"].get("resourceClaims"):
         new["spec"].pop("resourceClaims", None)
 
@@ -118,7 +117,6 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old["spec"]
     keep_for_status(new["metadata"], old["metadata"])
     if not old["spec"].get("resourceClaims"):
         new.get("status", {}).pop("resourceClaimStatuses", None)

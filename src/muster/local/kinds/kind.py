@@ -103,10 +103,11 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """Sets what was left out, as Kubernetes does when it reads an object; done again changes nothing."""
     validate: Validate = _no_errors
     prepare_update: PrepareUpdate = _nothing_new
-    """Takes from the stored object what a user may not change here (status, mostly)."""
-    validate_update: ValidateUpdate = _no_update_errors
-    """All that is wrong with the new object, immutable fields included."""
+    """Takes from the stored object what a user may not change here, besides the status."""
+    validate_update: ValidateUpdate | None = None
+    """All that is wrong with the new object, immutable fields included; None: what would be wrong with any."""
     prepare_status: PrepareUpdate = _nothing_new
+    """All but status and metadata are as they were by then."""
     validate_status: ValidateUpdate = _no_update_errors
     name_problems: Callable[[str, bool], list[str]] = names.subdomain_problems
     """What is wrong with a name; the flag says that it is a generateName, to which a suffix will be added."""
@@ -158,6 +159,9 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """What a write of the status cannot change."""
     home_group: str | None = None
     """The group that its refusals name, if it is another: an event is the core group's, in whichever it is sent."""
+
+    def errors_of_update(self, new: Object, old: Object) -> list[FieldError]:
+        return self.validate(new) if self.validate_update is None else self.validate_update(new, old)
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):

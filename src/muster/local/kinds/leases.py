@@ -30,15 +30,10 @@ def validate(lease: Object) -> list[FieldError]:
     return errors + not_negative(spec.get("leaseTransitions"), "spec.leaseTransitions")
 
 
-def validate_update(new: Object, _old: Object) -> list[FieldError]:
-    return validate(new)
-
-
 STRATEGY = Strategy(
     prepare_create=prepare_create,
     validate=validate,
     prepare_update=prepare_update,
-    validate_update=validate_update,
     needs_version=True,
     any_finalizer=True,
     creates_on_update=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from muster.local.checks import names
 from muster.local.checks.fields import FieldError, invalid
 from muster.local.checks.metadata import distinct, finalizer_name_errors, unknown_finalizer_errors
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, take
 from muster.local.kinds.kind import Strategy
 
 FINALIZER = "kubernetes"
@@ -32,20 +32,13 @@ def validate(namespace: Object) -> list[FieldError]:
 
 
 def prepare_update(new: Object, old: Object) -> None:
-    new["status"] = old.get("status", {})
     new["spec"] = dict(new.get("spec") or {})
-    new["spec"].pop("finalizers", None)
-    if finalizers := old.get("spec", {}).get("finalizers"):
-        new["spec"]["finalizers"] = finalizers
+    take(new["spec"], old.get("spec", {}), "finalizers")
 
 
 def validate_update(new: Object, _old: Object) -> list[FieldError]:
     errors = [invalid("metadata.name", new["metadata"]["name"], what) for what in _name_problems(new)]
     return distinct(errors + validate(new))
-
-
-def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old.get("spec", {})
 
 
 def validate_status(new: Object, _old: Object) -> list[FieldError]:
@@ -84,7 +77,6 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_update=prepare_update,
     validate_update=validate_update,
-    prepare_status=prepare_status,
     validate_status=validate_status,
     name_problems=names.label_problems,
     selectable=selectable,

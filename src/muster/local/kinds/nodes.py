@@ -43,16 +43,12 @@ def prepare_create(node: Object) -> None:
 
 
 def prepare_update(new: Object, old: Object) -> None:
-    new.pop("status", None)
-    if "status" in old:
-        new["status"] = old["status"]
     for key in ("configSource", "podPreemptionPolicy"):
         if key not in old["spec"]:
             new["spec"].pop(key, None)
 
 
 def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old["spec"]
     if "config" not in old.get("status", {}):
         new.get("status", {}).pop("config", None)
 

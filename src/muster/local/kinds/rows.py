@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from muster.local.kinds import (
     accounts,
     admission,
+    autoscalers,
     budgets,
     config,
     events,
@@ -24,6 +25,7 @@ from muster.local.kinds.field_labels import FIELD_LABELS
 from muster.local.kinds.jobs import jobs
 from muster.local.kinds.kind import Kind, Scaling, Strategy
 from muster.local.kinds.pods import pods
+from muster.local.kinds.registry import Convert
 from muster.local.kinds.services import services
 from muster.local.schema import load
 from muster.local.schema.load import Resource
@@ -51,15 +53,15 @@ _CODE: dict[tuple[str, str], Strategy] = {
 }
 """By group and plural, for all versions."""
 
-# its objects are those of v2, told in other words that only code could translate
-_NOT_SERVED = ("autoscaling", "v1")
+_KEPT_IN = {("autoscaling", "v1"): "v2"}
+"""By group and version, the version whose defaults and rules are those of its objects as they are kept."""
 
 _SCALING = Scaling(spec=("spec", "replicas"), status=("status", "replicas"), selector=("spec", "selector"))
 
 
 def _kind(resource: Resource) -> Kind:
     at = (resource.group, resource.plural)
-    strategy = _CODE.get(at) or generic.strategy(resource)
+    strategy = _CODE.get(at) or generic.strategy(_kept(resource))
     strategy = replace(strategy, admit=admission.STEPS.get(at, strategy.admit), field_labels=FIELD_LABELS.get(at))
     return Kind(
         group=resource.group,
@@ -78,7 +80,13 @@ def _kind(resource: Resource) -> Kind:
     )
 
 
-ROWS = tuple(_kind(one) for one in load.resources() if (one.group, one.version) != _NOT_SERVED)
+def _kept(resource: Resource) -> Resource:
+    version = _KEPT_IN.get((resource.group, resource.version), resource.version)
+    at = (resource.group, version, resource.plural)
+    return next(one for one in load.resources() if (one.group, one.version, one.plural) == at)
+
+
+ROWS = tuple(map(_kind, load.resources()))
 
 
 def _row(group: str, version: str, plural: str) -> Kind:
@@ -87,6 +95,11 @@ def _row(group: str, version: str, plural: str) -> Kind:
 
 
 NAMESPACE = _row("", "v1", "namespaces")
-EVENTS_EVENT = _row("events.k8s.io", "v1", "events")
 SERVICE = _row("", "v1", "services")
 PRIORITY_CLASS = _row(SCHEDULING, "v1", "priorityclasses")
+
+TOLD: dict[tuple[str, str, str], tuple[Convert, Convert]] = {
+    ("events.k8s.io", "v1", "events"): (events.to_new, events.to_old),
+    ("autoscaling", "v1", "horizontalpodautoscalers"): (autoscalers.to_old, autoscalers.to_new),
+}
+"""Kinds whose objects are kept in the words of another: how they are shown, and how they are kept."""

@@ -13,7 +13,7 @@ import msgspec
 from muster.api.times import seconds, stamp
 from muster.local.checks import metadata as rules
 from muster.local.checks.fields import FieldError
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, take
 from muster.local.kinds import status
 from muster.local.kinds.kind import Kind
 from muster.local.kinds.registry import Registry, Served
@@ -207,10 +207,13 @@ class Objects:
         new = write.owners.note(old, new)
         new["metadata"]["generation"] = old["metadata"].get("generation")
         if write.subresource == "status":
+            take(new, old, *(part for part in {**new, **old} if part not in ("metadata", "status")))
             strategy.prepare_status(new, old)
         else:
             self._admit(kind, new, old)
             self._allocate(served, new, old, write)
+            if kind.has_status:
+                take(new, old, "status")
             strategy.prepare_update(new, old)
         if new["metadata"]["generation"] is None:
             del new["metadata"]["generation"]
@@ -225,7 +228,7 @@ class Objects:
         if write.subresource == "status":
             errors += strategy.validate_status(new, old)
         else:
-            errors += strategy.validate_update(new, old)
+            errors += strategy.errors_of_update(new, old)
         if errors:
             raise status.invalid(kind, name, errors)
         _check_convertible(served, old, new)

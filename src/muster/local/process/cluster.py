@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from muster.local.codec.values import Object
-from muster.local.kinds import events, priority, rows
+from muster.local.kinds import priority, rows
 from muster.local.kinds.kind import Kind
 from muster.local.kinds.registry import Registry, Served
 from muster.local.kinds.services import addresses as service_addresses
@@ -61,9 +61,6 @@ def make_server(
 
 def _served(kind: Kind) -> Served:
     shape = shapes()[kind.type_name]
-    empty = structs.zero(shape)
-    if kind is rows.EVENTS_EVENT:
-        # one object, told in two ways
-        shown, kept = events.to_new, events.to_old
-        return Served(kind=kind, shape=shape, storage=kind.storage, shown=shown, kept=kept, empty=empty)
-    return Served(kind=kind, shape=shape, storage=kind.storage, empty=empty)
+    # one object may be told in two ways
+    shown, kept = rows.TOLD.get((kind.group, kind.version, kind.plural), (None, None))
+    return Served(kind=kind, shape=shape, storage=kind.storage, shown=shown, kept=kept, empty=structs.zero(shape))

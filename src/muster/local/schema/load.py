@@ -17,7 +17,7 @@ It has a line for each kind as well, by where it is served:
     g   counts generations         v   an update must name the version               u   an update creates
     o   a deletion is answered with the object         m   labels are written with the status
     w   names may be anything that stands in a path    r   what its objects own stays when they are deleted
-    t   columns of `kubectl get`: name, type, format, priority
+    t   columns of `kubectl get`: name, type, format, priority        x   what stands in them (controlplane/cells.yaml)
     f   what is frozen: field, reason and words of the refusal, what may not change, and what of that may
 
 `defaults` are fields that a struct gets, perhaps only when others have these values (or, with a ?, are there);
@@ -27,6 +27,7 @@ It has a line for each kind as well, by where it is served:
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources as package_data
 from typing import Any
@@ -81,6 +82,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     subresources: tuple[str, ...]
     columns: tuple[tuple[Any, ...], ...]
     """Name, type, format and priority, as far as they say something."""
+    cells: Mapping[str, str]
+    """By the names of columns."""
     has_generation: bool
     needs_version: bool
     creates_on_update: bool
@@ -162,6 +165,7 @@ def _resource(where: str, line: Object) -> Resource:
         categories=tuple(line.get("c", ())),
         subresources=tuple(line.get("p", ())),
         columns=tuple(map(tuple, line["t"])),
+        cells=line.get("x", {}),
         has_generation="g" in line,
         needs_version="v" in line,
         creates_on_update="u" in line,

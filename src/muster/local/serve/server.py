@@ -23,6 +23,7 @@ from muster.local.serve.documents import Documents
 from muster.local.serve.lists import Lists
 from muster.local.serve.routes import Route
 from muster.local.serve.special import reviews, table
+from muster.local.serve.special.tokens import Tokens
 from muster.local.serve.verbs import Verbs
 from muster.local.serve.views import refused_in
 from muster.local.serve.watching import Watches
@@ -51,15 +52,22 @@ class Server:
         """Of the registry, when watches were last looked through."""
         self._objects = Objects(store, registry, source)
         self._lists = Lists(store)
-        self._verbs = Verbs(self._objects, self._lists, self.watches, source, registry=registry)
+        self._tokens = Tokens(self._token, store)
+        self._verbs = Verbs(self._objects, self._lists, self.watches, source, registry=registry, tokens=self._tokens)
         self._documents = Documents(registry)
         self._definitions = Definitions(store, registry, self._objects, source)
         for served in registry:
             store.derive(served.storage, served.selectable)
 
     def knows(self, token: str) -> bool:
+        return self._user(token) is not None
+
+    def _user(self, token: str) -> Object | None:
+        """Who comes with a token; None if nobody may."""
         # a header may be any bytes; whoever has no token has not the right one, whatever that is
-        return token != "" and hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+        if token != "" and hmac.compare_digest(token.encode(errors="surrogateescape"), self._token):
+            return reviews.ADMIN
+        return self._tokens.user(token, now=self._source.now())
 
     def handle(self, request: Request) -> Answer | Stream:
         """Never raises: what goes wrong in here is the server's fault, and is answered and logged as such."""
@@ -101,7 +109,8 @@ class Server:
             # as the one user who may do everything it would have rights that it wants to be without
             raise status.nobody_else(request.acts_as)
         if (review := reviews.find(route)) is not None:
-            return reviews.answer(request, route, review, now=self._source.now())
+            user = self._user(request.token) or {}
+            return reviews.answer(request, route, review, user=user, now=self._source.now())
         route = table.resolved(request, route)
         served = self._registry.find(route.group, route.version, route.plural)
         if served is None or (served.is_custom and route.namespace and not served.kind.namespaced):

@@ -22,6 +22,7 @@ from muster.local.serve.routes import Route
 from muster.local.serve.selectors import Selection, select
 from muster.local.serve.special import table
 from muster.local.serve.special.call import Call, Subresource
+from muster.local.serve.special.tokens import Tokens
 from muster.local.serve.views import Chosen, Metadata, Plain, Rows, View, check_number, choose
 from muster.local.serve.watching import Start, Watch, Watches
 from muster.local.serve.wire import Answer, Request, Stream
@@ -45,8 +46,18 @@ class RequestInfo(msgspec.Struct, frozen=True):
 class Verbs:
     """Finds out what is info, has it done, and shows the outcome as the client wants to see it."""
 
-    def __init__(self, objects: Objects, lists: Lists, watches: Watches, source: Source, *, registry: Registry) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        lists: Lists,
+        watches: Watches,
+        source: Source,
+        *,
+        registry: Registry,
+        tokens: Tokens,
+    ) -> None:
         self._objects = objects
+        self._tokens = tokens
         self._registry = registry
         self._lists = lists
         self._watches = watches
@@ -265,6 +276,7 @@ class Verbs:
                 route=info.route,
                 source=self._source,
                 registry=self._registry,
+                tokens=self._tokens,
             )
         )
 

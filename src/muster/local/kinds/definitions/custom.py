@@ -154,7 +154,6 @@ def _strategy(version: Object, shape: Shape, *, head: Object, has_status: bool, 
         prepare_create=_drop_status if has_status else _nothing,
         default=partial(custom.default, shape=shape),
         validate=validate,
-        prepare_update=_keep_status if has_status else _nothing,
         validate_update=validate_update,
         prepare_status=_only_status,
         validate_status=validate_status,
@@ -184,21 +183,12 @@ def _drop_status(given: Object) -> None:
     given.pop("status", None)
 
 
-def _keep_status(new: Object, old: Object) -> None:
-    new.pop("status", None)
-    if "status" in old:
-        new["status"] = old["status"]
-
-
 def _only_status(new: Object, old: Object) -> None:
-    """All but the status, and who owns its fields, is as it was."""
-    status, owners = new.get("status"), new["metadata"].get("managedFields")
-    new.clear()
-    new.update(old)
+    """Of the metadata, no more changes than who owns the fields of the status."""
+    if new.get("status") is None:
+        new.pop("status", None)
+    owners = new["metadata"].get("managedFields")
     new["metadata"] = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
-    new.pop("status", None)
-    if status is not None:
-        new["status"] = status
     if owners is not None:
         new["metadata"]["managedFields"] = owners
 

@@ -91,10 +91,6 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     return errors + _status_errors(new) + _stored_errors(new) + _approval_errors(new, old)
 
 
-def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old["spec"]
-
-
 def validate_status(new: Object, _old: Object) -> list[FieldError]:
     return _status_errors(new)
 
@@ -313,7 +309,6 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_update=prepare_update,
     validate_update=validate_update,
-    prepare_status=prepare_status,
     validate_status=validate_status,
     prepare_delete=lambda definition, now: terminating(definition, now=now),
     warnings=warnings,

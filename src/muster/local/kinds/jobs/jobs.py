@@ -56,18 +56,13 @@ def validate(job: Object) -> list[FieldError]:
     return distinct(errors) + job_spec.declared_errors(job["spec"], None)
 
 
-def prepare_update(new: Object, old: Object) -> None:
-    new["status"] = old.get("status", {})
+def prepare_update(new: Object, _old: Object) -> None:
     pods.drop_disabled_spec(new["spec"]["template"]["spec"])
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     errors = job_spec.errors(new["spec"]) + job_spec.change_errors(new["spec"], old) + _name_errors(new)
     return distinct(errors) + job_spec.declared_errors(new["spec"], old["spec"])
-
-
-def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old["spec"]
 
 
 def validate_status(new: Object, old: Object) -> list[FieldError]:
@@ -130,7 +125,6 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_update=prepare_update,
     validate_update=validate_update,
-    prepare_status=prepare_status,
     validate_status=validate_status,
     selectable=selectable,
     has_generation=True,

@@ -13,11 +13,11 @@ from muster.base.selectors import LabelSelector
 from muster.local.checks import names
 from muster.local.checks.fields import FieldError, duplicate, invalid, not_supported, required, too_long, wrong
 from muster.local.checks.metadata import selector_errors, unchanged
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, take
 from muster.local.kinds import declared, groups
 from muster.local.kinds.declared import Rule
 from muster.local.kinds.pods.formats import not_negative, qualified
-from muster.local.kinds.pods.updates import take, take_node_affinity
+from muster.local.kinds.pods.updates import take_node_affinity
 from muster.local.kinds.pods.validation import template_errors
 from muster.local.kinds.rules import Book, Errors, Rules
 
@@ -281,8 +281,7 @@ def _is_idle(job: Object) -> bool:
 def _with_directives(new: Object, old: Object) -> Object:
     """The old spec with all of the new one that an idle job may change: where pods go, and what they ask for."""
     result = deepcopy(old)
-    for name in ("nodeSelector", "tolerations", "schedulingGates"):
-        take(result, new, name)
+    take(result, new, "nodeSelector", "tolerations", "schedulingGates")
     take_node_affinity(result, new)
     for kind in ("containers", "initContainers"):
         pairs = zip(new.get(kind) or (), result.get(kind) or (), strict=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.checks.fields import FieldError, forbidden
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, take
 from muster.local.kinds.kind import Strategy
 from muster.local.kinds.pods import resources as pod_resources
 from muster.local.kinds.pods import spec as pod_spec
@@ -68,9 +68,6 @@ def prepare_create(pod: Object) -> None:
 
 
 def prepare_update(new: Object, old: Object) -> None:
-    new.pop("status", None)
-    if "status" in old:
-        new["status"] = old["status"]
     if "resources" in old["spec"]:
         # a client that does not know the field leaves it out
         new["spec"].setdefault("resources", old["spec"]["resources"])
@@ -79,11 +76,7 @@ def prepare_update(new: Object, old: Object) -> None:
 
 def prepare_status(new: Object, old: Object) -> None:
     """Only the status and harmless metadata change here."""
-    new["spec"] = old["spec"]
-    for key in ("deletionTimestamp", "ownerReferences"):
-        new["metadata"].pop(key, None)
-        if key in old["metadata"]:
-            new["metadata"][key] = old["metadata"][key]
+    take(new["metadata"], old["metadata"], "deletionTimestamp", "ownerReferences")
     keep_old(new.setdefault("status", {}), old.get("status", {}))
 
 

@@ -9,6 +9,7 @@ from muster.base.errors import QuantityError
 from muster.base.quantity import nanos
 from muster.local.checks.fields import duplicate, forbidden, invalid, not_found, not_supported, required
 from muster.local.checks.metadata import NOT_NEGATIVE
+from muster.local.codec.forms import quantity
 from muster.local.codec.values import Object
 from muster.local.kinds.pods.formats import each, qualified
 from muster.local.kinds.rules import Errors
@@ -289,26 +290,9 @@ def rounded(amount: str) -> str:
     return _shown(-(-value // _MILLI) * _MILLI, like=amount)
 
 
-_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-
-
 def _shown(value: int, *, like: str) -> str:
     """The canonical form of so many billionths, with suffixes of the kind that `like` has."""
     ones, rest = divmod(value, _NANO)
-    if like.endswith("i") and not rest and abs(ones) >= 1024:
-        return _scaled(ones, 1024, _BINARY)
-    if "e" in like:
-        shown = _scaled(value, 1000, tuple(f"e{power}" for power in range(-9, 19, 3)))
-        return shown.removesuffix("e0")
-    return _scaled(value, 1000, _DECIMAL)
-
-
-def _scaled(value: int, step: int, suffixes: tuple[str, ...]) -> str:
-    if not value:
-        return "0"
-    index = 0
-    while index + 1 < len(suffixes) and not value % step:
-        value //= step
-        index += 1
-    return f"{value}{suffixes[index]}"
+    if like.endswith("i") and not rest and ones >= 1024:
+        return str(ones) if ones % 1024 else quantity(f"{ones // 1024}Ki")
+    return quantity(f"{value}e-9" if "e" in like else f"{value}n")

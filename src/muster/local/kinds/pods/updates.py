@@ -4,7 +4,7 @@ also closer node selectors."""
 from __future__ import annotations
 
 from muster.local.checks.fields import FieldError, forbidden, invalid, required
-from muster.local.codec.values import Object
+from muster.local.codec.values import Object, take
 from muster.local.kinds.pods.formats import LARGEST_INT32
 from muster.local.kinds.pods.validation import APP_ARMOR, MIRROR, annotation_errors, image_edges, pod_errors
 from muster.local.kinds.rules import Errors
@@ -116,18 +116,10 @@ def _as_before(new: Object, old: Object) -> Object:
         if new.get(kind):
             pairs = zip(new[kind], old[kind], strict=True)
             compared[kind] = [{**after, "image": before.get("image", "")} for after, before in pairs]
-    for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        take(compared, old, key)
+    take(compared, old, "activeDeadlineSeconds", "schedulingGates", "tolerations")
     if old.get("terminationGracePeriodSeconds", 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
         take(compared, old, "terminationGracePeriodSeconds")
     return compared
-
-
-def take(target: Object, source: Object, key: str) -> None:
-    """Makes a field what it is in another struct, or leaves it out as there."""
-    target.pop(key, None)
-    if key in source:
-        target[key] = source[key]
 
 
 def _selectors(compared: Object, old: Object) -> Errors:

@@ -51,7 +51,6 @@ def validate(service: Object) -> list[FieldError]:
 
 def prepare_update(new: Object, old: Object) -> None:
     """Takes out what was handed out for a type that the service no longer has, unless the user changed it too."""
-    new["status"] = old.get("status", {"loadBalancer": {}})
     spec, before = new["spec"], old["spec"]
     if before["type"] != EXTERNAL_NAME and spec["type"] == EXTERNAL_NAME:
         if all(spec.get(name) == before.get(name) for name in ("clusterIP", "clusterIPs")):
@@ -76,10 +75,6 @@ def prepare_update(new: Object, old: Object) -> None:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     return distinct(service_spec.change_errors(new["spec"], old["spec"]) + service_spec.errors(new, old))
-
-
-def prepare_status(new: Object, old: Object) -> None:
-    new["spec"] = old["spec"]
 
 
 def validate_status(new: Object, old: Object) -> list[FieldError]:
@@ -127,7 +122,6 @@ STRATEGY = Strategy(
     validate=validate,
     prepare_update=prepare_update,
     validate_update=validate_update,
-    prepare_status=prepare_status,
     validate_status=validate_status,
     name_problems=names.label_problems,
     selectable=selectable,

@@ -1,8 +1,8 @@
 """`kubectl get` for the built-in kinds: the columns of the real API server, and how their cells are made.
 
-A cell is a text with places in it: {status.readyReplicas|0} is that field, or 0 where it is not there.  Cells that only
-code can make are functions.  A column that nobody makes cells for says <none>.  Pods and events make whole rows, as
-their cells are made of the same few facts.
+Most cells are data, texts with places in them (controlplane/cells.yaml has their grammar).  Cells that only code can
+make are functions.  A column that nobody makes cells for says <none>.  Pods and events make whole rows, as their cells
+are made of the same few facts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from muster.api.times import seconds
 from muster.local.codec.values import Object
+from muster.local.kinds.autoscalers import to_new
 from muster.local.kinds.kind import Column, Table
 from muster.local.kinds.tables import durations, events, pods
 from muster.local.kinds.tables.cells import NONE, RichTable, age, joined, labels, name, selector
@@ -23,7 +24,7 @@ __all__ = ["table"]
 
 Cell = Callable[[Object, float], Any]
 
-_PLACE = re.compile(r"\{([\w.]+)(?:\|([^}]*))?\}")
+_PLACE = re.compile(r"\{([#@=]?)([\w.\[\]]+)(?::(\d+))?(?:\|([^}]*))?\}")
 _NEVER = "0001-01-01T00:00:00Z"
 _NOTHING: dict[str, Any] = {"integer": 0, "boolean": False}
 
@@ -31,7 +32,8 @@ _NOTHING: dict[str, Any] = {"integer": 0, "boolean": False}
 def table(resource: Resource) -> Table:
     columns = tuple(Column(*column) for column in resource.columns)
     where = (resource.group, resource.plural)
-    makers = [_maker(column, _CELLS.get(where, {})) for column in columns]
+    own: dict[str, str | Cell] = {**_COMMON, **resource.cells, **_CELLS.get(where, {})}
+    makers = [_maker(column, own.get(column.name)) for column in columns]
 
     def cells(obj: Object, now: float) -> Sequence[Any]:
         return [make(obj, now) for make in makers]
@@ -45,44 +47,69 @@ def table(resource: Resource) -> Table:
     )
 
 
-def _maker(column: Column, own: dict[str, str | Cell]) -> Cell:
-    made = own.get(column.name) or _COMMON.get(column.name)
+def _maker(column: Column, made: str | Cell | None) -> Cell:
     if made is None:
         nothing = _NOTHING.get(column.type, NONE)
         return lambda _obj, _now: nothing
     if not isinstance(made, str):
         return made
-    whole = _PLACE.fullmatch(made)
-    if whole is not None:
-        otherwise = _NOTHING.get(column.type, _number(whole[2] or ""))
-        return lambda obj, _now: _look_up(obj, whole[1], otherwise)
-    return lambda obj, _now: _PLACE.sub(lambda found: _shown(_look_up(obj, found[1], found[2] or "")), made)
+    if (whole := _PLACE.fullmatch(made)) is not None:
+        default = whole[4] or ""
+        nothing = _NOTHING.get(column.type, int(default) if default.isdigit() else default)
+        return lambda obj, now: nothing if (found := _found(whole, obj, now)) in (None, "") else found
+    text, is_choice, otherwise = made.partition(" || ")
+    *_, last = _PLACE.finditer(text) if is_choice else (None,)
+
+    def cell(obj: Object, now: float) -> str:
+        if last is not None and _found(last, obj, now) in (None, ""):
+            return otherwise
+        return _PLACE.sub(lambda place: _shown(_found(place, obj, now), place[4] or ""), text)
+
+    return cell
+
+
+def _found(place: re.Match[str], obj: Object, now: float) -> Any:
+    """What is at a place; None or an empty text if nothing is."""
+    sign, path, most, _ = place.groups()
+    value = _look_up(obj, path, None)
+    if "[]" in path:
+        return _some(value or [], int(most) if most else len(value or ()))
+    if sign == "#":
+        return len(value or ())
+    if sign == "=":
+        return _labels(value)
+    return durations.since(value, now) if sign == "@" and value else value
 
 
 def _look_up(value: Any, path: str, otherwise: Any) -> Any:
+    """The field at a path; where that goes through lists, as in rules[].host, all that there are."""
     for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+        name, of_each = part.removesuffix("[]"), part.endswith("[]")
+        if isinstance(value, list):
+            value = [one[name] for one in value if one.get(name)]
+            value = [item for items in value for item in items] if of_each else value
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
     return otherwise if value is None or value == "" else value
 
 
-def _number(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
-
-
-def _shown(value: Any) -> str:
+def _shown(value: Any, otherwise: str) -> str:
+    if value is None or value == "":
+        return otherwise
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _some(found: list[str], most: int) -> str:
+    return ",".join(found[:most]) + (f" + {len(found) - most} more..." if len(found) > most else "")
+
+
+def _labels(of: Object | None) -> str:
+    """Labels, or a selector of labels."""
+    return selector(of) if not of or of.keys() & {"matchLabels", "matchExpressions"} else labels(of)
 
 
 def _at(path: str, show: Callable[[Any], Any]) -> Cell:
     return lambda obj, _now: show(_look_up(obj, path, None))
-
-
-def _since(path: str, otherwise: str = NONE) -> Cell:
-    def cell(obj: Object, now: float) -> str:
-        at = _look_up(obj, path, None)
-        return durations.since(at, now) if at else otherwise
-
-    return cell
 
 
 # --- what several kinds have ---
@@ -100,13 +127,12 @@ def _containers(part: str) -> Cell:
     return cell
 
 
-def _selector(obj: Object, _now: float) -> str:
-    found = _look_up(obj, "spec.selector", None) or {}
-    return selector(found) if found.keys() & {"matchLabels", "matchExpressions"} or not found else labels(found)
-
-
 def _created(obj: Object, _now: float) -> str:
     return obj["metadata"].get("creationTimestamp") or _NEVER
+
+
+def _phase(obj: Object, _now: float) -> str:
+    return "Terminating" if "deletionTimestamp" in obj["metadata"] else str(_look_up(obj, "status.phase", ""))
 
 
 _COMMON: dict[str, str | Cell] = {
@@ -115,7 +141,7 @@ _COMMON: dict[str, str | Cell] = {
     "Created At": _created,
     "Containers": _containers("name"),
     "Images": _containers("image"),
-    "Selector": _selector,
+    "Selector": "{=spec.selector}",
 }
 
 # --- what one kind has ---
@@ -137,10 +163,6 @@ def _endpoints(obj: Object, _now: float) -> str:
     return _some(found, 3)
 
 
-def _some(found: list[str], most: int) -> str:
-    return joined(found[:most]) + (f" + {len(found) - most} more..." if len(found) > most else "")
-
-
 def _quota(part: str) -> Cell:
     def cell(obj: Object, _now: float) -> str:
         status = obj.get("status") or {}
@@ -159,11 +181,6 @@ def _subjects(kind: str) -> Cell:
     return cell
 
 
-def _hosts(obj: Object, _now: float) -> str:
-    hosts = [rule["host"] for rule in (obj.get("spec") or {}).get("rules") or () if rule.get("host")]
-    return _some(hosts, 3) if hosts else "*"
-
-
 def _ingress_ports(obj: Object, _now: float) -> str:
     return "80, 443" if (obj.get("spec") or {}).get("tls") else "80"
 
@@ -175,15 +192,6 @@ def _addresses(obj: Object, _now: float) -> str:
 
 def _slice_ports(obj: Object, _now: float) -> str:
     return _some([str(port["port"]) if "port" in port else "*" for port in obj.get("ports") or ()], 3) or "<unset>"
-
-
-def _slice_endpoints(obj: Object, _now: float) -> str:
-    return _some([address for one in obj.get("endpoints") or () for address in one.get("addresses") or ()], 3)
-
-
-def _claim(obj: Object, _now: float) -> str:
-    found = _look_up(obj, "spec.claimRef", None)
-    return f"{found.get('namespace', '')}/{found.get('name', '')}" if found else ""
 
 
 def _claim_state(obj: Object, _now: float) -> str:
@@ -198,10 +206,6 @@ def _reference(of: Object | None) -> str:
         return NONE
     group = f".{of['apiGroup']}" if of.get("apiGroup") else ""
     return f"{of['kind']}{group}/{of['name']}"
-
-
-def _count(path: str) -> Cell:
-    return lambda obj, _now: len(_look_up(obj, path, None) or ())
 
 
 def _policy(obj: Object, _now: float) -> str:
@@ -224,17 +228,9 @@ def _group_status(status: Object | None) -> str:
     return "Scheduled" if scheduled["status"] == "True" else "Unschedulable"
 
 
-def _param_kind(obj: Object, _now: float) -> str:
-    of = _look_up(obj, "spec.paramKind", None)
-    return "<unset>" if of is None else f"{of.get('apiVersion', '')}/{of.get('kind', '')}"
-
-
-def _param_ref(of: Object) -> str:
-    return f"{of.get('namespace', '*')}/{of['name']}" if of.get("name") else "<unset>"
-
-
 def _targets(obj: Object, _now: float) -> str:
     """What is measured and what is asked for, of the first two metrics."""
+    obj = to_new(obj) if "targetCPUUtilizationPercentage" in obj.get("spec", {}) else obj
     metrics, measured = _look_up(obj, "spec.metrics", ()), _look_up(obj, "status.currentMetrics", ())
     if not metrics:
         return NONE
@@ -259,10 +255,6 @@ def _ingress_class(obj: Object, _now: float) -> str:
     annotations = obj["metadata"].get("annotations") or {}
     is_default = annotations.get("ingressclass.kubernetes.io/is-default-class") == "true"
     return f"{name(obj)} (default)" if is_default else name(obj)
-
-
-def _audiences(requests: list[Object] | None) -> str:
-    return ",".join(one["audience"] for one in requests) if requests else "<unset>"
 
 
 def _versions(versions: list[Object] | None) -> str:
@@ -357,216 +349,46 @@ _ROWS: dict[tuple[str, str], Callable[[Object, float], Sequence[Any]]] = {
     ("events.k8s.io", "events"): events.newer_cells,
 }
 
-_ROLE = "{roleRef.kind}/{roleRef.name}"
 _BINDING: dict[str, str | Cell] = {
-    "Role": _ROLE,
     "Users": _subjects("User"),
     "Groups": _subjects("Group"),
     "ServiceAccounts": _subjects("ServiceAccount"),
-}
-_POLICY_BINDING: dict[str, str | Cell] = {
-    "PolicyName": "{spec.policyName}",
-    "ParamRef": _at("spec.paramRef", lambda of: "<unset>" if of is None else _param_ref(of)),
-}
-_REPLICAS: dict[str, str | Cell] = {
-    "Desired": "{spec.replicas}",
-    "Current": "{status.replicas}",
-    "Ready": "{status.readyReplicas}",
 }
 
 _CELLS: dict[tuple[str, str], dict[str, str | Cell]] = {
     ("", "configmaps"): {"Data": lambda obj, _now: len(obj.get("data") or ()) + len(obj.get("binaryData") or ())},
     ("", "endpoints"): {"Endpoints": _endpoints},
-    ("", "namespaces"): {"Status": "{status.phase}"},
     ("", "nodes"): {
         "Status": _node_status,
         "Roles": _at("metadata.labels", _roles),
-        "Version": "{status.nodeInfo.kubeletVersion}",
         "Internal-IP": _node_address("InternalIP"),
         "External-IP": _node_address("ExternalIP"),
-        "OS-Image": "{status.nodeInfo.osImage|<unknown>}",
         "Kernel-Version": _at("status.nodeInfo", _kernel),
-        "Container-Runtime": "{status.nodeInfo.containerRuntimeVersion|<unknown>}",
     },
-    ("", "persistentvolumeclaims"): {
-        "Status": lambda obj, _now: (
-            "Terminating" if "deletionTimestamp" in obj["metadata"] else _look_up(obj, "status.phase", "")
-        ),
-        "Volume": "{spec.volumeName}",
-        "Capacity": "{status.capacity.storage}",
-        "Access Modes": _at("status.accessModes", _access),
-        "StorageClass": "{spec.storageClassName}",
-        "VolumeAttributesClass": "{status.currentVolumeAttributesClassName|<unset>}",
-        "VolumeMode": "{spec.volumeMode}",
-    },
-    ("", "persistentvolumes"): {
-        "Capacity": "{spec.capacity.storage}",
-        "Access Modes": _at("spec.accessModes", _access),
-        "Reclaim Policy": "{spec.persistentVolumeReclaimPolicy}",
-        "Status": lambda obj, _now: (
-            "Terminating" if "deletionTimestamp" in obj["metadata"] else _look_up(obj, "status.phase", "")
-        ),
-        "Claim": _claim,
-        "StorageClass": "{spec.storageClassName}",
-        "VolumeAttributesClass": "{spec.volumeAttributesClassName|<unset>}",
-        "Reason": "{status.reason}",
-        "VolumeMode": "{spec.volumeMode}",
-    },
-    ("", "podtemplates"): {"Pod Labels": _at("template.metadata.labels", labels)},
-    ("", "replicationcontrollers"): _REPLICAS,
+    ("", "persistentvolumeclaims"): {"Status": _phase, "Access Modes": _at("status.accessModes", _access)},
+    ("", "persistentvolumes"): {"Status": _phase, "Access Modes": _at("spec.accessModes", _access)},
     ("", "resourcequotas"): {"Request": _quota("requests"), "Limit": _quota("limits")},
-    ("", "secrets"): {"Type": "{type}", "Data": _count("data")},
     ("", "services"): {
-        "Type": "{spec.type}",
         "Cluster-IP": _at("spec.clusterIPs", lambda found: next(iter(found or ()), NONE)),
         "External-IP": _external,
         "Port(s)": _at("spec.ports", lambda ports: joined(_service_port(one) for one in ports or ())),
     },
     ("apiextensions.k8s.io", "customresourcedefinitions"): {
-        "Scope": "{spec.scope}",
         "Versions": _at("spec.versions", _versions),
-        "Group": "{spec.group}",
-        "Kind": "{spec.names.kind}",
-        "ShortNames": _at("spec.names.shortNames", lambda found: ",".join(found or ())),
         "Established": _at("status.conditions", _is_established),
     },
-    ("apps", "controllerrevisions"): {"Controller": _controller, "Revision": "{revision|0}"},
-    ("apps", "daemonsets"): {
-        "Desired": "{status.desiredNumberScheduled}",
-        "Current": "{status.currentNumberScheduled}",
-        "Ready": "{status.numberReady}",
-        "Up-to-date": "{status.updatedNumberScheduled}",
-        "Available": "{status.numberAvailable}",
-        "Node Selector": _at("spec.template.spec.nodeSelector", labels),
-    },
-    ("apps", "deployments"): {
-        "Ready": "{status.readyReplicas|0}/{spec.replicas|0}",
-        "Up-to-date": "{status.updatedReplicas|0}",
-        "Available": "{status.availableReplicas|0}",
-    },
-    ("apps", "replicasets"): _REPLICAS,
-    ("apps", "statefulsets"): {"Ready": "{status.readyReplicas|0}/{spec.replicas|0}"},
-    ("autoscaling", "horizontalpodautoscalers"): {
-        "Reference": "{spec.scaleTargetRef.kind}/{spec.scaleTargetRef.name}",
-        "Targets": _targets,
-        "MinPods": _at("spec.minReplicas", lambda least: "<unset>" if least is None else str(least)),
-        "MaxPods": "{spec.maxReplicas}",
-        "Replicas": "{status.currentReplicas|0}",
-    },
-    ("batch", "cronjobs"): {
-        "Schedule": "{spec.schedule}",
-        "Timezone": "{spec.timeZone|<none>}",
-        "Suspend": lambda obj, _now: "True" if _look_up(obj, "spec.suspend", False) else "False",
-        "Active": _count("status.active"),
-        "Last Schedule": _since("status.lastScheduleTime"),
-    },
+    ("apps", "controllerrevisions"): {"Controller": _controller},
+    ("autoscaling", "horizontalpodautoscalers"): {"Targets": _targets},
+    ("batch", "cronjobs"): {"Suspend": _at("spec.suspend", lambda suspended: str(bool(suspended)))},
     ("batch", "jobs"): {"Status": _job_status, "Completions": _completions, "Duration": _duration},
-    ("certificates.k8s.io", "certificatesigningrequests"): {
-        "SignerName": "{spec.signerName}",
-        "Requestor": "{spec.username}",
-    },
-    ("coordination.k8s.io", "leases"): {"Holder": "{spec.holderIdentity}"},
-    ("discovery.k8s.io", "endpointslices"): {
-        "AddressType": "{addressType}",
-        "Ports": _slice_ports,
-        "Endpoints": _slice_endpoints,
-    },
-    ("flowcontrol.apiserver.k8s.io", "flowschemas"): {
-        "PriorityLevel": "{spec.priorityLevelConfiguration.name}",
-        "MatchingPrecedence": "{spec.matchingPrecedence}",
-        "DistinguisherMethod": "{spec.distinguisherMethod.type|<none>}",
-        "MissingPL": "?",
-    },
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): {
-        "Type": "{spec.type}",
-        "NominalConcurrencyShares": "{spec.limited.nominalConcurrencyShares|<none>}",
-        "Queues": "{spec.limited.limitResponse.queuing.queues|<none>}",
-        "HandSize": "{spec.limited.limitResponse.queuing.handSize|<none>}",
-        "QueueLengthLimit": "{spec.limited.limitResponse.queuing.queueLengthLimit|<none>}",
-    },
-    ("networking.k8s.io", "ingressclasses"): {
-        "Name": _ingress_class,
-        "Controller": "{spec.controller}",
-        "Parameters": lambda obj, _now: _reference(_look_up(obj, "spec.parameters", None)),
-    },
-    ("networking.k8s.io", "ingresses"): {
-        "Class": "{spec.ingressClassName|<none>}",
-        "Hosts": _hosts,
-        "Address": _addresses,
-        "Ports": _ingress_ports,
-    },
-    ("networking.k8s.io", "networkpolicies"): {"Pod-Selector": _at("spec.podSelector", selector)},
-    ("networking.k8s.io", "servicecidrs"): {"CIDRs": _at("spec.cidrs", lambda cidrs: ",".join(cidrs or ()))},
-    ("node.k8s.io", "runtimeclasses"): {"Handler": "{handler}"},
-    ("policy", "poddisruptionbudgets"): {
-        "Min Available": _at("spec.minAvailable", lambda limit: "N/A" if limit is None else str(limit)),
-        "Max Unavailable": _at("spec.maxUnavailable", lambda limit: "N/A" if limit is None else str(limit)),
-        "Allowed Disruptions": "{status.disruptionsAllowed}",
-    },
+    ("discovery.k8s.io", "endpointslices"): {"Ports": _slice_ports},
+    ("networking.k8s.io", "ingressclasses"): {"Name": _ingress_class, "Parameters": _at("spec.parameters", _reference)},
+    ("networking.k8s.io", "ingresses"): {"Address": _addresses, "Ports": _ingress_ports},
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
     ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
-    ("resource.k8s.io", "devicetaintrules"): {
-        "Key": "{spec.taint.key}",
-        "Value": "{spec.taint.value}",
-        "Effect": "{spec.taint.effect}",
-        "TimeAdded": _since("spec.taint.timeAdded", "<unknown>"),
-    },
     ("resource.k8s.io", "resourceclaims"): {"State": _claim_state},
-    ("resource.k8s.io", "resourceslices"): {
-        "Node": "{spec.nodeName|<unset>}",
-        "Driver": "{spec.driver}",
-        "Pool": "{spec.pool.name}",
-    },
-    ("scheduling.k8s.io", "compositepodgroups"): {
-        "Policy": _policy,
-        "Workload": "{spec.workloadRef.workloadName|<none>}",
-    },
-    ("scheduling.k8s.io", "podgroups"): {
-        "Policy": _policy,
-        "Workload": "{spec.workloadRef.workloadName|<none>}",
-        "Status": _at("status", _group_status),
-    },
-    ("scheduling.k8s.io", "priorityclasses"): {
-        "Value": "{value}",
-        "Global-Default": "{globalDefault}",
-        "PreemptionPolicy": "{preemptionPolicy}",
-    },
-    ("storage.k8s.io", "csidrivers"): {
-        "AttachRequired": "{spec.attachRequired}",
-        "PodInfoOnMount": "{spec.podInfoOnMount}",
-        "StorageCapacity": "{spec.storageCapacity}",
-        "TokenRequests": _at("spec.tokenRequests", _audiences),
-        "RequiresRepublish": "{spec.requiresRepublish}",
-        "Modes": _at("spec.volumeLifecycleModes", lambda modes: ",".join(modes or ())),
-    },
-    ("storage.k8s.io", "csinodes"): {"Drivers": _count("spec.drivers")},
-    ("storage.k8s.io", "storageclasses"): {
-        "Provisioner": "{provisioner}",
-        "ReclaimPolicy": "{reclaimPolicy}",
-        "VolumeBindingMode": "{volumeBindingMode}",
-        "AllowVolumeExpansion": _at("allowVolumeExpansion", bool),
-    },
-    ("storage.k8s.io", "volumeattachments"): {
-        "Attacher": "{spec.attacher}",
-        "PV": "{spec.source.persistentVolumeName}",
-        "Node": "{spec.nodeName}",
-        "Attached": "{status.attached}",
-    },
-    ("storage.k8s.io", "volumeattributesclasses"): {"DriverName": "{driverName}"},
-    ("storagemigration.k8s.io", "storageversionmigrations"): {
-        "Resource": "{spec.resource.resource}.{spec.resource.group}",
-        "Status": "Unknown",
-    },
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): {"Webhooks": _count("webhooks")},
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): {"Webhooks": _count("webhooks")},
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): {
-        "Validations": _count("spec.validations"),
-        "ParamKind": _param_kind,
-    },
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): {
-        "Mutations": _count("spec.mutations"),
-        "ParamKind": _param_kind,
-    },
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): _POLICY_BINDING,
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"): _POLICY_BINDING,
+    ("scheduling.k8s.io", "compositepodgroups"): {"Policy": _policy},
+    ("scheduling.k8s.io", "podgroups"): {"Policy": _policy, "Status": _at("status", _group_status)},
+    ("storage.k8s.io", "storageclasses"): {"AllowVolumeExpansion": _at("allowVolumeExpansion", bool)},
 }
+"""Cells that only code can make."""

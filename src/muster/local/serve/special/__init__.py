@@ -2,5 +2,5 @@
 
 table       finds them; it is all that the rest of serve knows of them
 call        one request for one of them
-pods, budgets, namespaces, scale, reviews
+pods, budgets, namespaces, accounts, scale, reviews
 """

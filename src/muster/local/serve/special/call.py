@@ -10,6 +10,7 @@ from muster.local.kinds.registry import Registry, Served
 from muster.local.objects.objects import Objects, Source
 from muster.local.schema.decoding import GroupVersionKind
 from muster.local.serve.routes import Route
+from muster.local.serve.special.tokens import Tokens
 from muster.local.serve.wire import Answer, Request
 
 
@@ -22,6 +23,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     served: Served
     route: Route
     source: Source
+    tokens: Tokens
 
     @property
     def place(self) -> tuple[Served, str, str]:

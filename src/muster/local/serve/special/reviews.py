@@ -41,7 +41,7 @@ _ALL_RULES = {
     "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
     "incomplete": False,
 }
-_USER = {"username": "admin", "groups": ["system:masters", "system:authenticated"]}
+ADMIN: Object = {"username": "admin", "groups": ["system:masters", "system:authenticated"]}
 
 
 def find(route: Route) -> Kind | None:
@@ -50,12 +50,12 @@ def find(route: Route) -> Kind | None:
     return next((kind for kind in KINDS if (kind.group, kind.version, kind.plural) == where), None)
 
 
-def answer(request: Request, route: Route, kind: Kind, *, now: float) -> Answer:
+def answer(request: Request, route: Route, kind: Kind, *, user: Object, now: float) -> Answer:
     if request.method != "POST" or route.name:
         raise status.no_such_method()
     if kind.group == _IDENTITY:
         # nothing in the question matters
-        return _answered(kind, {"metadata": {}, "status": {"userInfo": _USER}})
+        return _answered(kind, {"metadata": {}, "status": {"userInfo": user}})
     shape = shapes()[kind.type_name]
     expected = GroupVersionKind(kind.group, kind.version, kind.name)
     review, _ = bodies.read_as(request, expected, shape, validation="Ignore")

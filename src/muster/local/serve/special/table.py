@@ -5,12 +5,16 @@ from __future__ import annotations
 from muster.local.kinds.kind import Kind
 from muster.local.schema.decoding import GroupVersionKind
 from muster.local.serve.routes import Route
-from muster.local.serve.special import namespaces, pods
+from muster.local.serve.special import accounts, namespaces, pods
 from muster.local.serve.special.call import Call, Subresource
 from muster.local.serve.special.scale import Scale
 from muster.local.serve.wire import Answer, Request
 
-_BY_RESOURCE = {"pods": pods.SUBRESOURCES, "namespaces": namespaces.SUBRESOURCES}
+_BY_RESOURCE = {
+    "pods": pods.SUBRESOURCES,
+    "namespaces": namespaces.SUBRESOURCES,
+    "serviceaccounts": accounts.SUBRESOURCES,
+}
 _ELSEWHERE = {("", "bindings"): pods.of_binding}
 """By group and plural, what is sent where no objects are: the one it is about is named in the body."""
 

@@ -179,7 +179,7 @@ def test_both_crds_have_the_same_rules_for_what_they_share():
     )
     group, template = groups["properties"], workloads["properties"]["podGroupTemplates"]["items"]["properties"]
     shared = group.keys() & template.keys()
-    assert group.keys() - shared == {"workloadRef"}
+    assert group.keys() - shared == {"parentCompositePodGroupName", "workloadRef"}
     assert template.keys() - shared == {"name"}
     # only objects that are scheduled are completed
     assert group["disruptionMode"].pop("default") == {"single": {}}

@@ -273,6 +273,8 @@ class PodGroup(Object, frozen=True):
     status: PodGroupStatus = PodGroupStatus()
     dialect: str = ""
     """Name of the one that declared it, where that is another; not part of the API."""
+    asks: tuple[str, ...] = ()
+    """Fields of the object that declared it which ask for what a PodGroup has no field for; not part of the API."""
     remark: str = ""
     """What whoever declared it should know, where no object says it; not part of the API."""
 

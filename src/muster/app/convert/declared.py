@@ -122,6 +122,8 @@ def losses(groups: Sequence[PodGroup], piece: Piece, dialect: Dialect) -> Iterat
     for path in _unread(piece, dialect):
         why = _WHY.get(path.rpartition(".")[2], "")
         yield f"{path} is lost: {why or 'a PodGroup has no field for it'}"
+    for field in dict.fromkeys(field for group in groups for field in group.asks):
+        yield f"{field} is lost: a PodGroup has no field for it, and the gang starts without"
     if any(_desired(group) is not None for group in groups):
         yield "basic.desiredCount is lost: a PodGroup has no field for it"
     annotations = piece.metadata.get("annotations") or {}

@@ -125,7 +125,7 @@ def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
         below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
         grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
         fitting_reason=dialect.fitting_reason,
-        asks=_asks(spec),
+        asks=(*_asks(spec), *(Ask(field, plugin="") for field in group.asks)),
         remark=group.remark,
         made_by_controller=any(owner.controller for owner in meta.owner_references),
         has_status=dialect.has_status,

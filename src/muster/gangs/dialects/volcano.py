@@ -17,6 +17,7 @@ Its conditions are written for people by its own scheduler, whose words they are
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -36,10 +37,21 @@ TASK_ANNOTATION = "volcano.sh/task-spec"
 _COMPLETED = "Completed"
 
 
+class VolcanoTopology(Wire, frozen=True):
+    mode: str = "hard"
+    """As Volcano's definition has it where it is not given."""
+
+
+class VolcanoPart(Wire, frozen=True):
+    network_topology: VolcanoTopology | None = None
+
+
 class VolcanoSpec(Wire, frozen=True):
     min_member: int = 1
     min_task_member: dict[str, int] = msgspec.field(default_factory=dict)
     priority_class_name: str = ""
+    network_topology: VolcanoTopology | None = None
+    sub_group_policy: tuple[VolcanoPart, ...] = ()
 
 
 class VolcanoStatus(Wire, frozen=True, omit_defaults=False):
@@ -79,7 +91,7 @@ class Volcano(Dialect):
             text = subsets_text([*minimums, ("", 0)])
             meta = replace(meta, annotations=meta.annotations | {SUBSETS_ANNOTATION: text})
         spec = goes_whole(asked.min_member, priority_class=asked.priority_class_name)
-        return (PodGroup(metadata=meta, spec=spec, dialect=self.name),)
+        return (PodGroup(metadata=meta, spec=spec, dialect=self.name, asks=tuple(_asks(asked))),)
 
     def status(self, found: VolcanoGroup, tally: Tally) -> dict[str, Any]:
         if found.status.phase == _COMPLETED and not tally.total:
@@ -91,6 +103,18 @@ class Volcano(Dialect):
             "succeeded": tally.succeeded,
             "failed": tally.failed,
         }
+
+
+def _asks(asked: VolcanoSpec) -> Iterator[str]:
+    """What a gang must not be started without."""
+    if _is_hard(asked.network_topology):
+        yield "spec.networkTopology with mode: hard"
+    if any(_is_hard(part.network_topology) for part in asked.sub_group_policy):
+        yield "spec.subGroupPolicy[].networkTopology with mode: hard"
+
+
+def _is_hard(topology: VolcanoTopology | None) -> bool:
+    return topology is not None and topology.mode == "hard"
 
 
 def _phase(minimum: int, tally: Tally) -> str:

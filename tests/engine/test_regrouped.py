@@ -237,11 +237,15 @@ def test_a_start_that_was_never_written_is_one_whatever_subsets_there_are_now(di
     assert not only(Release, world.decide() + world.decide(after=10) + world.decide(after=1000))
 
 
-def test_who_counts_for_another_subset_now_is_not_lost():
+@pytest.mark.parametrize("ends", [False, True])
+def test_who_counts_for_another_subset_now_is_not_lost(ends):
     """Of those who had named one without a minimum, some count for it now that it has one."""
     pods = [task(name) for name in ("b0", "b1", "c0")]
-    world, _ = start(declared(3, dialect="volcano", restart=True), pods)
-    world.see(declared(3, "=3,c=2", dialect="volcano", restart=True))
+    world, seen = start(declared(3, dialect="volcano", restart=True), pods)
+    world.see(declared(3, "=3,c=1", dialect="volcano", restart=True)).decide()
+    moved = seen[2]
+    if ends:
+        world.see(replace(moved, status=replace(moved.status, phase="Succeeded")))
     assert not only(Release, world.decide() + world.decide(after=10) + world.decide(after=100))
 
 

@@ -330,8 +330,8 @@ class Roll:
             return False
         by_subset: dict[str, list[tuple[BoundFor, int]]] = {}
         for counts in self._counts.values():
-            for record, number in (*counts.running.items(), *((r, n) for (_, r), n in counts.succeeded.items())):
-                if record is not None and self._is_present(record):
+            for record, number in _by_record(counts):
+                if self._is_present(record):
                     by_subset.setdefault(record.subset, []).append((record, number))
         # some may have been bound before the minimum was raised: when the gang had not started yet, or after it had
         enough = {
@@ -371,8 +371,7 @@ class Roll:
         there, whole, empty = 0, None, list[Subset]()
         for other in declared.subsets:
             counts = self._counts.get(other.name, _NOBODY)
-            records = [*counts.running, *(record for _, record in counts.succeeded)]
-            present = [record for record in records if record is not None and self._is_present(record)]
+            present = [record for record, _ in _by_record(counts) if self._is_present(record)]
             if present:
                 promised = max(record.minimum for record in present)
                 if other.name == subset.name:
@@ -393,13 +392,11 @@ class Roll:
         return 0
 
     def moved_from(self, subset: str) -> int:
-        """Members that run and were bound for this subset of the present object, but count for another now."""
-        return sum(
-            number
-            for name, counts in self._counts.items()
-            for record, number in counts.running.items()
-            if name != subset and record is not None and record.subset == subset and self._is_present(record)
-        )
+        """Members that run or succeeded, and were bound for this subset of the present object, but count for another
+        now."""
+        elsewhere = [counts for name, counts in self._counts.items() if name != subset]
+        records = [found for counts in elsewhere for found in _by_record(counts)]
+        return sum(n for record, n in records if record.subset == subset and self._is_present(record))
 
     def _is_present(self, record: BoundFor) -> bool:
         """Whether the record is of the object that declares the gang now."""
@@ -502,6 +499,12 @@ def _add(counts: dict[_Key, int], key: _Key, by: int) -> None:
         counts[key] = count
     else:
         del counts[key]
+
+
+def _by_record(counts: _Count) -> list[tuple[BoundFor, int]]:
+    """How many run or succeeded, by what they were bound for; a record may be there twice."""
+    ended = ((record, number) for (_, record), number in counts.succeeded.items())
+    return [(record, number) for record, number in (*counts.running.items(), *ended) if record is not None]
 
 
 def _counts(pod: PodState) -> bool:

@@ -298,6 +298,13 @@ class GangState(Roll):
         assert gang is not None
         return sum(max(0, self.floor(s) - self.bound_of(s.name)) for s in gang.subsets)
 
+    @property
+    def is_mended_soon(self) -> bool:
+        """What the gang has lost of what it had when it started is being bound."""
+        gang = self.declared
+        assert gang is not None
+        return all((count := self.of(s.name)).bound + count.binding >= self.floor(s) for s in gang.subsets)
+
     def floor(self, subset: Subset) -> int:
         """How many of the subset a gang that has started must have to be whole.
 

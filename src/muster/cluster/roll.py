@@ -373,10 +373,10 @@ class Roll:
             counts = self._counts.get(other.name, _NOBODY)
             present = [record for record, _ in _by_record(counts) if self._is_present(record)]
             if present:
-                promised = max(record.minimum for record in present)
                 if other.name == subset.name:
-                    return min(subset.minimum, promised)
-                there += promised
+                    # those who succeeded had it
+                    return subset.minimum
+                there += max(record.minimum for record in present)
                 whole = max(whole or 0, *(record.minimum + record.others for record in present))
             elif not counts.running:
                 empty.append(other)

@@ -609,3 +609,21 @@ def test_a_gang_that_lost_another_schedulers_members_and_gets_ours_is_ours():
     world = other_schedulers_gang().pod_gone("g-0", "g-1")
     world.decide()
     assert len(placements(world.members("g", 2, 3, 4, cpu=2).decide())) == 3
+
+
+def test_a_gang_is_not_taken_down_while_what_it_lost_is_being_bound_though_its_minimum_was_raised():
+    restart = {"muster.dev/below-minimum": "restart"}
+    world = cluster(4).group("train", 2, annotations=restart).members("train", 0, 1, cpu=1).run()
+    world.group("train", 4, annotations=restart).decide()
+    world.pod_gone("train-1").decide()
+    assert placements(world.decide(after=58.0)) == {}
+    assert placements(world.members("train", 2, cpu=1).decide()).keys() == {"train-2"}
+    assert not only(Release, world.decide(after=5.0))
+    assert not only(Release, world.bound().decide(after=100.0))
+
+
+def test_a_gang_of_which_only_some_who_succeeded_are_left_lacks_what_its_raised_minimum_asks_for():
+    world = cluster(4).group("train", 1).members("train", 0, cpu=1).run()
+    world.group("train", 2).members("train", 0, cpu=1, on="n0", phase="Succeeded", record=bound_for("train", 1))
+    world.decide()
+    assert world.engine.cluster.gangs["team/train"].lost == 1

@@ -1,5 +1,8 @@
 """A gang may say how long it waits for its start; then nothing is held for it, and it waits as long again."""
 
+import pytest
+
+from muster.engine.changes import Failure
 from muster.engine.decisions import GangCondition
 from tests.builders import World, cluster, evicted, only, placements, told
 
@@ -105,3 +108,74 @@ def test_a_gang_that_started_is_not_asked_for():
     world.decide()
     world.bound().decide()
     assert "big" not in told(until(world, 100.0))
+
+
+def test_one_that_lost_a_member_since_says_that_it_lacks_one():
+    world = waiting()
+    until(world, 61.0)
+    world.pod_gone("big-1").decide()
+    assert told(until(world, 64.0))["big"] == "1 of 2 members exist, 1 more must be created"
+
+
+# --- any time may be written, and of thousands of gangs ---
+
+
+def impatient(seconds, *, since=1.0):
+    """A gang of one that waits for room, and for its start no longer than so many seconds."""
+    world = World().node("n0", cpu=4).pod("wall", cpu=4, on="n0")
+    world.now = since
+    world.group("big", 1, created=since, annotations={"muster.dev/start-timeout-seconds": seconds})
+    return world.members("big", 0, cpu=4, created=since)
+
+
+def step(world, seconds):
+    """All that is decided meanwhile, and how often anything was asked."""
+    decisions, end = world.engine.decide(world.now), world.now + seconds
+    calls = 1
+    while (due := world.engine.next_decide_at) is not None and due <= end:
+        world.now = max(world.now, due)
+        decisions += world.engine.decide(world.now)
+        calls += 1
+        assert calls < 10_000, "an engine with nothing to do spins"
+    world.now = end
+    return decisions, calls
+
+
+@pytest.mark.parametrize("since", [1.0, 1794900000.3])
+@pytest.mark.parametrize("seconds", ["1", "0.5", "1e-3", "1e-9", "5e-324"])
+def test_a_short_time_keeps_neither_the_engine_nor_the_api_busy(seconds, since):
+    decisions, calls = step(impatient(seconds, since=since), 600.0)
+    assert calls < 100
+    assert 20 <= len([said for said in only(GangCondition, decisions) if said.reason == "Timeout"]) <= 22
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon", "1e308"])
+def test_what_is_no_time_counts_as_none(seconds):
+    decisions, calls = step(impatient(seconds), 200.0)
+    assert calls < 3
+    assert {said.reason for said in only(GangCondition, decisions)} == {"Unschedulable"}
+
+
+@pytest.mark.parametrize("seconds", ["0.5", "1", "3", "60"])
+def test_a_gang_is_tried_however_short_its_time_is(seconds):
+    world = impatient(seconds)
+    step(world, 5.0)
+    decisions, _ = step(world.pod_gone("wall"), 5.0)
+    assert placements(decisions) == {"big-0": "n0"}
+
+
+@pytest.mark.parametrize("seconds", ["0.5", "1", "3"])
+def test_a_gang_whose_binds_are_refused_is_tried_however_short_its_time_is(seconds):
+    world = impatient(seconds).pod_gone("wall")
+    for _ in range(6):
+        decisions, _ = step(world, 20.0)
+        assert placements(decisions) == {"big-0": "n0"}
+        world.bind_failed("big-0", Failure.REJECTED)
+
+
+def test_stepping_back_is_no_failure():
+    """Who keeps failing stands aside while others are ready."""
+    world = waiting()
+    until(world, 200.0)
+    assert world.engine.cluster.gangs["team/big"].passed is not None
+    assert [unit.failures for unit in world.engine.units] == [0]

@@ -301,6 +301,13 @@ class GangState(Roll):
         assert gang is not None
         return sum(max(0, self.floor(s) - self.bound_of(s.name)) for s in gang.subsets)
 
+    @property
+    def is_mended_soon(self) -> bool:
+        """What the gang has lost of what it had when it started is being bound."""
+        gang = self.declared
+        assert gang is not None
+        return all((count := self.of(s.name)).bound + count.binding >= self.floor(s) for s in gang.subsets)
+
     def floor(self, subset: Subset) -> int:
         """How many of the subset a gang that has started must have to be whole.
 
@@ -313,15 +320,17 @@ class GangState(Roll):
             return min(subset.minimum, grows_from)
         promised = [self._promised(record, subset) for record in self.records_of(subset.name)]
         if not promised:
-            return 0 if not self.fallen and self.regrouped() else subset.minimum
+            return subset.minimum if self.fallen else self.promised_beside(subset)
         return min(subset.minimum, max(promised))
 
     def _promised(self, record: BoundFor | None, subset: Subset) -> int:
         """How many of the subset were to run, by what a member of it was bound for."""
         if record is None:
             return subset.minimum if self._says_started else self.bound_of(subset.name)
-        if record.subset == subset.name or not self._is_present(record):
+        if not self._is_present(record):
             return record.minimum
+        if record.subset == subset.name:
+            return max(0, record.minimum - self.moved_from(subset.name))
         # nobody can tell how those who started under other subsets were to be spread over these
         return subset.minimum if self.fallen else self.bound_of(subset.name)
 
@@ -332,7 +341,7 @@ class GangState(Roll):
         """
         declared, run, has_started = self.declared, self.next_run, self.has_started
         assert declared is not None
-        records: dict[str, BoundFor] = {}
+        minimums: dict[str, int] = {}
         for subset in declared.subsets:
             minimum, counts = subset.minimum, self.of(subset.name)
             if not (has_started and counts.binding):
@@ -343,10 +352,14 @@ class GangState(Roll):
                     minimum = floor
                 else:
                     self._grows_from.setdefault(subset.name, floor)
-            records[subset.name] = BoundFor(
-                gang=self.key, uid=declared.uid, subset=subset.name, minimum=minimum, run=run
+            minimums[subset.name] = minimum
+        whole = sum(minimums.values())
+        return {
+            name: BoundFor(
+                gang=self.key, uid=declared.uid, subset=name, minimum=minimum, others=whole - minimum, run=run
             )
-        return records
+            for name, minimum in minimums.items()
+        }
 
 
 def _is_on_its_way(pod: PodState) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from muster.cluster.classes import PodClass
 from muster.cluster.pods import BINDING, BOUND, FAILED, PENDING, SUCCEEDED, PodState
-from muster.gangs.model import Gang, Policy
+from muster.gangs.model import Gang, Policy, Subset
 from muster.gangs.record import BoundFor
 
 _Key = TypeVar("_Key")
@@ -322,22 +322,25 @@ class Roll:
     # --- for whom they were bound ---
 
     def start_is_recorded(self) -> bool:
-        """Whether members bound for the present object reach the minimum under which they were bound."""
-        declared = self.declared
-        assert declared is not None
+        """Whether members bound for the present object reach the minimums under which they were bound.
+
+        Of the subsets that it had then: it may have others by now.
+        """
         if not self._runs:
             return False
-        for subset in declared.subsets:
-            counts = self._counts.get(subset.name, _NOBODY)
-            records = [*counts.running.items(), *((record, n) for (_, record), n in counts.succeeded.items())]
-            found = [(record, n) for record, n in records if record is not None and record.uid == declared.uid]
-            # whoever was bound for another subset was promised nothing of this one
-            mine = [(r.minimum if r.subset == subset.name else subset.minimum, n) for r, n in found]
-            # some may have been bound before the minimum was raised, when the gang had not started yet
-            enough = (sum(n for other, n in mine if other <= minimum) >= minimum for minimum, _ in mine)
-            if subset.minimum and not any(enough):
-                return False
-        return True
+        by_subset: dict[str, list[tuple[BoundFor, int]]] = {}
+        for counts in self._counts.values():
+            for record, number in _by_record(counts):
+                if self._is_present(record):
+                    by_subset.setdefault(record.subset, []).append((record, number))
+        # some may have been bound before the minimum was raised: when the gang had not started yet, or after it had
+        enough = {
+            subset: [r for r, _ in found if sum(n for other, n in found if other.minimum <= r.minimum) >= r.minimum]
+            for subset, found in by_subset.items()
+        }
+        reached = {subset: max(r.minimum for r in found) for subset, found in enough.items() if found}
+        whole = sum(reached.values())
+        return any(whole - reached[subset] >= r.others for subset in reached for r in enough[subset])
 
     def records_of(self, subset: str) -> Iterable[BoundFor | None]:
         """What members of the subset that run were bound for, each once."""
@@ -354,6 +357,46 @@ class Roll:
             for name, counts in self._counts.items()
             for record in counts.running
         )
+
+    def promised_beside(self, subset: Subset) -> int:
+        """How many were to run of a subset of which nobody does, by what the others were bound for; 0 for one that was
+        added since.
+
+        Where several have nobody, what was promised of them counts for the first: others are added behind those.
+        """
+        declared = self.declared
+        assert declared is not None
+        if self.regrouped():
+            return 0
+        there, whole, empty = 0, None, list[Subset]()
+        for other in declared.subsets:
+            counts = self._counts.get(other.name, _NOBODY)
+            present = [record for record, _ in _by_record(counts) if self._is_present(record)]
+            if present:
+                if other.name == subset.name:
+                    # those who succeeded had it
+                    return subset.minimum
+                there += max(record.minimum for record in present)
+                whole = max(whole or 0, *(record.minimum + record.others for record in present))
+            elif not counts.running:
+                empty.append(other)
+        if whole is None:
+            # nobody is left who could tell
+            return subset.minimum
+        left = whole - there
+        for other in empty:
+            promised = max(0, min(other.minimum, left))
+            if other.name == subset.name:
+                return promised
+            left -= promised
+        return 0
+
+    def moved_from(self, subset: str) -> int:
+        """Members that run or succeeded, and were bound for this subset of the present object, but count for another
+        now."""
+        elsewhere = [counts for name, counts in self._counts.items() if name != subset]
+        records = [found for counts in elsewhere for found in _by_record(counts)]
+        return sum(n for record, n in records if record.subset == subset and self._is_present(record))
 
     def _is_present(self, record: BoundFor) -> bool:
         """Whether the record is of the object that declares the gang now."""
@@ -456,6 +499,12 @@ def _add(counts: dict[_Key, int], key: _Key, by: int) -> None:
         counts[key] = count
     else:
         del counts[key]
+
+
+def _by_record(counts: _Count) -> list[tuple[BoundFor, int]]:
+    """How many run or succeeded, by what they were bound for; a record may be there twice."""
+    ended = ((record, number) for (_, record), number in counts.succeeded.items())
+    return [(record, number) for record, number in (*counts.running.items(), *ended) if record is not None]
 
 
 def _counts(pod: PodState) -> bool:

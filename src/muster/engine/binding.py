@@ -241,7 +241,7 @@ class Binding:
             self._falls.pop(gang.key, None)
         if not gang.below_minimum or gang.fallen or now < since + declared.grace_seconds:
             return False
-        if gang.binding and (gang.on_its_way or not gang.running):
+        if gang.binding and (gang.is_mended_soon or not gang.running):
             # whole in a moment, or not
             self._timers.set(now + _QUIET_SECONDS, Purpose.TAKE_DOWN, key=gang.key)
             return False

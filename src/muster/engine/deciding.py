@@ -263,7 +263,7 @@ class Decider:
 
     def _take(self, unit: Unit, trial: Trial) -> Tried:
         """Everything that has a place is bound to it, together."""
-        self.eviction.ends(unit.key, self._now)
+        self.eviction.lands(unit.key, self._now)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)
         name = unit.name

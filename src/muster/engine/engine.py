@@ -571,9 +571,9 @@ class Engine:
         self._decider.starvation.leaves(key)
         gang.passed = 0
         self._status.gang_says(gang, TIMEOUT, stepped_back(gang.declared.start_timeout_seconds or 0.0))
-        # once in each round, however many there were: it has not failed
-        unit.failures = max(0, unit.failures - 2)
-        self._back_off(unit, Cause.DEADLINE_OVER)
+        if unit.is_parked:
+            # else it is tried in its turn, or when its backoff is over: put off once more, it might never be
+            self._queue.step_back(unit, Cause.DEADLINE_OVER)
         verdict = Verdict(unit=key, outcome=Outcome.TIMED_OUT, placed=0, needed=gang.declared.minimum)
         self.audit.record(Attempt(self._now, verdict, Cause.DEADLINE_OVER))
 

@@ -44,6 +44,9 @@ class Eviction:
         """By unit for which room is reserved: whom it evicts, those together who stay or go together."""
         self._ended: list[tuple[Reservation, list[list[PodState]]]] = []
         """What was reserved for units that evict others, and is not any more, since this was last settled; and whom."""
+        self._landed: dict[str, Reservation] = {}
+        """What was reserved for units for which others were evicted, and that have landed since this was last settled,
+        unless they gave that up again."""
         self._hit: dict[str, str] = {}
         """Gangs that lost members since this was last settled, and what their objects are to say if nothing is left."""
 
@@ -57,7 +60,7 @@ class Eviction:
         taken, self._evictions = self._evictions, []
         return taken
 
-    def give_up_binds(self, unit: Unit, pods: list[PodState]) -> bool:
+    def give_up_binds(self, unit: Unit, pods: list[PodState], now: float) -> bool:
         """Those of the pods that are not bound yet, or to no node, make way by waiting again; whether anybody did."""
         gave_way, taken_back = False, set[str]()
         for pod in sorted(pods, key=lambda pod: pod.key):
@@ -70,10 +73,10 @@ class Eviction:
                 self._intake.move(pod, Stage.PENDING)
                 self._cluster.stirred[unit.key] = None
                 gave_way = self.gave_way = True
-        for reservation, _ in self._ended:
-            if reservation.unit in taken_back:
-                # it had landed where others were evicted for it, in this turn, and has not after all
-                self._tell_lost(reservation, Loss.PRIORITY, f"{unit.name}, of higher priority, takes its room")
+        for key in [key for key in self._landed if key in taken_back]:
+            reservation = self._landed.pop(key)
+            self._count_loss(reservation, Loss.PRIORITY, now)
+            self._tell_lost(reservation, Loss.PRIORITY, f"{unit.name}, of higher priority, takes its room")
         return gave_way
 
     def carry_out(self, unit: Unit, plan: Plan, now: float, *, gave_way: bool) -> None:
@@ -146,7 +149,13 @@ class Eviction:
 
     # --- what is called off ---
 
-    def ends(self, key: str, now: float) -> Reservation | None:
+    def lands(self, key: str, now: float) -> None:
+        """The unit is bound, and needs nothing any more that is reserved for it."""
+        reservation = self._ends(key, now)
+        if reservation is not None and reservation.evicted:
+            self._landed[key] = reservation
+
+    def _ends(self, key: str, now: float) -> Reservation | None:
         """Nothing is reserved for the unit any more: it lands, or loses what was reserved."""
         reservation = self._reservations.end(key, now)
         if reservation is not None and (together := self._victims.pop(key, None)) is not None:
@@ -159,6 +168,7 @@ class Eviction:
         Where room is reserved for another unit, or for the same one again, the pods go for that one.
         """
         ended, self._ended = self._ended, []
+        self._landed.clear()
         hit, self._hit = self._hit, {}
         for reservation, together in ended:
             for pods in together:
@@ -234,21 +244,24 @@ class Eviction:
 
     def lose(self, key: str, why: Loss | None, message: str, now: float) -> Reservation | None:
         """Nothing is reserved for the unit any more, and people learn why if others were evicted for it in vain."""
-        reservation = self.ends(key, now)
+        reservation = self._ends(key, now)
         if reservation is None:
             return None
         self._cluster.stirred[key] = None
-        preemptor = self._cluster.gangs.get(key) or self._cluster.pods.get(key)
-        efforts = None if preemptor is None else preemptor.efforts
-        if efforts is not None and reservation.evicted:
-            if why is Loss.PRIORITY:
-                # what is lost to a better one is no sign that it would be lost again
-                efforts.rounds = max(0, efforts.rounds - 1)
-            elif why is Loss.FOREIGN:
-                efforts.rests_until = now + 2.0 ** (efforts.rounds - 1)
         if reservation.evicted and why is not None:
+            self._count_loss(reservation, why, now)
             self._tell_lost(reservation, why, message)
         return reservation
+
+    def _count_loss(self, reservation: Reservation, why: Loss, now: float) -> None:
+        key = reservation.unit
+        preemptor = self._cluster.gangs.get(key) or self._cluster.pods.get(key)
+        efforts = None if preemptor is None else preemptor.efforts
+        if efforts is not None and why is Loss.PRIORITY:
+            # what is lost to a better one is no sign that it would be lost again
+            efforts.rounds = max(0, efforts.rounds - 1)
+        elif efforts is not None and why is Loss.FOREIGN:
+            efforts.rests_until = now + 2.0 ** (efforts.rounds - 1)
 
     def _tell_lost(self, reservation: Reservation, why: Loss, message: str) -> None:
         message = f"room that others were evicted for is lost: {message}"

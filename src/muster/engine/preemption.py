@@ -142,7 +142,7 @@ class Preemption:
         if plan is None or (plan.pods and (self.no_evictions(unit, now) or now < unit.efforts.rests_until)):
             return MakingRoom.AS_BEFORE
         gave_way = False
-        while plan is not None and self._eviction.give_up_binds(unit, plan.pods):
+        while plan is not None and self._eviction.give_up_binds(unit, plan.pods, now):
             # perhaps nobody need be evicted now
             gave_way = True
             plan = self._finish(self._planner.plan(unit, excluded=excluded, now=now))

@@ -107,10 +107,17 @@ class SchedulingQueue:
                 unit.failures - 1, size=len(unit.candidates), initial=wait.initial, maximum=wait.maximum
             )
             if ready_at > self.now:
-                self._move(unit, Phase.BACKING_OFF, cause)
-                self._timers.set(ready_at, Purpose.TRY, key=unit.key, ticket=unit.ticket)
+                self._back_off(unit, cause, ready_at)
                 return
         self.push(unit, cause)
+
+    def step_back(self, unit: Unit, cause: Cause) -> None:
+        """Ready after a moment, though nothing of it has failed."""
+        self._back_off(unit, cause, self.now + self._backoff.initial)
+
+    def _back_off(self, unit: Unit, cause: Cause, ready_at: float) -> None:
+        self._move(unit, Phase.BACKING_OFF, cause)
+        self._timers.set(ready_at, Purpose.TRY, key=unit.key, ticket=unit.ticket)
 
     def rest(self, unit: Unit, phase: Phase, cause: Cause) -> None:
         """The queue does nothing with the unit: it is assembling, settled, or gone."""

@@ -7,6 +7,9 @@ from typing import NamedTuple
 from muster.cluster.gangs import GangState
 from muster.engine.timers import Purpose, Timers
 
+# each round is told of on the API, and tries the gang: people may write any time, and of thousands of gangs
+_SHORTEST_ROUND_SECONDS = 30.0
+
 
 class _Round(NamedTuple):
     since: float
@@ -19,6 +22,7 @@ class StartTimeouts:
     """Says when a gang that holds nothing has waited for its start as long as it likes to.
 
     The time is counted from the creation of the first member that waits, in rounds, so that a restart changes nothing.
+    However short it is, only the first round is shorter than half a minute.
     """
 
     def __init__(self, timers: Timers) -> None:
@@ -32,8 +36,7 @@ class StartTimeouts:
         known = self._rounds.get(gang.key)
         if seconds is None or (known is not None and known.seconds == seconds):
             return
-        since = _waits_since(gang)
-        self.look_again(gang, since + seconds * (1 + max(0.0, now - since) // seconds))
+        self.look_again(gang, _end_of_round(_waits_since(gang) + seconds, max(seconds, _SHORTEST_ROUND_SECONDS), now))
 
     def look_again(self, gang: GangState, at: float) -> None:
         self._rounds[gang.key] = _Round(_waits_since(gang), _limit(gang), at)
@@ -56,3 +59,12 @@ def _limit(gang: GangState) -> float | None:
 
 def _waits_since(gang: GangState) -> float:
     return min(pod.created for pod in gang.candidates.values())
+
+
+def _end_of_round(first: float, seconds: float, now: float) -> float:
+    """When the round ends that goes on now, if the first ended then and the others take so long."""
+    if now < first:
+        return first
+    ends = first + seconds * (1 + (now - first) // seconds)
+    # where the sum is rounded down
+    return ends if ends > now else ends + seconds

@@ -32,6 +32,7 @@ from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
     MEMBERS_GATED,
     MEMBERS_MISSING,
+    NOT_STARTED,
     RESERVED,
     UNDOING,
     UNPROVEN,
@@ -358,8 +359,9 @@ def _tells_of_its_undoing(gang: GangState) -> bool:
     if said is None:
         return False
     _, reason, message = said
-    # one that kubelets refused gives no other reason
-    return reason in _UNDONE or (reason == MEMBERS_REFUSED and any(word in message for word in UNDOING))
+    # one that kubelets refused gives no other reason, and one that stepped back held nothing
+    undone = reason in _UNDONE and NOT_STARTED not in message
+    return undone or (reason == MEMBERS_REFUSED and any(word in message for word in UNDOING))
 
 
 def _is_unbound(gang: GangState, pod: PodState) -> bool:

@@ -204,6 +204,8 @@ class GangUnit(Unit, gc=False, eq=False, kw_only=True):
         if len(gang.candidates) > most or len(gang.classes) != 1 or gang.gated:
             return []
         pods = in_order_of_choice(gang.candidates.values())
+        if any(pod.subset != pods[0].subset for pod in pods):
+            return []
         if rule.shortfall(gang, {pods[0].subset: len(pods)}) or any(pod.setbacks.denied_on for pod in pods):
             return []
         return pods

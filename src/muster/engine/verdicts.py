@@ -216,9 +216,12 @@ def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
 
 
+NOT_STARTED = "has not started within"
+
+
 def stepped_back(seconds: float) -> str:
     """Why nothing is held for a gang any more that waits for its start."""
-    return f"has not started within {seconds:g} s: others may go before, and it is tried again"
+    return f"{NOT_STARTED} {seconds:g} s: others may go before, and it is tried again"
 
 
 def evicted_for(unit: str) -> str:

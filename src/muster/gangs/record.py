@@ -36,6 +36,8 @@ class BoundFor(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_default
     """The subset that the pod named, where the group had no minimum for that; "" if it had."""
     minimum: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Of the subset."""
+    others: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of the gang's other subsets together."""
     run: Annotated[int, msgspec.Meta(ge=0, le=_MOST_RUNS)] = 0
     """Which of the gang's runs, where several use one group after another; the first is 0."""
 

@@ -30,6 +30,9 @@ class GangScheduling(GangRule):
             have = counts.bound + counts.binding + more
             if have < subset.minimum and not (gang.has_started and _comes_back(have, more, gang.floor(subset))):
                 lacking[subset.name] = subset.minimum - have
+        if lacking and gang.has_started and _some_come_back(gang, placed):
+            # these need not wait for others who come for what another subset was raised to, or is new for
+            return {name: count for name, count in lacking.items() if placed.get(name)}
         return lacking
 
     def usable(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
@@ -37,15 +40,27 @@ class GangScheduling(GangRule):
             return placed
         declared = gang.declared
         assert declared is not None
-        usable = dict(placed)
+        usable, some_come_back = dict(placed), _some_come_back(gang, placed)
         for subset in declared.subsets:
             counts, more = gang.of(subset.name), placed.get(subset.name, 0)
             have, floor = counts.bound + counts.binding, gang.floor(subset)
-            if have < floor < have + more < subset.minimum:
-                usable[subset.name] = floor - have
+            if floor < have + more < subset.minimum and (have < floor or some_come_back):
+                usable[subset.name] = min(more, max(0, floor - have))
         return usable
 
 
 def _comes_back(have: int, more: int, floor: int) -> bool:
     """Whether so many, some of them newly placed, are no more than a gang that has started had before."""
     return have < floor or (have == floor and more > 0)
+
+
+def _some_come_back(gang: GangState, placed: dict[str, int]) -> bool:
+    """Whether some of those placed, or if nobody is some that wait, replace what a gang that has started has lost."""
+    assert gang.declared is not None
+    nobody = not any(placed.values())
+    for subset in gang.declared.subsets:
+        counts = gang.of(subset.name)
+        have = counts.bound + counts.binding
+        if (counts.present > have if nobody else placed.get(subset.name)) and have < gang.floor(subset):
+            return True
+    return False

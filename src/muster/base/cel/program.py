@@ -20,6 +20,7 @@ from muster.base.cel.running import (
     Run,
     applied,
     boolean,
+    decided,
     field_in,
     fields_of,
     maybe_field,
@@ -240,18 +241,7 @@ class _Compiler:
 
         def run(frame: Frame) -> bool:
             frame.spend(1)
-            failed: CelError | None = None
-            for one in runs:
-                try:
-                    if boolean(one(frame)) is decides:
-                        return decides
-                except CelCostError:
-                    raise
-                except CelError as error:
-                    failed = failed or error
-            if failed is not None:
-                raise failed
-            return not decides
+            return decided(runs, frame, by=decides)
 
         return Part(BOOL, run)
 
@@ -435,18 +425,7 @@ class _Compiler:
             return loop
 
         def run(frame: Frame) -> bool:
-            failed: CelError | None = None
-            for _ in loop.turns(frame):
-                try:
-                    if boolean(loop.body.run(frame)) is by:
-                        return by
-                except CelCostError:
-                    raise
-                except CelError as error:
-                    failed = failed or error
-            if failed is not None:
-                raise failed
-            return not by
+            return decided((loop.body.run for _ in loop.turns(frame)), frame, by=by)
 
         return Part(BOOL, run)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from muster.base.cel.functions import Overload
 from muster.base.cel.types import Type
 from muster.base.cel.values import NONE, Budget, Optional, type_name
-from muster.base.errors import CelError
+from muster.base.errors import CelCostError, CelError
 
 NO_OVERLOAD = "no such overload"
 
@@ -60,6 +60,22 @@ def boolean(value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
     raise CelError(NO_OVERLOAD)
+
+
+def decided(runs: Iterable[Run], frame: Frame, *, by: bool) -> bool:
+    """`by` if one of them gives that, else the opposite; errors count only if none does."""
+    failed: CelError | None = None
+    for run in runs:
+        try:
+            if boolean(run(frame)) is by:
+                return by
+        except CelCostError:
+            raise
+        except CelError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return not by
 
 
 def fields_of(value: Any) -> Mapping[Any, Any]:

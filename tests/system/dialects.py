@@ -114,8 +114,9 @@ def _v1alpha1(spec, timeout):
 
 
 def _draft(spec, timeout, **more):
+    # its annotation has the timeout: with the draft's own a gang that waits would step back without end, and never rest
     basic = {"gangMode": "Off"} if "basic" in spec["schedulingPolicy"] else {"minCount": _minimum(spec)}
-    return {"podGroups": [{"name": _GROUP, "schedulingTimeoutSeconds": timeout} | basic | more]}
+    return {"podGroups": [{"name": _GROUP} | basic | more]}
 
 
 def _selecting(spec, timeout):

@@ -183,7 +183,8 @@ class Gang:
     @cached_property
     def grows(self) -> bool:
         """Perhaps some are on their way who come together for a raised minimum: it counts when all are there."""
-        records = (self._record(pod) for pod in self.running)
+        # those whom they joined may have succeeded since
+        records = (self._record(pod) for pod in (*self.running, *self.done))
         minimums = {record.minimum for record in records if record is not None}
         # where those are gone whom they were to join, nobody is left to tell that it was raised
         return (len(minimums) > 1 or not self.running) and bool(self.binding or self.doubtful)

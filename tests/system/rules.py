@@ -443,13 +443,17 @@ def _declares(gang):
 def _check_protection(snapshot):
     living = [pod for pod in snapshot.raw_pods if pod.status.phase not in ENDED]
     used = {_gang_key(pod) for pod in living}
+    by_us = {_gang_key(pod) for pod in living if pod.spec.scheduler_name == OURS}
     by_label = {_gang_key(pod) for pod in living if not _is_seen_by_kubernetes(pod)}
     for dialect, objects in snapshot.declaring.items():
         for one in objects if BY_NAME[dialect].protects else ():
             key, meta = f"{one.metadata.namespace}/{one.metadata.name}", one.metadata
             protected, leaving = FINALIZER in meta.finalizers, meta.deletion_timestamp is not None
-            wanted = key in used if leaving else dialect != "v1beta1" or key in by_label
-            if protected and not wanted:
+            is_shared = BY_NAME[dialect].is_shared
+            # of a kind that other schedulers have too, those are protected that had members of ours
+            of_all = dialect != "v1beta1" and (not is_shared or key in by_us)
+            wanted = key in used if leaving else of_all or key in by_label
+            if protected and not wanted and (leaving or not is_shared):
                 raise BrokenRuleError("protection", f"{key} in {dialect} is kept, and nobody names it by label")
             if wanted and not protected and not leaving:
                 raise BrokenRuleError("protection", f"{key} in {dialect} may be deleted under its pods")
@@ -497,7 +501,8 @@ def _check_counts(snapshot):
             key, status = f"{one.metadata.namespace}/{one.metadata.name}", one.status
             # what is over is not looked at again, and what is another scheduler's is not spoken of
             over = status.phase in ("Finished", "Failed") or (status.phase == "Completed" and not members[key])
-            if over or (members[key] and all(pod.spec.scheduler_name != OURS for pod in members[key])):
+            unheard_of = not members[key] and not status.phase
+            if over or unheard_of or (members[key] and all(pod.spec.scheduler_name != OURS for pod in members[key])):
                 continue
             phases = Counter(pod.status.phase for pod in members[key])
             there = (phases["Running"], phases["Succeeded"], phases["Failed"])

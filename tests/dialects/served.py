@@ -4,11 +4,16 @@ Of each dialect there are four gangs of two: of `quorum` a member comes late, of
 and `moved` runs and is then declared in another dialect.  What they were declared by is deleted under them in the end.
 """
 
+import asyncio
+import contextlib
+import json
+
 from muster.base.errors import ApiError
 from muster.controllers.protection import FINALIZER
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
-from muster.kube.client import MERGE_PATCH
-from tests.control_plane.checks import until
+from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, TIMEOUT_ANNOTATION
+from muster.kube.client import MERGE_PATCH, Client
+from muster.kube.connection import load
+from tests.control_plane.checks import SECONDS, until
 from tests.system.dialects import BY_NAME, NATIVE, SPEECHES, definition
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -32,6 +37,8 @@ class Scene:
         self.speech = speech
         self.namespace = namespace
         self._plane = plane
+        self._made_at = {}
+        """By gang: the version in which its object began."""
 
     def __str__(self):
         return f"{self.speech.dialect} in {self.namespace}"
@@ -47,7 +54,8 @@ class Scene:
         }
         if (document := speech.document(native)) is not None:
             document["spec"] = {**document["spec"], **(spec or {})}
-            self._plane.request("POST", speech.resource.path(self.namespace), document)
+            made = self._plane.request("POST", speech.resource.path(self.namespace), document)
+            self._made_at[gang] = made["metadata"]["resourceVersion"]
 
     def undeclare(self, gang):
         if self.speech.resource is not None:
@@ -101,10 +109,31 @@ class Scene:
                 raise
             return None
 
+    def comes_to_say(self, gang, reason):
+        """Whether the object says so of the gang's start, now or in an earlier version: it may do so for a moment."""
+        query = {"watch": "1", "resourceVersion": self._made_at[gang], "fieldSelector": f"metadata.name={gang}"}
+        versions = _versions(self._plane, self.speech.resource.path(self.namespace), query)
+
+        async def look():
+            async with asyncio.timeout(SECONDS), contextlib.aclosing(versions):
+                async for found in versions:
+                    if any(one["reason"] == reason for one in conditions(found, self.about_start)):
+                        return True
+            return False
+
+        with contextlib.suppress(TimeoutError):
+            return asyncio.run(look())
+        return False
+
     def notes(self, gang):
         """What events say of the object that declares the gang."""
         found = self._plane.request("GET", f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")["items"]
         return [one["note"] for one in found if one["regarding"]["kind"] != "Pod" and one["regarding"]["name"] == gang]
+
+    @property
+    def about_start(self):
+        """The type of the condition that tells of a gang's start."""
+        return BY_NAME[self.speech.dialect].conditions.get(INITIALLY_SCHEDULED, INITIALLY_SCHEDULED)
 
     @property
     def has_object(self):
@@ -129,6 +158,19 @@ def _waits(pod):
 
 def conditions(found, kind):
     return [one for one in found.get("status", {}).get("conditions") or () if one["type"] == kind]
+
+
+async def _versions(plane, path, query):
+    """Objects as they were and become, by a watch."""
+    connection, rest = load(kubeconfig=str(plane.kubeconfig())), b""
+    async with (
+        Client(connection, user_agent="scene") as client,
+        client.stream(path, query=query, seconds=SECONDS) as pieces,
+    ):
+        async for piece in pieces:
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield json.loads(line)["object"]
 
 
 def make_ready(plane):

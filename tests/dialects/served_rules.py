@@ -8,7 +8,6 @@ likes to.  Each of them lacks something first, and then gets it.
 from controlplane.nodes import make_nodes
 from muster.controllers.protection import FINALIZER
 from muster.gangs.dialects.v1beta1 import (
-    INITIALLY_SCHEDULED,
     START_TIMEOUT_ANNOTATION,
     SUBSET_LABEL,
     SUBSETS_ANNOTATION,
@@ -168,8 +167,7 @@ def _tells_of_priorities(scene):
     dialect = BY_NAME[scene.speech.dialect]
     speak = []
     if dialect.has_status:
-        kind = dialect.conditions.get(INITIALLY_SCHEDULED, INITIALLY_SCHEDULED)
-        speak.append(conditions(scene.found("unlike"), kind))
+        speak.append(conditions(scene.found("unlike"), scene.about_start))
     if dialect.name in _WITH_CLASS:
         (odd,) = [pod for pod in scene.pods() if pod["metadata"]["name"] == f"unlike-{MEMBERS[1]}"]
         speak.append(conditions(odd, "PodScheduled"))
@@ -177,8 +175,11 @@ def _tells_of_priorities(scene):
 
 
 def _tells_of_its_timeout(scene):
-    """By an event, which stays: the condition tells of the next attempt after a second."""
-    return any(f"has not started within {_START_SECONDS} s" in note for note in scene.notes("impatient"))
+    """By its condition if it has one, and by an event."""
+    notes = scene.notes("impatient")
+    if not any(f"has not started within {_START_SECONDS} s" in note for note in notes):
+        return False
+    return not BY_NAME[scene.speech.dialect].has_status or scene.comes_to_say("impatient", "Timeout")
 
 
 # --- what was lacking comes ---

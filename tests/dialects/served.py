@@ -4,20 +4,29 @@ Of each dialect there are four gangs of two: of `quorum` a member comes late, of
 and `moved` runs and is then declared in another dialect.  What they were declared by is deleted under them in the end.
 """
 
+import asyncio
+import contextlib
+import json
+
 from muster.base.errors import ApiError
 from muster.controllers.protection import FINALIZER
-from muster.gangs.dialects.v1beta1 import TIMEOUT_ANNOTATION
-from tests.control_plane.checks import until
+from muster.gangs.dialects.v1beta1 import INITIALLY_SCHEDULED, TIMEOUT_ANNOTATION
+from muster.kube.client import MERGE_PATCH, Client
+from muster.kube.connection import load
+from tests.control_plane.checks import SECONDS, until
 from tests.system.dialects import BY_NAME, NATIVE, SPEECHES, definition
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _MUSTER = next(speech for speech in SPEECHES if speech.dialect == "muster")
 # one of another parity would be of another replica
-_MEMBERS = (0, 2)
-_LATER = 4
-"""Who joins once its gang is declared elsewhere."""
+MEMBERS = (0, 2)
+_MINIMUM = len(MEMBERS)
+LATER = 4
+"""Who joins once its gang is declared elsewhere, or anew."""
 # more than any node has
 _TOO_LARGE = "1000"
+HIGH = "high"
+"""The name of a priority class."""
 _AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
 
 
@@ -28,46 +37,65 @@ class Scene:
         self.speech = speech
         self.namespace = namespace
         self._plane = plane
+        self._made_at = {}
+        """By gang: the version in which its object began."""
 
     def __str__(self):
         return f"{self.speech.dialect} in {self.namespace}"
 
-    def declare(self, gang, speech=None):
+    def declare(self, gang, speech=None, *, minimum=_MINIMUM, timeout="300", annotations=None, spec=None):
+        """`annotations` and fields of the `spec` are as the dialect has them."""
         speech = speech or self.speech
-        meta = {"name": gang, "annotations": {TIMEOUT_ANNOTATION: "300"}}
         native = {
             "apiVersion": NATIVE.resource.api_version,
             "kind": "PodGroup",
-            "metadata": meta,
-            "spec": {"schedulingPolicy": {"gang": {"minCount": len(_MEMBERS)}}},
+            "metadata": {"name": gang, "annotations": {TIMEOUT_ANNOTATION: timeout, **(annotations or {})}},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
         }
         if (document := speech.document(native)) is not None:
-            self._plane.request("POST", speech.resource.path(self.namespace), document)
+            document["spec"] = {**document["spec"], **(spec or {})}
+            made = self._plane.request("POST", speech.resource.path(self.namespace), document)
+            self._made_at[gang] = made["metadata"]["resourceVersion"]
 
     def undeclare(self, gang):
         if self.speech.resource is not None:
             self._plane.request("DELETE", self.speech.resource.path(self.namespace, gang))
 
-    def join(self, gang, number, *, cpu="10m"):
-        labels, annotations, fields = self.speech.marks(gang, number, minimum=len(_MEMBERS), timeout="300")
+    def unprotect(self, gang):
+        """Takes off what keeps the object that is to be deleted."""
+        bare = {"metadata": {"finalizers": None}}
+        self._plane.request("PATCH", self.speech.resource.path(self.namespace, gang), bare, content_type=MERGE_PATCH)
+
+    def join(self, gang, number, *, cpu="10m", priority_class="", timeout="300", labels=None, annotations=None):
+        """`labels` and `annotations` are what the pod has besides those that name its gang."""
+        named, marked, fields = self.speech.marks(gang, number, minimum=_MINIMUM, timeout=timeout)
         container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}
-        meta = {"name": f"{gang}-{number}", "labels": labels, "annotations": annotations}
-        spec = {"schedulerName": "muster", "containers": [container], **fields}
+        meta = {
+            "name": f"{gang}-{number}",
+            "labels": named | (labels or {}),
+            "annotations": marked | (annotations or {}),
+        }
+        spec = {"schedulerName": "muster", "priorityClassName": priority_class, "containers": [container], **fields}
         self._plane.request("POST", self._pods(), {"metadata": meta, "spec": spec})
+
+    def leave(self, gang, number):
+        self._plane.request("DELETE", self._pods(f"{gang}-{number}"), _AT_ONCE)
 
     def _pods(self, name=""):
         return f"/api/v1/namespaces/{self.namespace}/pods{f'/{name}' if name else ''}"
 
+    def pods(self):
+        return self._plane.request("GET", self._pods())["items"]
+
     def bound(self):
         """Names of pods that have a node and stay."""
-        found = self._plane.request("GET", self._pods())["items"]
+        found = self.pods()
         stays = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
         return sorted(pod["metadata"]["name"] for pod in stays if pod["spec"].get("nodeName"))
 
     def waiting(self):
         """Names of pods that say why they wait."""
-        found = self._plane.request("GET", self._pods())["items"]
-        return sorted(pod["metadata"]["name"] for pod in found if _waits(pod))
+        return sorted(pod["metadata"]["name"] for pod in self.pods() if _waits(pod))
 
     def remove_pods(self):
         self._plane.request("DELETE", self._pods(), _AT_ONCE)
@@ -80,6 +108,32 @@ class Scene:
             if error.code != 404:
                 raise
             return None
+
+    def comes_to_say(self, gang, reason):
+        """Whether the object says so of the gang's start, now or in an earlier version: it may do so for a moment."""
+        query = {"watch": "1", "resourceVersion": self._made_at[gang], "fieldSelector": f"metadata.name={gang}"}
+        versions = _versions(self._plane, self.speech.resource.path(self.namespace), query)
+
+        async def look():
+            async with asyncio.timeout(SECONDS), contextlib.aclosing(versions):
+                async for found in versions:
+                    if any(one["reason"] == reason for one in conditions(found, self.about_start)):
+                        return True
+            return False
+
+        with contextlib.suppress(TimeoutError):
+            return asyncio.run(look())
+        return False
+
+    def notes(self, gang):
+        """What events say of the object that declares the gang."""
+        found = self._plane.request("GET", f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")["items"]
+        return [one["note"] for one in found if one["regarding"]["kind"] != "Pod" and one["regarding"]["name"] == gang]
+
+    @property
+    def about_start(self):
+        """The type of the condition that tells of a gang's start."""
+        return BY_NAME[self.speech.dialect].conditions.get(INITIALLY_SCHEDULED, INITIALLY_SCHEDULED)
 
     @property
     def has_object(self):
@@ -99,13 +153,30 @@ class Scene:
 
 
 def _waits(pod):
-    said = [one for one in pod.get("status", {}).get("conditions", ()) if one["type"] == "PodScheduled"]
-    return any(one["status"] == "False" for one in said)
+    return any(one["status"] == "False" for one in conditions(pod, "PodScheduled"))
+
+
+def conditions(found, kind):
+    return [one for one in found.get("status", {}).get("conditions") or () if one["type"] == kind]
+
+
+async def _versions(plane, path, query):
+    """Objects as they were and become, by a watch."""
+    connection, rest = load(kubeconfig=str(plane.kubeconfig())), b""
+    async with (
+        Client(connection, user_agent="scene") as client,
+        client.stream(path, query=query, seconds=SECONDS) as pieces,
+    ):
+        async for piece in pieces:
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield json.loads(line)["object"]
 
 
 def make_ready(plane):
-    """All kinds are served afterwards, and there is a place for Muster's lease."""
+    """All kinds are served afterwards, and there is a priority class, and a place for Muster's lease."""
     plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": "muster-system"}})
+    plane.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": HIGH}, "value": 1000})
     found = [one for speech in SPEECHES if (one := definition(speech.dialect)) is not None]
     for one in {one["metadata"]["name"]: one for one in found}.values():
         plane.request("POST", _DEFINITIONS, one)
@@ -140,13 +211,13 @@ def tell(told):
 def _assemble(told):
     for scene in told:
         scene.declare("quorum")
-        scene.join("quorum", _MEMBERS[0])
+        scene.join("quorum", MEMBERS[0])
         scene.declare("big")
-        scene.join("big", _MEMBERS[0])
-        scene.join("big", _MEMBERS[1], cpu=_TOO_LARGE)
+        scene.join("big", MEMBERS[0])
+        scene.join("big", MEMBERS[1], cpu=_TOO_LARGE)
         scene.declare("moved")
         for gang in ("moved", "late") if scene.has_object else ("moved",):
-            for number in _MEMBERS:
+            for number in MEMBERS:
                 scene.join(gang, number)
     for scene in told:
         late = ["late-0", "late-2"] if scene.has_object else []
@@ -157,7 +228,7 @@ def _assemble(told):
 
 def _start(told):
     for scene in told:
-        scene.join("quorum", _MEMBERS[1])
+        scene.join("quorum", MEMBERS[1])
         if scene.has_object:
             scene.declare("late")
     for scene in told:
@@ -176,16 +247,16 @@ def _move(told):
     for scene in told:
         if scene.moves_to is not None:
             scene.declare("moved", scene.moves_to)
-            scene.join("moved", _LATER)
+            scene.join("moved", LATER)
         for gang in ("moved", "quorum"):
             scene.undeclare(gang)
     # whoever comes after all that was decided comes after what the deletions led to
     for scene in told:
         scene.declare("after")
-        for number in _MEMBERS:
+        for number in MEMBERS:
             scene.join("after", number)
     for scene in told:
-        joined = [] if scene.moves_to is None else [f"moved-{_LATER}"]
+        joined = [] if scene.moves_to is None else [f"moved-{LATER}"]
         whole = sorted([*before[scene.namespace], *joined, "after-0", "after-2"])
         until(lambda scene=scene, whole=whole: scene.bound() == whole, f"{scene}: {whole} run on")
     for scene in protected:

@@ -7,6 +7,7 @@ from muster.gangs.dialects import DIALECTS
 from tests.control_plane.embedded import embedded
 from tests.control_plane.muster_process import MusterProcess
 from tests.dialects.served import make_ready, scenes, tell
+from tests.dialects.served_rules import tell_rules
 from tests.system.dialects import NATIVE, SPEECHES
 
 
@@ -29,4 +30,5 @@ def test_one_story_in_every_dialect_on_the_embedded_server(tmp_path):
         with MusterProcess(plane.kubeconfig(), tmp_path) as muster:
             muster.wait_for("leading")
             tell(told)
+            tell_rules(plane, told)
             assert muster.stop() == 0, muster.tail()

@@ -479,3 +479,16 @@ def test_reading_an_object_for_each_level_that_has_rules_counts(api):
         schema, given = of({"a": schema}, "true"), {"a": given}
     [(_, words)] = said(api, schema, given)
     assert "running out of cost budget" in words
+
+
+def test_a_rule_is_compiled_once_however_many_defaults_are_around_it(api, monkeypatch):
+    compiled = []
+    compile_expression = validations.compile_expression
+    monkeypatch.setattr(
+        validations, "compile_expression", lambda *given: compiled.append(given) or compile_expression(*given)
+    )
+    schema = ruled("self != 'innermost'", **TEXT, default="x")
+    for _ in range(10):
+        schema = of({"a": schema}, default={})
+    assert refusals(api, schema) == []
+    assert len(compiled) == 1

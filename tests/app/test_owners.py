@@ -215,6 +215,7 @@ async def test_nothing_is_made_for_pods_that_went_while_it_waited():
         (job(uid="another"), "Job train, which owns the pod, is gone; there is another one"),
         (refusal(403, "jobs is forbidden"), "Job train, which owns the pod, cannot be read: jobs is forbidden"),
         (Reply(b"<html>"), "Job train, which owns the pod, cannot be read: Document is not JSON"),
+        (Reply(b'{"spec":' * 5000), "Job train, which owns the pod, cannot be read: Document is nested too deeply"),
     ],
 )
 async def test_a_pod_says_what_is_wrong_with_its_owner(answer, words):

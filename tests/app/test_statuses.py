@@ -383,6 +383,32 @@ async def test_a_group_without_pods_is_not_let_in_if_whoever_makes_them_does_not
     assert [call.method for call in server.api.calls] == ["GET"]
 
 
+def nested(depth):
+    """A maker whose spec is that deep; no encoder of Python's goes there."""
+    spec = b'{"a":' * depth + b"1" + b"}" * depth
+    return Reply(b'{"metadata":{"name":"v","namespace":"team","uid":"uid-v"},"spec":' + spec + b"}")
+
+
+@pytest.mark.parametrize("answer", [refusal(400), refusal(405), nested(990), nested(100_000)])
+async def test_a_maker_of_whom_nothing_can_be_known_is_asked_once(answer):
+    server = Server(VOLCANO, protected=False, maker=MAKER)
+    server.api.on("GET", MAKERS, answer)
+    async with server.at_work() as stage:
+        for _ in range(3):
+            server.shows(stage)
+            await asyncio.sleep(60)
+    assert [call.method for call in server.api.calls] == ["GET"]
+
+
+async def test_a_maker_whose_kind_is_more_than_a_name_is_asked_for_nothing_else():
+    # a watch would not end, and all other requests would be taken for too many
+    server = Server(VOLCANO, protected=False, maker=MAKER | {"kind": "Job?watch=1&", "apiVersion": "v1?a/v#b"})
+    async with server.at_work() as stage:
+        server.shows(stage)
+        await asyncio.sleep(60)
+    assert {call.path for call in server.api.calls} == {"/apis/v1%3Fa/v%23b/namespaces/team/job%3Fwatch%3D1%26s/v"}
+
+
 async def test_whoever_makes_the_pods_is_asked_until_it_answers():
     server = Server(VOLCANO, protected=False, maker=MAKER)
     server.api.on("GET", MAKERS, refusal(503), refusal(500), made_by(schedulerName="muster"))

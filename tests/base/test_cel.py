@@ -1,5 +1,6 @@
 """CEL: compiled once, evaluated often, and whatever is written or given, a value or a reason why there is none."""
 
+import math
 import random
 
 import pytest
@@ -46,7 +47,7 @@ GIVEN = {
 
 def value(text, *, steps=100_000, **given):
     program = compile_expression(text, {"self": SELF})
-    return program.evaluate({"self": typed(GIVEN | given, SELF)}, Budget(steps))
+    return program.evaluate({"self": typed(GIVEN | given, SELF, Budget(steps))}, Budget(steps))
 
 
 def test_a_program_says_what_it_reads_and_gives():
@@ -179,8 +180,57 @@ def test_whatever_is_written_has_a_value_or_a_reason(seed):
             outcomes["refused"] += 1
             continue
         try:
-            program.evaluate({"self": typed(GIVEN, SELF)}, Budget(20_000))
+            program.evaluate({"self": typed(GIVEN, SELF, Budget(20_000))}, Budget(20_000))
             outcomes["value"] += 1
         except CelError:
             outcomes["reason"] += 1
     assert all(outcomes.values()), outcomes
+
+
+# each would take minutes if a link of the chain were looked at twice, or made a type that is twice as long
+CHAINS = {
+    "filter": ".filter(x, x != 'a')",
+    "sortBy": ".sortBy(x, x)",
+    "maps as keys": ".map(x, {x: x})",
+    "maps as keys of an empty list": ".filter(x, false).map(x, {x: x})",
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_chain_is_compiled_in_time_as_it_is_long(chain):
+    assert compile_expression(f"self.list{CHAINS[chain] * 30}.size() > 0", {"self": SELF}).result == types.BOOL
+
+
+def test_a_chain_of_maps_is_compiled_in_time_as_it_is_long():
+    text = f"self.map{'.transformMap(k, v, v)' * 30}.size() > 0"
+    assert compile_expression(text, {"self": SELF}).result == types.BOOL
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("[1e308, 1e308].sum()", math.inf),
+        ("string([double('inf'), double('-inf')].sum())", "NaN"),
+        ("[0.1, 0.2].sum() < 0.4", True),
+        ("isSemver('1.0.0-' + '9'.replace('9', self.s))", False),
+        ("isSemver('1.0.0-9')", True),
+        ("quantity('1e400').asApproximateFloat()", math.inf),
+        ("quantity('-1e400').asApproximateFloat()", -math.inf),
+    ],
+)
+def test_numbers_that_are_too_big_for_python_have_a_value(text, result):
+    assert value(text, s="9" * 5000) == result
+
+
+def test_of_many_problems_the_first_hundred_are_told():
+    with pytest.raises(CelError) as caught:
+        compile_expression(" && ".join(["x"] * 150), {})
+    lines = caught.value.message.split("\n")
+    assert len([line for line in lines if line.startswith("ERROR")]) == 100
+    assert lines[-1] == "50 more errors were truncated"
+
+
+def test_a_line_that_is_very_long_is_not_shown_with_each_problem():
+    with pytest.raises(CelError) as caught:
+        compile_expression(f"x == '{'y' * 20_000}'", {})
+    assert caught.value.message == "ERROR: <input>:1:1: undeclared reference to 'x' (in container '')"

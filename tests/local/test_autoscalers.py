@@ -52,6 +52,16 @@ def test_what_the_old_version_has_no_field_for_outlives_a_write_in_it(served):
     assert (cpu["resource"]["target"]["averageUtilization"], memory) == (60, MEMORY)
 
 
+def test_of_two_metrics_of_cpu_a_write_in_the_old_version_keeps_both(served):
+    other = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}},
+    }
+    served.create(V2, old_form(metrics=[CPU, other]))
+    served.merge(f"{V1}/web", {"spec": {"maxReplicas": 10}})
+    assert served.get(f"{V2}/web")["spec"]["metrics"] == [CPU, other]
+
+
 def test_a_status_that_is_written_in_the_old_version_keeps_what_it_has_no_field_for(served):
     served.create(V2, old_form())
     condition = {"type": "AbleToScale", "status": "True", "lastTransitionTime": "2023-11-14T22:13:20Z", "reason": "A"}

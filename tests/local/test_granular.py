@@ -63,6 +63,12 @@ def test_the_order_of_a_merged_list_is_that_of_kube_apiserver(live, config, resu
     assert "".join(merged(list(live), list(config), list_of(STRING, "set"))) == result
 
 
+def test_long_lists_are_merged_in_time_as_they_are_long():
+    # it took minutes when each item was looked for among all
+    names = [str(number) for number in range(50_000)]
+    assert merged({"set": names}, {"set": names}, SPEC) == {"set": names}
+
+
 def test_of_items_that_are_there_twice_nothing_is_kept():
     shape = list_of(XY, "map", ("x",))
     live = [{"x": "1", "y": "1"}, {"x": "2"}, {"x": "1", "y": "2"}]

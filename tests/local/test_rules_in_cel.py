@@ -450,3 +450,45 @@ def test_a_schema_that_is_too_deep_has_no_rules_to_warn_of():
     for _ in range(700):
         schema = of({"a": schema})
     assert not_evaluated(schema, "spec") == []
+
+
+def keyed(*rules):
+    items = of({"k": TEXT, "v": NUMBER}, *rules, required=["k"])
+    return {"type": "array", "items": items, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
+
+
+@pytest.mark.parametrize("rules", [[], ["self.v == oldSelf.v"]], ids=["by its schema", "by rules"])
+def test_a_long_list_with_keys_is_compared_in_time_as_it_is_long(api, rules):
+    # going through the old list for each item took minutes
+    before = [{"k": str(number), "v": 0} for number in range(20_000)]
+    found = changed(api, of({"l": keyed(*rules)}), {"l": before}, {"l": [*before[:-1], {"k": "19999", "v": 1}]})
+    assert [field for field, _ in found] == (["spec.l[19999]"] if rules else [])
+
+
+def test_what_is_said_of_many_items_ends_somewhere(api):
+    rule = {"rule": "self > 5", "message": "m" * 2000}
+    schema = of({"l": {"type": "array", "items": ruled(rule, type="integer")}})
+    found = said(api, schema, {"l": [1] * 5000})
+    assert len(found) < 1100
+    assert found[-1][1].endswith("running out of cost budget, no further validation rules will be run")
+
+
+def test_reading_an_object_for_each_level_that_has_rules_counts(api):
+    schema, given = ruled("true", type="array", items=NUMBER), [1] * 50_000
+    for _ in range(80):
+        schema, given = of({"a": schema}, "true"), {"a": given}
+    [(_, words)] = said(api, schema, given)
+    assert "running out of cost budget" in words
+
+
+def test_a_rule_is_compiled_once_however_many_defaults_are_around_it(api, monkeypatch):
+    compiled = []
+    compile_expression = validations.compile_expression
+    monkeypatch.setattr(
+        validations, "compile_expression", lambda *given: compiled.append(given) or compile_expression(*given)
+    )
+    schema = ruled("self != 'innermost'", **TEXT, default="x")
+    for _ in range(10):
+        schema = of({"a": schema}, default={})
+    assert refusals(api, schema) == []
+    assert len(compiled) == 1

@@ -28,14 +28,16 @@ class Resource(msgspec.Struct, frozen=True):
     @property
     def root(self) -> str:
         """The path of its API version."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        # owner references bring versions and kinds of which nobody has looked at the characters
+        group, version = quote(self.group, safe=""), quote(self.version, safe="")
+        return f"/apis/{group}/{version}" if group else f"/api/{version}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of all objects, of those in a namespace, or of one."""
         parts = [self.root]
         if namespace and self.namespaced:
             parts += ["namespaces", quote(namespace, safe="")]
-        parts.append(self.plural)
+        parts.append(quote(self.plural, safe=""))
         if name:
             parts.append(quote(name, safe=""))
         if subresource:

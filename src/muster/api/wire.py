@@ -319,6 +319,8 @@ def read(kind: type[_Object], data: bytes | dict[str, Any]) -> _Object:
         raise ObjectError(f"{kind.__name__} cannot be read: {error}") from error
     except msgspec.DecodeError as error:
         raise ObjectError(f"{kind.__name__} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise ObjectError(f"{kind.__name__} is nested too deeply") from error
 
 
 def condition(conditions: tuple[Condition, ...], kind: str) -> Condition | None:

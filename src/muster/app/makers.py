@@ -63,7 +63,8 @@ class Makers:
             named = set(_schedulers(found.spec)) or {otherwise}
             names_us = found.metadata.uid == maker.uid and not named.isdisjoint(self._names)
         except ApiError as error:
-            if error.code not in (403, 404):
+            # whoever writes the reference may write anything: what no server knows is not asked for again
+            if error.code in (401, 409, 429) or error.code >= 500:
                 raise
             _log.info("a group is left to others until it has pods", group=key, maker=maker.kind, error=error.message)
         except ObjectError as error:
@@ -75,13 +76,13 @@ class Makers:
 
 
 def _schedulers(given: Any) -> Iterator[str]:
-    """Names of schedulers wherever they stand in there, in pod templates say."""
-    if isinstance(given, list):
-        for one in given:
-            yield from _schedulers(one)
-    elif isinstance(given, dict):
-        for key, one in given.items():
-            if key == "schedulerName" and isinstance(one, str):
-                yield from filter(None, [one])
-            else:
-                yield from _schedulers(one)
+    """Names of schedulers wherever they stand in there, in pod templates say; however deep that is."""
+    waiting = [given]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            waiting += (inner for key, inner in one.items() if key != "schedulerName")
+            if isinstance(name := one.get("schedulerName"), str) and name:
+                yield name

@@ -7,19 +7,21 @@ import binascii
 from typing import Any
 
 from muster.base.cel.types import Type
-from muster.base.cel.values import KeyedList, SetList, read_date, read_duration, read_timestamp
+from muster.base.cel.values import KeyedList, Meter, SetList, read_date, read_duration, read_timestamp
 
 __all__ = ["typed"]
 
 
-def typed(value: Any, kind: Type) -> Any:
+def typed(value: Any, kind: Type, meter: Meter) -> Any:
     """What does not fit its type stays what it is: functions will refuse it."""
     if isinstance(value, dict):
+        meter.spend(len(value))
         if kind.fields is not None:
-            return _object(value, kind)
-        return {name: typed(one, kind.inner[1]) for name, one in value.items()} if kind.name == "map" else value
+            return _object(value, kind, meter)
+        return {name: typed(one, kind.inner[1], meter) for name, one in value.items()} if kind.name == "map" else value
     if isinstance(value, list):
-        return _list([typed(one, kind.inner[0]) for one in value], kind) if kind.name == "list" else value
+        meter.spend(len(value))
+        return _list([typed(one, kind.inner[0], meter) for one in value], kind) if kind.name == "list" else value
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -29,12 +31,12 @@ def typed(value: Any, kind: Type) -> Any:
     return value
 
 
-def _object(value: dict[str, Any], kind: Type) -> dict[str, Any]:
+def _object(value: dict[str, Any], kind: Type, meter: Meter) -> dict[str, Any]:
     """With what its type does not know: no expression can name it, but it tells objects apart.  Null is not there."""
     assert kind.fields is not None
     names = {kind.keys.get(name, name): name for name in kind.fields}
     return {
-        names.get(raw, raw): typed(one, kind.fields[names[raw]]) if raw in names else one
+        names.get(raw, raw): typed(one, kind.fields[names[raw]], meter) if raw in names else one
         for raw, one in value.items()
         if one is not None or raw not in names
     }

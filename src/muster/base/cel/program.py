@@ -310,7 +310,11 @@ class _Compiler:
                 put(made, name(frame), one(frame).values if index in optional else (one(frame),))
             return made
 
-        return Part(map_of(key, value), run)
+        return Part(map_of(self._key(key) if keys else key, value), run)
+
+    def _key(self, given: Type) -> Type:
+        """What is no key says so when it is one; its type is not kept, which could be twice as long with each map."""
+        return DYN if self.solver.known(given).inner or self.solver.known(given).is_parameter else given
 
     # --- functions ---
 
@@ -391,7 +395,7 @@ class _Compiler:
             self.slots += 1
         inner = body()
         self.scope = before
-        return Loop(through.run, first, count == 2, inner)
+        return Loop(through, kinds, first=first, body=inner)
 
     def _item_types(self, at: int, through: Type, count: int) -> tuple[Type, ...]:
         through = self.solver.known(through)
@@ -447,22 +451,14 @@ class _Compiler:
         loop = self.over(node, 1, lambda: self.part(asked))
         if isinstance(loop, Part):
             return loop
-        assert node.target is not None
-        kinds = self._item_types(node.target.at, self._again(node.target), 1)
-        self._condition(node.at, loop.body.type, list_of(kinds[0]))
+        result = list_of(loop.items[0])
+        self._condition(node.at, loop.body.type, result)
 
         def run(frame: Frame) -> list[Any]:
             frame.spend(_NEW_LIST)
             return [frame.slots[loop.first] for _ in loop.turns(frame) if boolean(loop.body.run(frame))]
 
-        return Part(list_of(kinds[0]), run)
-
-    def _again(self, node: syntax.Node) -> Type:
-        """The type of what was looked at before; what is wrong with it has been said."""
-        problems = list(self.problems)
-        kind = self.part(node).type
-        self.problems = problems
-        return kind
+        return Part(result, run)
 
     def mapped(self, node: syntax.Call) -> Part:
         return self._transformed(node, 1)
@@ -496,7 +492,6 @@ class _Compiler:
 
     def transformed_map(self, node: syntax.Call) -> Part:
         """A map with the same keys, or those that a condition is true for, and new values."""
-        assert node.target is not None
         *asked, wanted = node.arguments[2:]
         conditions: list[Part] = []
 
@@ -507,8 +502,7 @@ class _Compiler:
         loop = self.over(node, 2, body)
         if isinstance(loop, Part):
             return loop
-        key = self._item_types(node.target.at, self._again(node.target), 2)[0]
-        result = map_of(key, loop.body.type)
+        result = map_of(loop.items[0], loop.body.type)
         for one in conditions:
             self._condition(node.at, one.type, result)
         tests = [one.run for one in conditions]
@@ -524,19 +518,17 @@ class _Compiler:
         return Part(result, run)
 
     def sorted_by(self, node: syntax.Call) -> Part:
-        assert node.target is not None
         loop = self.over(node, 1, lambda: self.part(node.arguments[1]))
         if isinstance(loop, Part):
             return loop
-        kind = self._again(node.target)
         [way] = FUNCTIONS["@sortByAssociatedKeys"]
 
         def run(frame: Frame) -> list[Any]:
             keys = [loop.body.run(frame) for _ in loop.turns(frame)]
-            made: list[Any] = way.run(frame, list(loop.through(frame)), keys)
+            made: list[Any] = way.run(frame, list(loop.through.run(frame)), keys)
             return made
 
-        return Part(kind, run)
+        return Part(loop.through.type, run)
 
     def optional_mapped(self, node: syntax.Call) -> Part:
         """optMap and optFlatMap: what is made of the value, if there is one."""

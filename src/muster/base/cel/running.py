@@ -34,14 +34,16 @@ class Part(NamedTuple):
 class Loop:
     """Goes through a list or the keys of a map, with variables for what it is at."""
 
-    def __init__(self, through: Run, first: int, is_double: bool, body: Part) -> None:
+    def __init__(self, through: Part, items: tuple[Type, ...], *, first: int, body: Part) -> None:
         self.through = through
+        self.items = items
+        """The types of its variables."""
         self.first = first
         self.body = body
-        self._is_double = is_double
+        self._is_double = len(items) == 2
 
     def turns(self, frame: Frame) -> Any:
-        items = self.through(frame)
+        items = self.through.run(frame)
         if not isinstance(items, list | dict):
             raise CelError(f"got '{type_name(items).name}', expected iterable type")
         slots, first = frame.slots, self.first

@@ -25,6 +25,9 @@ _LONGEST = 100_000
 _DEEPEST = 80
 """Expressions in expressions.  Upstream goes to 250; Python's stack has room for these, and people write ten."""
 
+_MOST_PROBLEMS, _LONGEST_LINE = 100, 16_384
+"""Problems that are told, as upstream, and characters of a line that is shown with each."""
+
 
 class Problem(NamedTuple):
     """What is wrong with an expression, and where."""
@@ -464,10 +467,15 @@ class _Parser:
 
 def told(text: str, problems: list[Problem]) -> str:
     """As Kubernetes tells them: each with its line and a pointer to the place."""
+    found = sorted(set(problems))
     lines = []
-    for problem in sorted(set(problems)):
+    for problem in found[:_MOST_PROBLEMS]:
         before = text[: problem.at]
         line, column = before.count("\n"), problem.at - (before.rfind("\n") + 1)
         shown = text.split("\n")[line].replace("\t", " ")
-        lines.append(f"ERROR: <input>:{line + 1}:{column + 1}: {problem.words}\n | {shown}\n | {'.' * column}^")
+        lines.append(f"ERROR: <input>:{line + 1}:{column + 1}: {problem.words}")
+        if len(shown) <= _LONGEST_LINE:
+            lines += [f" | {shown}", f" | {'.' * column}^"]
+    if len(found) > _MOST_PROBLEMS:
+        lines.append(f"{len(found) - _MOST_PROBLEMS} more errors were truncated")
     return "\n".join(lines)

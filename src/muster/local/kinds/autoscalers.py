@@ -39,8 +39,10 @@ def to_old(scaler: Object) -> Object:
             cpu = next((one for one in rest if _use_of_cpu(one, inside) is not None), None)
             if cpu is not None:
                 use = old[part][percent] = _use_of_cpu(cpu, inside)
-                # one that says more stays beside it
-                rest = [one for one in rest if one is not cpu or one != _of_cpu(use, inside)]
+                others = [one for one in rest if one is not cpu]
+                # one that says more stays beside it, and so does the first of several
+                if cpu == _of_cpu(use, inside) and all(_use_of_cpu(one, inside) is None for one in others):
+                    rest = others
         if rest:
             annotations[_PREFIX + name] = json.dumps(rest, separators=(",", ":"))
     if annotations:

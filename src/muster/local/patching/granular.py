@@ -144,8 +144,8 @@ def _merged_order(live: list[str], config: list[str]) -> list[tuple[str, int]]:
     The config's items keep the config's order; an item that only the live list has stays behind the item that was
     before it.
     """
-    named, taken = set(config), set[str]()
-    shared = deque(step for step in config if step in set(live))
+    named, there, taken = set(config), set(live), set[str]()
+    shared = deque(step for step in config if step in there)
     result: list[tuple[str, int]] = []
     left = right = 0
     while left < len(live) or right < len(config):

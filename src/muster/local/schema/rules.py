@@ -22,7 +22,7 @@ from muster.local.schema.custom import HEAD, is_embedded
 from muster.local.schema.formats import FORMATS, KNOWN
 from muster.local.schema.shapes import Base, ListType, Shape
 
-__all__ = ["validate", "validate_update"]
+__all__ = ["Before", "validate", "validate_update"]
 
 _UNSET: Any = msgspec.UNSET
 _SAFE = 2**53
@@ -213,8 +213,9 @@ def _invalid(path: str, value: Any, words: str) -> FieldError:
 def _list_errors(value: list[Any], shape: Shape, path: str, old: Any) -> Errors:
     limits, size = shape.limits, len(value)
     if shape.items is not None and shape.base is Base.LIST:
+        before = Before(old, shape.keys if shape.list_type is ListType.MAP else None)
         for index, item in enumerate(value):
-            yield from _errors(item, shape.items, f"{path}[{index}]", _old_item(item, shape, old))
+            yield from _errors(item, shape.items, f"{path}[{index}]", before.of(item))
     if "minItems" in limits and size < limits["minItems"]:
         yield invalid(path, size, f"{path} in body should have at least {limits['minItems']} items")
     if "maxItems" in limits and size > limits["maxItems"]:
@@ -225,13 +226,24 @@ def _list_errors(value: list[Any], shape: Shape, path: str, old: Any) -> Errors:
         yield from _repeated_errors(value, shape, path)
 
 
-def _old_item(item: Any, shape: Shape, old: Any) -> Any:
-    """What an item of a list was before; only lists that are maps tell."""
-    if shape.list_type is not ListType.MAP or not isinstance(old, list) or not isinstance(item, dict):
-        return _UNSET
-    wanted = [item.get(key) for key in shape.keys]
-    found = (one for one in old if isinstance(one, dict) and [one.get(key) for key in shape.keys] == wanted)
-    return next(found, _UNSET)
+class Before:
+    """What items of a list were before; only lists that are maps tell, whose items have keys."""
+
+    def __init__(self, old: Any, keys: tuple[str, ...] | None) -> None:
+        self._keys = keys
+        self._found: dict[str, Any] = {}
+        """By what tells them apart: going through the old list for each item took minutes for 20,000 of them."""
+        if keys is not None and isinstance(old, list):
+            for one in old:
+                if isinstance(one, dict):
+                    self._found.setdefault(self._identity(one), one)
+
+    def of(self, item: Any) -> Any:
+        """UNSET if it was not there."""
+        return self._found.get(self._identity(item), _UNSET) if self._found and isinstance(item, dict) else _UNSET
+
+    def _identity(self, item: Object) -> str:
+        return compact_json([item.get(key) for key in self._keys or ()])
 
 
 def _repeated_errors(value: list[Any], shape: Shape, path: str) -> Errors:

@@ -27,6 +27,7 @@ from muster.base.cel.values import Optional
 from muster.base.errors import CelCostError, CelError, CelUnsupported
 from muster.local.checks.fields import FieldError, Why, duplicate, forbidden, invalid, required, wrong
 from muster.local.codec.values import Object
+from muster.local.schema.rules import Before
 
 __all__ = ["RULES", "Checks", "Place", "Rule", "field_path", "of", "unchecked"]
 
@@ -297,8 +298,9 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
                 path = f"{at}[{name}]" if self.values is not None else f"{at}.{name}".removeprefix(".")
                 inner._ask(asked, new[name], was, path, is_same=_same(new[name], was, is_same))
         elif isinstance(new, list) and self.items is not None:
+            known = Before(old, self.keys)
             for index, item in enumerate(new):
-                was = self._was(item, old)
+                was = known.of(item)
                 self.items._ask(asked, item, was, f"{at}[{index}]", is_same=_same(item, was, is_same))
 
     def _inside(self, new: Object) -> Iterator[tuple[str, Checks]]:
@@ -307,18 +309,14 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
         else:
             yield from ((name, inner) for name, inner in self.properties.items() if name in new)
 
-    def _was(self, item: Any, old: Any) -> Any:
-        if self.keys is None or not isinstance(old, list) or not isinstance(item, dict):
-            return _UNSET
-        wanted = [item.get(key) for key in self.keys]
-        found = (one for one in old if isinstance(one, dict) and [one.get(key) for key in self.keys] == wanted)
-        return next(found, _UNSET)
-
     def _own(self, asked: _Asked, new: Any, old: Any, at: str, *, is_same: bool) -> None:
         assert self.type is not None
         is_known = old is not _UNSET and old is not None
-        given = {"self": typed(new, self.type)}
-        before = typed(old, self.type) if is_known else None
+        try:
+            given = {"self": typed(new, self.type, asked.budget)}
+            before = typed(old, self.type, asked.budget) if is_known else None
+        except CelCostError as error:
+            raise self._spent(asked, at) from error
         for rule in self.rules:
             optional = bool(rule.said.get("optionalOldSelf"))
             if rule.program is None or (rule.compares and not is_known and not optional):
@@ -335,11 +333,9 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
             return bool(_evaluated(rule.program, given, asked))
         except CelCostError as error:
             if asked.budget.left <= 0:
-                words = "validation failed due to running out of cost budget, no further validation rules will be run"
-            else:
-                why = "no further validation rules will be run due to call cost exceeds limit for rule"
-                words = f"'{error.message}': {why}: {rule.name}"
-            asked.errors.append(invalid(at or "<nil>", self.kind, words))
+                raise self._spent(asked, at) from error
+            why = "no further validation rules will be run due to call cost exceeds limit for rule"
+            asked.errors.append(invalid(at or "<nil>", self.kind, f"'{error.message}': {why}: {rule.name}"))
             raise _Stop from error
         except CelError as error:
             words = f"{error.message} evaluating rule: {rule.name}"
@@ -349,10 +345,17 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
             asked.errors.append(invalid(at or "<nil>", self.kind, words))
             return True
 
+    def _spent(self, asked: _Asked, at: str) -> _Stop:
+        words = "validation failed due to running out of cost budget, no further validation rules will be run"
+        asked.errors.append(invalid(at or "<nil>", self.kind, words))
+        return _Stop()
+
     def _broken(self, asked: _Asked, rule: Rule, given: Object, new: Any, at: str) -> FieldError:
         words = rule.words
         if rule.message is not None:
             words = _message(rule.message, given, asked) or words
+        # they are sent: without this, a list of 300,000 numbers was answered with a gigabyte
+        asked.budget.left -= len(words)
         joint = "" if not rule.path or rule.path.startswith("[") else "."
         field = f"{at}{joint}{rule.path}".removeprefix(".") or "<nil>"
         reason = rule.said.get("reason")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -33,8 +34,15 @@ def _quantity(text: str) -> Opaque:
 
 define("isQuantity", "(string) bool")(lambda text: _nanos(text) is not None)
 define("isInteger", "Quantity.() bool")(lambda given: given.value % NANO == 0 and abs(given.value // NANO) < 2**63)
-define("asApproximateFloat", "Quantity.() double")(lambda given: given.value / NANO)
 define("sign", "(Quantity) int")(lambda given: (given.value > 0) - (given.value < 0))
+
+
+@define("asApproximateFloat", "Quantity.() double")
+def _as_float(given: Opaque) -> float:
+    try:
+        return float(given.value / NANO)
+    except OverflowError:
+        return math.inf if given.value > 0 else -math.inf
 
 
 @define("asInteger", "Quantity.() int")
@@ -63,6 +71,7 @@ define("isGreaterThan", "Quantity.(Quantity) bool", "Semver.(Semver) bool")(
 )
 
 _NUMBER = r"(0|[1-9][0-9]{0,18})"
+_IDENTIFIER = re.compile(_NUMBER)
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 
 
@@ -76,7 +85,7 @@ def _version(text: str, normalize: bool = False) -> tuple[Any, ...] | None:
     if found is None:
         return None
     parts = (found[4] or "").split(".") if found[4] else []
-    if any(not part or (part.isdecimal() and len(part) > 1 and part[0] == "0") for part in parts):
+    if any(not part or (part.isdecimal() and not _IDENTIFIER.fullmatch(part)) for part in parts):
         return None
     before = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
     return (int(found[1]), int(found[2]), int(found[3]), not before, before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -47,7 +46,7 @@ def _sum(items: list[Any]) -> Any:
         case [Duration()]:
             return duration(sum(one.nanos for one in items))
         case [float()]:
-            return math.fsum(items)
+            return float(sum(items))
         case [Uint()]:
             return unsigned(sum(items))
     return integer(sum(items))

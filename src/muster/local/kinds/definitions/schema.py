@@ -15,7 +15,7 @@ from muster.base import patterns
 from muster.local.checks.fields import FieldError, Why, forbidden, invalid, not_supported, required
 from muster.local.codec.values import Object
 from muster.local.schema import custom, rules, validations
-from muster.local.schema.validations import RULES, Place
+from muster.local.schema.validations import RULES, Checks, Place
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
@@ -59,7 +59,7 @@ def errors(validation: Object | None, field: str, *, has_status: bool) -> list[F
         found += _standard_errors(place)
         found += _extension_errors(place.schema, place.at)
         found += _rule_errors(place)
-    return found or _compilation_errors(schema, at) or list(_default_errors(schema, at))
+    return found or _compilation_errors(schema, at) or list(_default_errors(schema, at, validations.of(schema)))
 
 
 def too_deep(schema: Object) -> str:
@@ -250,10 +250,9 @@ def _errors_at(place: Place) -> Iterator[FieldError]:
 # --- defaults ---
 
 
-def _default_errors(schema: Object, field: str) -> Iterator[FieldError]:
-    """Of values that the schema gives and would refuse."""
-    if schema.get("default") is not None:
-        given, checks = schema["default"], validations.Checks.of(schema)
+def _default_errors(schema: Object, field: str, checks: Checks | None) -> Iterator[FieldError]:
+    """Of values that the schema gives and would refuse, by itself or by its rules in CEL."""
+    if (given := schema.get("default")) is not None:
         for error in rules.validate(given, custom.part(schema)):
             inside = f".{error.field}" if error.field else ""
             yield msgspec.structs.replace(error, field=f"{field}.default{inside}")
@@ -261,10 +260,12 @@ def _default_errors(schema: Object, field: str) -> Iterator[FieldError]:
             # it is as it was: rules about changes are asked as well
             yield from checks.errors(given, given, at=f"{field}.default", ratchets=False)
     for name, inner in _properties(schema).items():
-        yield from _default_errors(inner, f"{field}.properties[{name}]")
+        within = None if checks is None else checks.properties.get(name)
+        yield from _default_errors(inner, f"{field}.properties[{name}]", within)
+    parts = {} if checks is None else {"items": checks.items, "additionalProperties": checks.values}
     for part in ("items", "additionalProperties"):
         if isinstance(schema.get(part), dict):
-            yield from _default_errors(schema[part], f"{field}.{part}")
+            yield from _default_errors(schema[part], f"{field}.{part}", parts.get(part))
 
 
 # --- what a schema may say at all ---

@@ -110,7 +110,7 @@ def test_a_native_gang_that_is_half_bound_is_completed_although_groups_are_not_s
         # what comes after the start goes by itself
         api.request("POST", PODS, pod("half", 3))
         until(lambda: len(bound(api, "half")) == 4, "pods do not go one by one")
-        assert records(api, "half")["half-3"] == {}
+        assert records(api, "half")["half-3"] == {"gang": ""}
         assert api.ask("GET", GROUPS).code == 404
         assert up.stop() == 0
     with Up(tmp_path / "a", *SOME) as up, up.api() as api:

@@ -202,17 +202,19 @@ def test_subsets_become_labels_of_pods_and_an_annotation_of_the_group():
     assert got.manifests[1]["metadata"]["labels"] == {"muster.dev/subset": "worker"}
 
 
-def test_tasks_of_volcano_that_have_no_minimum_are_no_subsets():
+@pytest.mark.parametrize("least", [1, 4])
+def test_tasks_of_volcano_whose_minimums_do_not_add_up_are_no_subsets(least):
     group = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": "train"},
-        "spec": {"minMember": 3, "minTaskMember": {"worker": 1}},
+        "spec": {"minMember": 3, "minTaskMember": {"worker": least}},
     }
     annotations = {"scheduling.k8s.io/group-name": "train", "volcano.sh/task-spec": "worker"}
     got = run(group, pod(annotations=annotations))
     assert got.manifests[1]["metadata"] == {"name": "p"}
-    assert any("spec.minTaskMember is lost" in note for note in got.notes)
+    why = "spec.minTaskMember is lost: its numbers do not add up to minMember, which alone counts"
+    assert any(note.endswith(why) for note in got.notes)
 
 
 def test_tasks_of_volcano_beside_those_that_have_a_minimum_name_none():

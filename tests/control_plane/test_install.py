@@ -114,6 +114,8 @@ create scheduling.k8s.io/podgroups
 create muster.dev/podgroups
 get    batch/jobs
 get    batch.volcano.sh/jobs
+get    kubeflow.org/pytorchjobs
+get    kubeflow.org/tfjobs
 get    apps/deployments
 get    leaderworkerset.x-k8s.io/leaderworkersets
 create events.k8s.io/events

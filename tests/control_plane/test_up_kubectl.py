@@ -89,7 +89,7 @@ def test_what_only_containers_could_do_is_refused_clearly(kubectl):
     assert why in kubectl.fails("cp", "web:/etc/hosts", "/tmp/never")
     assert kubectl.fails("top", "pods") == "error: Metrics API not available\n"
     assert kubectl.fails("top", "nodes") == "error: Metrics API not available\n"
-    assert "there is one user here" in kubectl.fails("get", "pods", "--as=somebody")
+    assert "impersonation is not served here" in kubectl.fails("get", "pods", "--as=somebody")
 
 
 def test_kinds_on_which_nobody_acts_are_kept(kubectl):

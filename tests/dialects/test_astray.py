@@ -97,7 +97,7 @@ def test_replicas_beyond_what_the_group_may_have_wait_until_one_is_gone():
     ref = {"name": "w"}
     late = pod("late", created=5, workload=ref, labels={"replica": "a"})
     early = pod("early", created=1, workload=ref, labels={"replica": "b"})
-    assert said(talk, [late, early]) == {"late": "the group may have 1 replicas, and as many came before a"}
+    assert said(talk, [late, early]) == {"late": "the group may have 1 at once, and as many replicas came before a"}
     assert talk.bound == ["early"]
     talk.gone("uid-early")
     assert talk.until_quiet().bound == ["late"]
@@ -261,7 +261,7 @@ def test_spare_members_of_one_subset_do_not_take_the_room_of_another():
     ("subset", "why"),
     [
         ("boss", 'the group has no subset "boss"; it has leader, worker'),
-        ("", 'the group has no subset ""; it has leader, worker'),
+        ("", "the pod names no subset; the group has leader, worker"),
     ],
 )
 def test_a_pod_of_an_unknown_subset_waits_and_says_why(subset, why):

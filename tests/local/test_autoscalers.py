@@ -85,6 +85,16 @@ def test_annotations_that_are_none_of_the_newer_form_are_refused(served):
     assert "autoscaling.alpha.kubernetes.io/metrics" in words
 
 
+def test_an_apply_that_makes_it_in_the_old_version_loses_no_target(served):
+    body = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler"}
+    body |= old_form(targetCPUUtilizationPercentage=55)
+    made = served.ask("PATCH", f"{V1}/web?fieldManager=me", body, code=201, content_type=APPLY)
+    assert made["spec"]["targetCPUUtilizationPercentage"] == 55
+    new = served.get(f"{V2}/web")
+    assert new["spec"]["metrics"] == [CPU]
+    assert "targetCPUUtilizationPercentage" not in new["spec"]
+
+
 def test_it_can_be_applied_and_shown_in_a_table(served):
     body = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", **old_form()}
     served.ask("PATCH", f"{V1}/web?fieldManager=me", body, code=201, content_type=APPLY)

@@ -7,6 +7,7 @@ import pytest
 from muster.local.kinds import events
 from tests.local.answers import edited, rows
 from tests.local.flow import Subject, check, created, updated
+from tests.local.serving import APPLY, Served
 
 OLD = Subject(events.STRATEGY, "api.core.v1.Event")
 NEW = Subject(events.STRICT_STRATEGY, "api.events.v1.Event", kept=events.to_old, shown=events.to_new)
@@ -273,3 +274,12 @@ def test_events_are_selected_by_what_they_are_about():
         "source": "",
         "type": "Normal",
     }
+
+
+def test_an_apply_that_makes_an_event_of_the_newer_dialect_keeps_what_it_says():
+    served, others = Served(), "namespaces/others/events/n"
+    served.create("/api/v1/namespaces", {"metadata": {"name": "others"}})
+    body = {"apiVersion": "events.k8s.io/v1", "kind": "Event", **NEW_EVENT}
+    served.ask("PATCH", f"/apis/events.k8s.io/v1/{others}?fieldManager=me", body, code=201, content_type=APPLY)
+    old = served.get(f"/api/v1/{others}")
+    assert (old["message"], old["involvedObject"]["name"], old["reportingComponent"]) == ("m", "p", "c")

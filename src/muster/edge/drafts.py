@@ -119,7 +119,7 @@ def _surplus(pods: list[Pod], found: dict[str, WorkloadReference | str], *, most
             came = (not pod.spec.node_name or bound_for(pod) is None, pod.metadata.creation_timestamp)
             first[replica] = min(first.get(replica, came), came)
     late = sorted(first, key=lambda replica: (first[replica], replica))[max(0, most) :]
-    message = f"the group may have {most} replicas, and as many came before"
+    message = f"the group may have {most} at once, and as many replicas came before"
     return {pod.metadata.uid: f"{message} {_replica(found, pod)}" for pod in pods if _replica(found, pod) in late}
 
 

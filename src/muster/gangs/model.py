@@ -134,6 +134,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         if self.subset_of(named) in known:
             return None
         there = ", ".join(name or '""' for name in known) if len(known) > 1 or known[0] else "none"
+        if not named:
+            return f"the pod names no subset; the group has {there}"
         return f'the group has no subset "{named}"; it has {there}'
 
     def at_odds_with(self, priority: int) -> str | None:

@@ -133,7 +133,7 @@ def losses(groups: Sequence[PodGroup], piece: Piece, dialect: Dialect) -> Iterat
             yield f'annotation {key}: "{text}" says what a PodGroup has no field for; only Muster reads it'
     spec = piece.data.get("spec") or {}
     if spec.get("minTaskMember") and SUBSETS_ANNOTATION not in said:
-        yield "spec.minTaskMember is lost: its tasks ask for less than minMember, and nobody says whose the others are"
+        yield "spec.minTaskMember is lost: its numbers do not add up to minMember, which alone counts"
     for field in ("podGroups", "gangGroups"):
         for number, part in enumerate(spec.get(field) or ()):
             if dialect is DRAFT and part.get("replicas") is not None:

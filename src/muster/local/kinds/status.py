@@ -161,7 +161,7 @@ def unauthorized() -> Refusal:
 
 
 def nobody_else(user: str) -> Refusal:
-    message = f'users "{user}" is forbidden: there is one user here, and impersonation is not served'
+    message = f'users "{user}" is forbidden: impersonation is not served here, whoever gets in may do everything'
     return Refusal(403, "Forbidden", message, details={"name": user, "kind": "users"})
 
 

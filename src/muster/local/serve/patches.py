@@ -50,7 +50,7 @@ class Patch:
         if uid := new["metadata"].get("uid"):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise status.conflict(self._served.kind, name, why)
-        return new
+        return self._kept(new)
 
     def change(self, stored: Object) -> Object:
         """What the patch makes of a stored object."""
@@ -62,7 +62,10 @@ class Patch:
             changed = self._decoded(self._patched(document))
         bodies.check_name(changed, stored["metadata"]["name"])
         bodies.check_namespace(changed, self._served.kind, stored["metadata"].get("namespace", ""))
-        return changed if self._served.kept is None else self._served.kept(changed)
+        return self._kept(changed)
+
+    def _kept(self, patched: Object) -> Object:
+        return patched if self._served.kept is None else self._served.kept(patched)
 
     @property
     def _head(self) -> Object:

@@ -1,6 +1,7 @@
 """A reader stays in step with a kind, whatever the server and the wire do.  Time is virtual, there are no sockets."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from itertools import pairwise
 
@@ -452,6 +453,23 @@ async def test_an_object_that_became_unreadable_stays_as_it_was_read_last(api):
         await asyncio.sleep(5)
         assert len(api.asked("LIST")) == 2
         await reader.says("a@3")
+
+
+def nested(document):
+    """With 3,000 levels where it says "deep", as servers keep them in objects that are not pruned."""
+    return json.dumps(document).encode().replace(b'"deep"', b'[{"a\\"]":' * 1500 + b"1" + b"}]" * 1500)
+
+
+async def test_an_object_that_is_nested_too_deeply_hides_nobody(api):
+    found = page(pod("a", 3, extra="deep"), pod("b", 4), version=7)
+    api.on("LIST", PODS, Reply(nested(found.document)))
+    async with reading(api) as reader:
+        watch = await watched(api)
+        for event in (added(pod("c", 8, extra="deep")), modified(pod("a", 9, extra="deep")), added(pod("d", 10))):
+            watch.write(nested(event) + b"\n")
+        watch.write(nested(deleted(pod("c", 11, extra="deep"))) + b"\n")
+        await reader.says("a@3", "b@4", "c@8", "a@9", "d@10", "-c")
+        assert reader.reflector.trouble is None
 
 
 @pytest.mark.parametrize("line", [b"<html>\n", b"[]\n", b'{"type": "ADDED"}\n', b"\n"])

@@ -16,6 +16,7 @@ from muster.api.wire import Metadata, Wire
 from muster.base.backoff import backoff_seconds
 from muster.base.errors import ApiError, KubeError, Unreachable
 from muster.kube.client import Client, Status
+from muster.kube.nesting import shallow
 
 _log = structlog.get_logger()
 
@@ -260,6 +261,8 @@ class Reflector(Generic[Kind]):
         try:
             try:
                 return self._page.decode(data)
+            except RecursionError:
+                return self._read_page(shallow(data))
             except msgspec.ValidationError:
                 # one object that cannot be read must not hide the others
                 raw = self._raw_page.decode(data)
@@ -316,7 +319,7 @@ class Reflector(Generic[Kind]):
         news: list[Kind | Gone] = []
         try:
             for line in lines:
-                event = self._event.decode(line)
+                event = self._read_event(line)
                 match event.type:
                     case "ADDED" | "MODIFIED":
                         item = self._read(event.object)
@@ -353,6 +356,12 @@ class Reflector(Generic[Kind]):
             self.known[key] = _Known(meta.uid, meta.resource_version)
             news.append(item)
         return key
+
+    def _read_event(self, line: bytes) -> _Event:
+        try:
+            return self._event.decode(line)
+        except RecursionError:
+            return self._event.decode(shallow(line))
 
     def _read(self, data: msgspec.Raw) -> Kind | _Bare:
         try:

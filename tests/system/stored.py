@@ -18,6 +18,7 @@ import msgspec
 from muster.base.errors import MusterError
 from muster.controllers.job_objects import TRACKING, Job
 from muster.controllers.objects import OwnerReference
+from muster.gangs.owners import MANAGED_BY
 from muster.local.store.store import What
 from muster.sim.plain import ENDED
 from muster.sim.rules.broken import BrokenRuleError
@@ -51,6 +52,8 @@ _MAY = {
     },
 }
 """By process and storage: what it may change of an object that is there."""
+_MADE = {"spec.schedulingPolicy", "metadata.ownerReferences"}
+"""What the scheduler keeps in step of groups that it has made for owners."""
 _STORAGES = ("pods", "nodes", "jobs.batch", _GROUPS, _WORKLOADS, _BUDGETS, "configmaps", WIDGETS, *_DIALECTS)
 _SHARED = ("configmaps", WIDGETS)
 _WAITING = ("foregroundDeletion", "orphan")
@@ -122,7 +125,10 @@ class StoredRules:
         if happened.what is not What.MODIFIED:
             return
         before, now = _decode(happened.before.data), _decode(happened.now.data)
-        may = _MAY[call.link.process.user_agent].get(happened.storage, ())
+        agent = call.link.process.user_agent
+        may = _MAY[agent].get(happened.storage, ())
+        if agent == "muster" and MANAGED_BY.items() <= before["metadata"].get("labels", {}).items():
+            may = may | _MADE
         for path in _changed(before, now):
             if path not in may and path.partition(".")[0] not in may:
                 who = f"{call.link} {call.request.method} {call.request.path}"

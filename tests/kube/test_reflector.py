@@ -455,6 +455,15 @@ async def test_an_object_that_became_unreadable_stays_as_it_was_read_last(api):
         await reader.says("a@3")
 
 
+async def test_where_a_kind_is_served_is_known_with_the_first_of_its_objects(api):
+    """Though there are more to come: whoever hears of one may have something to write on it."""
+    last = Held(page(pod("b", 4), version=7))
+    api.on("LIST", PODS, page(pod("a", 3), version=7, following="b"), last)
+    async with reading(api) as reader:
+        await reader.says("a@3")
+        assert reader.reflector.resource == PODS_RESOURCE
+
+
 def nested(document):
     """With 3,000 levels where it says "deep", as servers keep them in objects that are not pruned."""
     return json.dumps(document).encode().replace(b'"deep"', b'[{"a\\"]":' * 1500 + b"1" + b"}]" * 1500)

@@ -198,6 +198,7 @@ class Reflector(Generic[Kind]):
     async def _list(self) -> None:
         self._wanted.clear()
         waiting, self._refreshed = self._refreshed, []
+        before = self.resource
         try:
             for resource in self._candidates:
                 try:
@@ -206,9 +207,9 @@ class Reflector(Generic[Kind]):
                     if error.code != 404 or not self._optional:
                         raise
                     continue
-                if self.resource != resource:
+                if before != resource:
                     _log.info("reading", kind=resource.name, version=resource.version, objects=len(self.known))
-                self.resource, self._version = resource, version
+                self._version = version
                 break
             else:
                 self._not_served()
@@ -234,6 +235,8 @@ class Reflector(Generic[Kind]):
             if not page.metadata.resource_version:
                 # a proxy's greeting must not pass for an empty cluster
                 raise self._no_list("it has no resourceVersion")
+            # whoever hears of an object may have something to write on it, though the list goes on
+            self.resource = resource
             news: list[Kind | Gone] = []
             for item in page.items or ():
                 listed.add(self._take(item, news))

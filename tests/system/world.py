@@ -17,7 +17,7 @@ from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of
 from tests.system import dialects
 from tests.system.cluster import DEFINITIONS, GROUPS, NAMESPACE, room_left
-from tests.system.dialects import MIXED, SPEECHES
+from tests.system.dialects import MIXED, SPEECHES, is_owned
 from tests.system.network import TROUBLES as OF_NETWORK
 from tests.system.other_scheduler import OTHER
 from tests.system.stories import TOLERATES_LOSS, Stories
@@ -518,8 +518,14 @@ class Hand(Stories):
         self._create_pod(pod.metadata.name, shape, rng, gang=gang, priority=pod.spec.priority or 0)
         return f"{pod.metadata.name} deleted, and made again"
 
+    def _groups(self):
+        """Without those that a Job made for itself whose pods ask for another: they would wait for it for ever."""
+        named = (pod.spec.scheduling_group for pod in self._cluster.raw_pods if is_owned(pod))
+        overruled = {field.pod_group_name for field in named if field is not None}
+        return [group for group in self._cluster.groups.values() if group.metadata.name not in overruled]
+
     def delete_gang(self, rng):
-        group = self._pick(rng, self._cluster.groups.values())
+        group = self._pick(rng, self._groups())
         if group is None:
             return ""
         name = group.metadata.name.partition("/")[0]
@@ -532,7 +538,7 @@ class Hand(Stories):
 
     def delete_group(self, rng):
         """Its pods stay."""
-        group = self._pick(rng, self._cluster.groups.values())
+        group = self._pick(rng, self._groups())
         if group is None:
             return ""
         self._undeclare(group.metadata.name.partition("/")[0])

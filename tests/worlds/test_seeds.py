@@ -74,6 +74,7 @@ LATER = {
     1794834011572: "(a rule) a gang is evicted whole though the eviction of a member, long decided, has not gone out",
     5001032: "a gang for which others gave their binds up was refused: nobody was left who could make room",
     1794916431447: "(a rule) who comes for a raised minimum is on the way, though all whom they join have ended",
+    1794917622987: "(a rule) a gang that grows, binds of which are refused, passes those whom it may stand before",
     1794873732902: "(a rule) who takes room that was kept for it before passes nobody there, wherever else it goes",
     1794826806298: "a gang that landed where others had left for it had to give that up at once, and nobody was told",
     1794824555990: "a pod for which others gave their binds up at once said that no node refuses it",

@@ -100,7 +100,9 @@ class Passes:
                 continue
             before, count = passed.order < unit.order, self._count(passed, scene)
             useful = nodes & self._reading.usable(passed, lasting)
-            if not (before or count.went_first or shaken) or not useful:
+            # whether one that grows is below its minimum, and so ahead of others, nobody but the scheduler knows
+            grows = unit.gang is not None and unit.gang.grows
+            if not (before or count.went_first or shaken or grows) or not useful:
                 continue
             count.perhaps += 1
             counts = before and sure and passed.key not in unsure and passed.key not in scene.rest

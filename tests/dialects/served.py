@@ -54,6 +54,9 @@ class Scene:
         }
         if (document := speech.document(native)) is not None:
             document["spec"] = {**document["spec"], **(spec or {})}
+            if speech.dialect == "draft":
+                for group in document["spec"]["podGroups"]:
+                    group["schedulingTimeoutSeconds"] = int(timeout)
             made = self._plane.request("POST", speech.resource.path(self.namespace), document)
             self._made_at[gang] = made["metadata"]["resourceVersion"]
 

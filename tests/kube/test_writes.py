@@ -254,7 +254,9 @@ async def test_a_deletion_that_failed_is_for_the_outbox_to_repeat(api, answer, e
 
 
 async def say_of_pod(api, message="", *, since=AT, **more):
-    await writes.write_pod_condition(Direct(api), REF, reason="Unschedulable", message=message, since=since, **more)
+    return await writes.write_pod_condition(
+        Direct(api), REF, reason="Unschedulable", message=message, since=since, **more
+    )
 
 
 async def test_a_pod_that_is_not_placed_says_so_and_is_nominated_nowhere(api):
@@ -283,6 +285,13 @@ async def test_a_pod_for_which_room_is_kept_is_nominated_there(api):
     api.on("PATCH", STATUS, Reply({}))
     await say_of_pod(api, nominated="n1")
     assert api.calls[0].document["status"]["nominatedNodeName"] == "n1"
+
+
+async def test_a_pod_that_somebody_else_has_bound_is_not_nominated(api):
+    """It is no trouble either, which would be tried again for ever."""
+    why = "Forbidden: may not be set on pods that are already bound to a node"
+    api.on("PATCH", STATUS, refusal(422, f'Pod "a" is invalid: status.nominatedNodeName: {why}'))
+    assert not await say_of_pod(api, nominated="n1")
 
 
 async def test_a_condition_that_was_so_before_keeps_its_time(api):

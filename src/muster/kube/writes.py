@@ -166,7 +166,7 @@ async def write_pod_condition(
     """Writes PodScheduled=False, and the node on which room is kept for the pod; "" says that there is none.
 
     `since` is the time of transition; None if the pod said so before, and when.  Returns whether it stands there: the
-    pod may be gone.
+    pod may be gone, or have got a node from somebody else.
     """
     said: dict[str, object] = {
         "type": "PodScheduled",
@@ -182,7 +182,8 @@ async def write_pod_condition(
     try:
         await _patch_status(client, PODS, pod.pod, patch)
     except ApiError as error:
-        if not is_gone(error):
+        has_a_node = error.code == 422 and "status.nominatedNodeName" in error.message
+        if not (has_a_node or is_gone(error)):
             raise
         return False
     return True

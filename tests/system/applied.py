@@ -50,7 +50,11 @@ class Applied:
         self.owned[manager] = dict(config)
 
     def edit(self, manager, path, value):
-        """The manager changes one field; None takes it away."""
+        """The manager changes one field; None takes it away.
+
+        A merge patch that takes away what is not there makes the map in which it would be.
+        """
+        self._maps |= {path[:end] for end in range(1, len(path))}
         if self.fields.get(path) == value:
             return
         self._take_over(manager, {path: value})

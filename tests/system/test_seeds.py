@@ -10,6 +10,7 @@ SEEDS = {
     1794912191068: "an object that has no conditions was to say that it does not count, again and again (app/writer)",
     1794917636042: "words on a group on the first page of a list were lost, since the list went on (reflector)",
     1794918368196: "a pod that somebody else had bound was to be nominated, again and again (kube/writes)",
+    1794920048033: "(a rule) who takes away what is not there has the map in which it would be",
     1794917635747: "(a rule) the minimum of a group that the scheduler made for an owner is its own to keep in step",
 }
 # from when all gangs were of Kubernetes' own kind

@@ -567,20 +567,25 @@ def test_jobs_whose_pods_are_grouped_or_that_another_controller_owns_get_no_grou
     assert len(place.pods) == 1
 
 
+def a_workload_of_another_controller():
+    templates = [
+        {"name": "driver", "schedulingPolicy": {"basic": {}}},
+        {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 4}}},
+    ]
+    named = {"apiGroup": "example.com", "kind": "Set", "name": "set"}
+    return {"metadata": {"name": "set-workload"}, "spec": {"controllerRef": named, "podGroupTemplates": templates}}
+
+
+def delegated():
+    """Metadata of a Job of that controller."""
+    owner = {"apiVersion": "example.com/v1", "kind": "Set", "name": "set", "uid": "u", "controller": True}
+    return {"ownerReferences": [owner], "annotations": {"scheduling.k8s.io/group-template-name": "workers"}}
+
+
 def test_a_controller_may_leave_the_group_of_its_job_to_us():
     place = Place(groups=True)
-    template = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 4}}}
-    workload = {
-        "metadata": {"name": "set-workload"},
-        "spec": {
-            "controllerRef": {"apiGroup": "example.com", "kind": "Set", "name": "set"},
-            "podGroupTemplates": [{"name": "driver", "schedulingPolicy": {"basic": {}}}, template],
-        },
-    }
-    place.create(WORKLOADS, workload)
-    owner = {"apiVersion": "example.com/v1", "kind": "Set", "name": "set", "uid": "u", "controller": True}
-    words = {"scheduling.k8s.io/group-template-name": "workers"}
-    place.job(metadata={"ownerReferences": [owner], "annotations": words}).run(1)
+    place.create(WORKLOADS, a_workload_of_another_controller())
+    place.job(metadata=delegated()).run(1)
     [group] = place.all(POD_GROUPS)
     assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}
     assert group["metadata"]["name"] == group_name("set-workload", "workers")
@@ -589,6 +594,23 @@ def test_a_controller_may_leave_the_group_of_its_job_to_us():
     place.patch(WORKLOADS, "set-workload", {"spec": {"podGroupTemplates": [template]}}, strategic=True)
     place.change(parallelism=2).run(2)
     assert place.all(POD_GROUPS)[0]["spec"]["schedulingPolicy"] == {"gang": {"minCount": 6}}
+
+
+def test_a_job_may_be_seen_before_the_workload_of_its_controller():
+    place = Place(groups=True)
+    place.forget(place.jobs)
+    place.attach(place.jobs, {where: kind for where, kind in READS.items() if where != WORKLOADS})
+    place.create(WORKLOADS, a_workload_of_another_controller())
+    place.job(metadata=delegated()).run(1)
+    [group] = place.all(POD_GROUPS)
+    [pod] = place.pods
+    assert pod["spec"]["schedulingGroup"] == {"podGroupName": group["metadata"]["name"]}
+
+
+def test_a_job_whose_controller_has_no_workload_is_scheduled_pod_by_pod():
+    place = Place(groups=True).job(metadata=delegated()).run(1)
+    assert place.all(POD_GROUPS) == []
+    assert len(place.pods) == 1
 
 
 def test_a_job_that_has_started_goes_on_without_a_group():

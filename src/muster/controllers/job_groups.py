@@ -10,10 +10,11 @@ They are made for a Job that has never started; one that has goes on with what i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-from muster.api.calls import Answer, Asked, Create, Document, Done, Patch, Refused
+from muster.api.calls import Answer, Asked, Create, Document, Done, Look, Patch, Refused
+from muster.api.wire import Wire
 from muster.controllers import job_pods
 from muster.controllers.desk import Again
 from muster.controllers.job_objects import Job
@@ -37,6 +38,10 @@ _COPIED = (
 """What a group has of its template."""
 
 Steps = Generator[Sequence[Asked], Sequence[Answer], Any]
+
+
+class _Workloads(Wire, frozen=True):
+    items: tuple[Workload, ...] = ()
 
 
 class Groups:
@@ -134,7 +139,10 @@ class Groups:
     # --- a Job of another controller ---
 
     def _delegated(self, job: Job, *, is_new: bool) -> Steps:
-        workload = self._parents_workload(job)
+        workload = _parents_workload(job, self._workloads.values())
+        if workload is None and is_new:
+            # a controller makes the Workload first, yet the two are watched apart, and the Job may be seen first
+            workload = yield from _look_for_parents_workload(job)
         if workload is None:
             return None
         name = job.metadata.annotations[TEMPLATE_NAME]
@@ -151,20 +159,6 @@ class Groups:
             yield from _resize_group(group, wanted)
         return group
 
-    def _parents_workload(self, job: Job) -> Workload | None:
-        parent = job.metadata.controller
-        assert parent is not None
-        group = parent.api_version.rpartition("/")[0]
-        for workload in self._workloads.values():
-            named = workload.spec.controller_ref or {}
-            if workload.metadata.namespace == job.metadata.namespace and (
-                named.get("apiGroup", ""),
-                named.get("kind"),
-                named.get("name"),
-            ) == (group, parent.kind, parent.name):
-                return workload
-        return None
-
     def _owned_by(self, job: Job) -> list[Workload | PodGroup]:
         return list(self._owned.get(job.metadata.uid, {}).values())
 
@@ -174,6 +168,26 @@ def _is_new(job: Job, pods: Sequence[Pod]) -> bool:
     status = job.status
     started = pods or status.start_time is not None or status.succeeded or status.failed
     return not started and all(one.type != "Suspended" for one in status.conditions)
+
+
+def _parents_workload(job: Job, workloads: Iterable[Workload]) -> Workload | None:
+    parent = job.metadata.controller
+    assert parent is not None
+    wanted = (parent.api_version.rpartition("/")[0], parent.kind, parent.name)
+    for workload in workloads:
+        named = workload.spec.controller_ref or {}
+        names = (named.get("apiGroup", ""), named.get("kind"), named.get("name"))
+        if workload.metadata.namespace == job.metadata.namespace and names == wanted:
+            return workload
+    return None
+
+
+def _look_for_parents_workload(job: Job) -> Steps:
+    [answer] = yield [Look(path=WORKLOADS.path(job.metadata.namespace))]
+    found = read(_Workloads, answer.data) if isinstance(answer, Done) else None
+    if found is None:
+        raise Again
+    return _parents_workload(job, found.items)
 
 
 def _names_job(workload: Workload, job: Job) -> bool:

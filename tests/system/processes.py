@@ -171,7 +171,7 @@ class Process:
     def unrest(self, now):
         """What of its work still goes on; "" if nothing."""
         link = self.link
-        if calls := [call for call in (*link.calls, *link.connecting) if "/leases" not in call.request.path]:
+        if calls := [call for call in (*link.calls, *link.connecting) if not _renews(call.request)]:
             return f"{calls[0].request.method} {calls[0].request.path} is on its way"
         if any(pipe.coming for pipe in link.pipes):
             return "watches lag"
@@ -295,6 +295,11 @@ class Cores(Process):
             if (at := _next(core)) is not None and not _is_routine(core, at, now):
                 return f"{self.link}: {type(core).__name__} has something to do in {at - now:g} s"
         return ""
+
+
+def _renews(request):
+    """Whether it is a sign of life, of which there is no end."""
+    return "/leases" in request.path and request.method not in ("POST", "DELETE")
 
 
 def _is_routine(core, at, now):

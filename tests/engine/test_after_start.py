@@ -285,6 +285,20 @@ def test_a_gang_that_restarts_is_taken_down_when_its_grace_is_over():
     assert released(world.decide(after=0.1)) == ["g-0"]
 
 
+def test_who_runs_when_all_before_have_ended_has_a_grace_of_their_own():
+    world = runs("n0", "n1", annotations=RESTART)
+    for number, node in enumerate(("n0", "n1")):
+        world.members("g", number, cpu=4, on=node, phase="Failed")
+    world.decide()
+    # the grace of those who have ended passes, and nobody is there whom that concerns
+    assert released(world.decide(after=40.0)) == []
+    world.members("g", 2, cpu=4, on="n2", bound_at=40.0)
+    assert below(world.decide()) == []
+    assert below(world.decide(after=2.0)) == [(True, "MembersLost", "1 of 2 members are bound")]
+    assert released(world.decide(after=27.9)) == []
+    assert released(world.decide(after=0.1)) == ["g-2"]
+
+
 def test_a_take_down_says_why():
     world = runs("n0", "n1", annotations=RESTART).pod_gone("g-1")
     world.decide()

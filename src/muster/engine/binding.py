@@ -220,6 +220,10 @@ class Binding:
             gang.fallen = True
             if gang.lost_to:
                 self._status.gang_is_below(gang, PREEMPTED, evicted_for(gang.lost_to))
+        elif not gang.running and not gang.binding:
+            # all have ended, and it is below nothing: whoever runs after that has a grace of their own
+            gang.below_since = None
+            self._falls.pop(gang.key, None)
 
     def still_below(self, gang: GangState, now: float) -> None:
         """People are told of a gang that has been below its minimum for a while."""

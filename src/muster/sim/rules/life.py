@@ -159,7 +159,7 @@ class Life:
             self.seen["gangs below their minimum, looked at"] += 1
             if gang.fallen:
                 self.fallen.add(uid)
-            if uid not in self._since:
+            if uid not in self._since or not (gang.running or gang.binding or gang.doubtful):
                 self._since[uid] = self._world.now
             self._check_taken_down(gang, self._since[uid])
             self._check_refused(gang, self._refused.get(uid))

@@ -88,6 +88,7 @@ LATER = {
 }
 # ...or of a rule
 RULES = {
+    1794922188213: "a gang whose object was made anew had evicted others too often under the one before",
     5284: "a basic group that was bound twice in a turn had passed others once",
     10014: "a gang ran again with what it was bound for, and its minimum had been raised meanwhile",
     10142: "a member that never evicts was held, since a plugin raised",

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from muster.api.wire import Pod
-from muster.engine.changes import Change, PodGone, PodSeen, Spared
+from muster.engine.changes import Change, GroupGone, GroupSeen, PodGone, PodSeen, Spared
 from muster.engine.decisions import CallOff, Evict, Loss, PodRef
 from muster.framework.profile import PreemptionSettings
 from muster.sim.plain import fits, key_of, take, unit_of
@@ -61,6 +61,8 @@ class Evictions:
         """Units for which another scheduler evicted pods."""
         self._last: dict[str, float] = {}
         """When each unit last evicted."""
+        self._objects: dict[str, str] = {}
+        """UIDs of the objects that the scheduler was told of, by gang."""
         self.seen: Counter[str] = Counter()
 
     # --- what comes of it ---
@@ -78,6 +80,13 @@ class Evictions:
                 self._condemned.pop(uid, None)
         elif isinstance(change, PodSeen) and change.pod.metadata.deletion_timestamp is not None:
             self._condemned.pop(change.pod.metadata.uid, None)
+        elif isinstance(change, GroupGone):
+            self._objects.pop(change.key, None)
+        elif isinstance(change, GroupSeen) and self._objects.get(change.key) != change.group.metadata.uid:
+            # a new object begins anew
+            self._objects[change.key] = change.group.metadata.uid
+            self._rounds.pop(change.key, None)
+            self._spent.pop(change.key, None)
         if isinstance(change, PodSeen) and change.pod.spec.node_name and change.pod.metadata.uid not in self._landed:
             self._landed.add(change.pod.metadata.uid)
             self._rounds.pop(unit_of(change.pod), None)

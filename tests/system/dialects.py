@@ -209,6 +209,11 @@ def is_owned(pod):
     return pod.metadata.labels.get(_OWNED) == "true" and pod.metadata.controller is not None
 
 
+def asks_for_group(job):
+    """Pods of the Job, which may be still to come, ask for a group of their owner."""
+    return (job["spec"]["template"]["metadata"].get("labels") or {}).get(_OWNED) == "true"
+
+
 def is_vague(pod):
     """The pod names a Workload of the draft and not which of its groups: only that one tells."""
     return _WORKLOAD in pod.metadata.labels and _PART not in pod.metadata.labels

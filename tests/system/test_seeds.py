@@ -12,6 +12,7 @@ SEEDS = {
     1794918368196: "a pod that somebody else had bound was to be nominated, again and again (kube/writes)",
     1794920048033: "(a rule) who takes away what is not there has the map in which it would be",
     1794917635747: "(a rule) the minimum of a group that the scheduler made for an owner is its own to keep in step",
+    1794923307583: "(a rule) nobody deletes the group of a Job whose pods, still to come, ask for another",
     1794922179077: "(rest) a lease of a node that was gone was being deleted, which was taken for a sign of life",
 }
 # from when all gangs were of Kubernetes' own kind

@@ -17,7 +17,7 @@ from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED, fits, needs_of
 from tests.system import dialects
 from tests.system.cluster import DEFINITIONS, GROUPS, NAMESPACE, room_left
-from tests.system.dialects import MIXED, SPEECHES, is_owned
+from tests.system.dialects import MIXED, SPEECHES, asks_for_group, is_owned
 from tests.system.network import TROUBLES as OF_NETWORK
 from tests.system.other_scheduler import OTHER
 from tests.system.stories import TOLERATES_LOSS, Stories
@@ -522,7 +522,13 @@ class Hand(Stories):
         """Without those that a Job made for itself whose pods ask for another: they would wait for it for ever."""
         named = (pod.spec.scheduling_group for pod in self._cluster.raw_pods if is_owned(pod))
         overruled = {field.pod_group_name for field in named if field is not None}
-        return [group for group in self._cluster.groups.values() if group.metadata.name not in overruled]
+        jobs = {job["metadata"]["uid"] for job in self._cluster.documents("jobs.batch") if asks_for_group(job)}
+        return [
+            group
+            for group in self._cluster.groups.values()
+            if group.metadata.name not in overruled
+            and not any(one.uid in jobs for one in group.metadata.owner_references)
+        ]
 
     def delete_gang(self, rng):
         group = self._pick(rng, self._groups())

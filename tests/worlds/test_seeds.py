@@ -83,6 +83,8 @@ LATER = {
     1794920006753: "a gang whose evicted member succeeded first had lost its right of return and had to start whole",
     1794846472609: "a gang that ran was evicted whole, where it was enough that a bind of the same turn is not sent",
     476: "a pod with which a plugin failed said that room is kept for it on a node that was gone",
+    1794923310086: "a gang for which others left, its denied binds long forgotten, still waited because of those",
+    1794923309058: "a gang that fell was whole again with those who had succeeded before, and nobody was bound yet",
     1794922187347: "a gang all of whose members had ended was never taken down when it ran again in part",
     1794820610680: "what was reserved for a gang counted as lost with what another lacked that had room reserved there",
 }

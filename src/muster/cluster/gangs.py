@@ -218,7 +218,7 @@ class GangState(Roll):
         for subset in declared.subsets:
             whole = whole and self.bound_of(subset.name) >= subset.minimum
         if self.fallen:
-            return self.lives and (whole or (self.has_part() and not self.lost))
+            return self.running > 0 and (whole or (self.has_part() and not self.lost))
         return whole
 
     @property

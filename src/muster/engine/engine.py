@@ -498,6 +498,7 @@ class Engine:
         match timer.purpose:
             case Purpose.TRY if unit is not None and unit.ticket == timer.ticket:
                 if unit.efforts.forget(self._now, after=self._profile.preemption.lapse_seconds):
+                    unit.failures = 0
                     self._decider.starvation.prove_again()
                 self._queue.push(unit, Cause.TIME_PASSED)
             case Purpose.TELL if isinstance(unit, GangUnit) and unit.to_be_told:

@@ -219,6 +219,18 @@ def test_a_circle_of_owners_does_not_wait_for_itself():
     assert place.run(60).names == []
 
 
+def test_an_owner_that_is_told_meanwhile_to_leave_its_own_behind_does():
+    place = Place().put("a").put("b", "a", blocks=True).run()
+    place.delete(MAPS, "a", propagation="Foreground")
+    # somebody has deleted it once more, and the watch has not told of that
+    said = place.get(MAPS, "a")
+    said["metadata"]["finalizers"] = ["orphan"]
+    place.answer = lambda call: Done(msgspec.json.encode(said)) if isinstance(call, Look) else None
+    place.run(5)
+    assert "b" in place.names
+    assert place.owners("b") == []
+
+
 def test_an_owner_that_nothing_waits_for_goes_at_once():
     place = Place().put("a").run()
     place.delete(MAPS, "a", propagation="Foreground")

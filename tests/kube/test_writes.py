@@ -3,8 +3,9 @@
 import pytest
 
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS, NODES, PODS
-from muster.api.wire import Condition, Metadata, PodGroup, PodGroupStatus
+from muster.api.wire import Condition, Metadata, OwnerReference, PodGroup, PodGroupStatus
 from muster.base.errors import ApiError, Unreachable
+from muster.edge.owned import WantedGroup
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
 from muster.gangs.dialects import CUSTOM
@@ -455,7 +456,11 @@ async def test_a_note_is_no_longer_than_the_api_takes(api, length, kept):
 
 @pytest.mark.parametrize(
     "answer",
-    [refusal(404), refusal(409), refusal(403, "unable to create new content because it is being terminated")],
+    [
+        refusal(404),
+        refusal(409, reason="AlreadyExists"),
+        refusal(403, "unable to create new content because it is being terminated"),
+    ],
 )
 async def test_an_event_that_nobody_can_read_any_more_is_not_missed(api, answer):
     api.on("POST", EVENTS, answer)
@@ -466,3 +471,22 @@ async def test_an_event_that_we_may_not_write_is_an_error(api):
     api.on("POST", EVENTS, refusal(403, "events is forbidden"))
     with pytest.raises(ApiError):
         await tell(api, writes.regarding(PODS, "team/a", "uid-a"))
+
+
+# --- groups that are made for owners ---------------------------------------------------------------------------
+
+
+WANTED = WantedGroup(
+    key="team/g", owner=OwnerReference(api_version="batch/v1", kind="Job", name="g", uid="uid-g"), minimum=2
+)
+
+
+async def test_a_group_that_is_there_is_not_made_again(api):
+    api.on("POST", GROUPS, refusal(409, reason="AlreadyExists"))
+    await writes.make_group(Direct(api), CUSTOM_POD_GROUPS[0], WANTED)
+
+
+async def test_a_group_is_still_to_be_made_when_others_were_in_the_way(api):
+    api.on("POST", GROUPS, refusal(409, "Operation cannot be fulfilled on resourcequotas", reason="Conflict"))
+    with pytest.raises(ApiError):
+        await writes.make_group(Direct(api), CUSTOM_POD_GROUPS[0], WANTED)

@@ -330,6 +330,8 @@ class Call:
         elif self.plan == "frozen":
             link.process.freeze(12.0)
         link.connecting[self] = True
+        for observer in network.observers:
+            observer.begins(self)
         try:
             await self._connect(timeout)
         finally:

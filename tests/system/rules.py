@@ -120,6 +120,14 @@ class Rules:
 
     # --- what the network sees ---
 
+    def begins(self, call):
+        """A process sends it, as soon as there is a connection."""
+        if not _schedules(call) or call.kind not in ("delete", "condition"):
+            return
+        body = _decode(call.request.body)
+        if (call.kind == "delete" or _says(body) == "DisruptionTarget") and (uid := _named(call.kind, body)):
+            self._going[call.link] |= self._together.get(uid, {uid})
+
     def leaves(self, call):
         if call.watches:
             self._blind_since[call] = asyncio.get_running_loop().time()
@@ -134,9 +142,6 @@ class Rules:
         if not uid:
             self._broken("uid", f"{call.link} {call.request.method} {call.request.path} names no UID: {body}")
             return
-        said = body.get("status", {}).get("conditions", [{}])[0].get("type") if call.kind == "condition" else ""
-        if call.kind == "delete" or said == "DisruptionTarget":
-            self._going[call.link] |= self._together.get(uid, {uid})
         if call.kind == "bind":
             if uid in self._bound[call.link]:
                 self._broken("one bind", f"{call.link} binds {call.request.path} again, which it has bound")
@@ -147,7 +152,7 @@ class Rules:
             self._check_same_node(call, uid, body["target"]["name"])
         elif call.kind == "delete" and uid not in self._doomed[call.link]:
             self._broken("decided", f"{call.link} deletes {call.request.path}, which was not decided")
-        elif said == "PodScheduled" and (uid in self._bound[call.link] or self._is_bound_by(call.link, uid)):
+        elif _says(body) == "PodScheduled" and (uid in self._bound[call.link] or self._is_bound_by(call.link, uid)):
             self._broken("stale word", f"{call.link} says of {call.request.path}, which it has bound: {body}")
 
     def _is_bound_by(self, link, uid):
@@ -475,6 +480,11 @@ def _check_marks(gang):
     silent = [pod.metadata.name for pod in gang.running if pod.metadata.annotations.get(STARTED) != gang.key]
     if silent:
         raise BrokenRuleError("started", f"{gang.key} has started, and {silent} do not say so")
+
+
+def _says(body):
+    """The condition that is written onto a pod, if any."""
+    return body.get("status", {}).get("conditions", [{}])[0].get("type")
 
 
 def _check_made(snapshot, jobs):

@@ -88,6 +88,8 @@ class StoredRules:
         """Objects that are applied, by UID."""
         self._expected = None
         """While an object is applied or edited."""
+        self._waited = set()
+        """UIDs of those who waited once for what they own to go: whoever heard of that may still act on it."""
         network.observers.append(self)
         cluster.restarted = self._restarted
         for storage in _STORAGES:
@@ -97,6 +99,9 @@ class StoredRules:
         self.fail(BrokenRuleError(rule, message))
 
     # --- what the network sees ---
+
+    def begins(self, call):
+        pass
 
     def leaves(self, call):
         pass
@@ -113,7 +118,9 @@ class StoredRules:
     # --- what the server stores ---
 
     def _happened(self, happened):
-        call = self._handing
+        call, meta = self._handing, _meta(happened.now)
+        if meta.deletion_timestamp is not None and _WAITING[0] in meta.finalizers:
+            self._waited.add(meta.uid)
         if call is not None:
             self._check_writer(call, happened)
             if b'"propagationPolicy"' in call.request.body:
@@ -144,7 +151,7 @@ class StoredRules:
         known = self._metas()
         owners = _meta(before).owner_references
         alive = [known[one.uid] for one in owners if one.uid in known]
-        if solid := [one.name for one in alive if not (one.deletion_timestamp and _WAITING[0] in one.finalizers)]:
+        if solid := [one.name for one in alive if one.uid not in self._waited]:
             words = f"{call.link} deletes {happened.storage} {meta.name}, whose owner {solid[0]} lives"
             self._broken("living owners", words)
         elif not owners and happened.storage != "jobs.batch":

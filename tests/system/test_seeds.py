@@ -13,6 +13,10 @@ SEEDS = {
     1794920048033: "(a rule) who takes away what is not there has the map in which it would be",
     1794917635747: "(a rule) the minimum of a group that the scheduler made for an owner is its own to keep in step",
     1794923307583: "(a rule) nobody deletes the group of a Job whose pods, still to come, ask for another",
+    1794923309128: "what an owner owns was deleted that was told meanwhile to leave it behind (garbage)",
+    1794923308749: "(a rule) who is being deleted goes, whoever is nominated for the room since",
+    1794923309582: "a group was not made when its creation met a conflict that passes (kube/writes)",
+    1794923309810: "a group of a shared kind was not protected whose members of ours name it by field (app/scheduler)",
     1794922179077: "(rest) a lease of a node that was gone was being deleted, which was taken for a sign of life",
 }
 # from when all gangs were of Kubernetes' own kind

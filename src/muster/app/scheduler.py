@@ -117,23 +117,26 @@ class Scheduler:
 
     async def _turn(self) -> None:
         changes = self._inbox.take()
-        counting = any(dialect.counts and self._informers.resource(dialect) is not None for dialect in DIALECTS)
+        read = [dialect for dialect in DIALECTS if self._informers.resource(dialect) is not None]
+        # kinds on which it depends who their members are
+        matters = any(dialect.counts or dialect.is_shared for dialect in read)
+        stirred: set[str] = set()
         for first in range(0, len(changes), _CHANGES_AT_ONCE):
             chunk = changes[first : first + _CHANGES_AT_ONCE]
             # a pod may leave one gang for another
-            before = self._gangs_of(chunk) if counting else set()
+            stirred |= self._gangs_of(chunk) if matters else set()
             self._engine.apply(chunk)
-            if counting:
-                self._statuses.stir(before | self._gangs_of(chunk))
+            stirred |= self._gangs_of(chunk) if matters else set()
             await asyncio.sleep(0)
         if changes:
             named = self._informers.named_by_label.take_touched()
             touched = {dialect: self._informers.groups.take_touched(dialect) for dialect in DIALECTS}
             for dialect, protection in self._protections.items():
-                protection.look(touched[dialect] | named)
+                # of a kind that other schedulers have too, one is ours from its first member of ours on
+                protection.look(touched[dialect] | named | (stirred if dialect.is_shared else set()))
             self._made.look(self._informers.groups.owned.take_touched())
             self._writer.tell_overruled(set().union(*touched.values()))
-            self._statuses.stir(set().union(*(keys for dialect, keys in touched.items() if dialect.counts)))
+            self._statuses.stir(stirred.union(*(keys for dialect, keys in touched.items() if dialect.counts)))
         if not self._stopping:
             self._statuses.look(self._clock())
         began = time.perf_counter()

@@ -236,6 +236,8 @@ class Garbage(AtDesks):
         owners = yield from self._sort(thing)
         if owners is None:
             return
+        if owners.waiting:
+            yield from self._make_sure_of(owners.waiting, thing)
         if owners.solid:
             if owners.absent or owners.waiting:
                 yield [_with_owners(thing, owners.solid)]
@@ -245,6 +247,17 @@ class Garbage(AtDesks):
             finalizers = thing.meta.finalizers
             how = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
             yield from _delete(thing, how)
+
+    def _make_sure_of(self, waiting: Sequence[OwnerReference], thing: _Thing) -> Steps:
+        """Whoever deletes an owner may decide anew what becomes of its own, and no watch has told of that yet."""
+        for reference in waiting:
+            known = self._known(reference, thing)
+            if known is None:
+                raise Again
+            there = yield from self._ask(known.resource, known.meta)
+            if there is not None and not there.waits_for_dependents:
+                self._seen(there)
+                raise Again
 
     def _delete_with_dependents(self, thing: _Thing) -> Steps:
         """Its owner waits for it, so it waits for its own dependents; in a circle nobody may wait."""

@@ -333,7 +333,7 @@ async def make_group(client: Client, resource: Resource, wanted: WantedGroup) ->
     try:
         await client.request("POST", resource.path(namespace), body=_encode(document))
     except ApiError as error:
-        if error.code not in (404, 409) and "because it is being terminated" not in error.message:
+        if not _need_not_be_made(error):
             raise
 
 
@@ -391,9 +391,17 @@ async def write_event(
     try:
         await client.request("POST", EVENTS.path(namespace), body=_encode(document))
     except ApiError as error:
-        # 409: it was written, and the answer to that got lost
-        if error.code not in (404, 409) and "because it is being terminated" not in error.message:
+        if not _need_not_be_made(error):
             raise
+
+
+def _need_not_be_made(error: ApiError) -> bool:
+    """It is there, perhaps since an answer to that got lost; or it cannot be, since its namespace goes.
+
+    Another conflict, at a quota that others use at the same time, say, passes.
+    """
+    going = error.code == 404 or "because it is being terminated" in error.message
+    return going or (error.code == 409 and error.reason == "AlreadyExists")
 
 
 def is_gone(error: ApiError) -> bool:

@@ -50,8 +50,8 @@ class Transitions:
         """By gang: which it was when it was last looked at, and its strength then."""
         self._causes: dict[str, set[Cause]] = {}
         """What happened to units since they were last looked at."""
-        self._binding: dict[str, tuple[str, str]] = {}
-        """By UID: pods that were being bound when they were last looked at, of which unit and where."""
+        self._binding: dict[str, tuple[str, str, int]] = {}
+        """By UID: pods that were being bound when they were last looked at, of which unit, where, by which attempt."""
         self._reserving: set[str] = set()
         """Units for which somebody was surely evicted: they must not lose what is reserved for them without a word."""
         self._told: set[str] = set()
@@ -118,12 +118,13 @@ class Transitions:
             way = " → ".join(next(iter(unforeseen)))
             raise BrokenRuleError(_RULE, f"the queue moved a unit along a way that the table does not have: {way}")
         self._note_decided(decisions)
-        for uid, (unit, node) in self._binding.items():
-            if uid in cluster.pods and cluster.pods[uid].node != node:
-                # given up without another answer; perhaps it has another place already
+        for uid, (unit, *bind) in self._binding.items():
+            pod = cluster.pods.get(uid)
+            if pod is not None and [pod.node, pod.attempt] != bind:
+                # given up without another answer; perhaps it has a place again already
                 self._note(unit, Cause.BIND_REJECTED)
         binding = (pod for pod in cluster.pods.values() if pod.stage is Stage.BINDING)
-        self._binding = {pod.uid: (_unit(pod), pod.node) for pod in binding}
+        self._binding = {pod.uid: (_unit(pod), pod.node, pod.attempt) for pod in binding}
         later = self._engine._intake.noted.gangs
         gangs = {key: gang for key, gang in cluster.gangs.items() if not gang.foreign and key not in later}
         for key, gang in gangs.items():

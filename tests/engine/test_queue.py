@@ -160,7 +160,7 @@ def test_the_ceiling_of_the_delay_grows_with_the_root_of_the_gangs_size():
         for number in range(4):
             world.bind_failed(f"g-{number}", Failure.REJECTED)
         world.decide()
-        world.decide(after=1000.0)
+        world.decide(after=100.0)
     for number in range(4):
         world.bind_failed(f"g-{number}", Failure.REJECTED)
     assert not placements(world.decide())

@@ -91,6 +91,7 @@ LATER = {
 # ...or of a rule
 RULES = {
     1794923312755: "a gang that fell was bound again where its last bind had been given up in the same turn",
+    1794926413351: "a gang that others had bound in part started, and its minimum was raised, all in one turn",
     1794922188213: "a gang whose object was made anew had evicted others too often under the one before",
     5284: "a basic group that was bound twice in a turn had passed others once",
     10014: "a gang ran again with what it was bound for, and its minimum had been raised meanwhile",

@@ -452,6 +452,9 @@ class Invariants:
         if gang.doubtful and not (gang.running or gang.binding) and have >= gang.minimum:
             # if those who may be bound are not, nothing is left of it: it starts again, by what it is known to declare
             return
+        if (gang.key, Aspect.STARTED) in scene.gangs_said and gang.has_unrecorded:
+            # it has just been seen to have started with whom others bound: what those were promised is not known
+            return
         most = have + len(perhaps - surely - self._binds.held.keys())
         minimum = self._minimum_for(decision, gang)
         if all(gang.floor < number < minimum for number in range(have, most + 1)):

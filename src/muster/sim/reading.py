@@ -152,6 +152,11 @@ class Gang:
         return [at for pod in self.own if (at := _bound_at(pod)) is not None]
 
     @cached_property
+    def has_unrecorded(self) -> bool:
+        """Whether others bound some of those that run."""
+        return any(self._record(pod) is None for pod in self.running)
+
+    @cached_property
     def recorded(self) -> bool:
         """Whether enough were bound for the present object under some minimum."""
         if self.group is None:

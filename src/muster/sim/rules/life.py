@@ -211,6 +211,8 @@ class Life:
         if not decision.holds and gang.group is not None:
             self.fallen.discard(gang.group.metadata.uid)
             self._refused.pop(gang.group.metadata.uid, None)
+            # whole for a moment, if only in the same turn: a grace begins anew
+            self._since.pop(gang.group.metadata.uid, None)
         hit = any(pod.metadata.uid in evicted for pod in gang.members)
         if decision.holds and not gang.below_minimum and not hit:
             raise BrokenRuleError(_RULE, f"{gang.key} is said to be below its minimum: {gang.bound} of {gang.minimum}")

@@ -149,11 +149,17 @@ class ControlPlane:
             _until(lambda: self._exists(path), what=f"the service account of namespace {namespace}")
 
     def start_scheduler(
-        self, config: Mapping[str, object] | None = None, *, name: str = "default-scheduler", rate: int = 5000
+        self,
+        config: Mapping[str, object] | None = None,
+        *,
+        name: str = "default-scheduler",
+        rate: int = 5000,
+        verbosity: int = 0,
     ) -> Process:
         """kube-scheduler with the plane's gates, at `rate` requests a second; its kind of leader election is off.
 
-        `config` has fields of a KubeSchedulerConfiguration, over ours; `name` is the scheduler's name in ours.
+        `config` has fields of a KubeSchedulerConfiguration, over ours; `name` is the scheduler's name in ours.  From
+        `verbosity` 3 on its log says which nodes and pods it has seen, at 10 what each plugin scored.
         """
         if self.scheduler is not None:
             raise PlaneError("kube-scheduler runs already", hint="stop_scheduler() first")
@@ -172,8 +178,9 @@ class ControlPlane:
         }
         path = self.folder / "kube-scheduler.yaml"
         path.write_text(yaml.safe_dump(document))
+        flags = [f"--config={path}", f"--v={verbosity}"]
         self.scheduler = self._launch(
-            lambda: self._new_component("kube-scheduler", user="system:kube-scheduler", flags=[f"--config={path}"])
+            lambda: self._new_component("kube-scheduler", user="system:kube-scheduler", flags=flags)
         )
         return self.scheduler
 

@@ -2,6 +2,9 @@
 
 Written from upstream's formulas (Kubernetes 1.37), with Go's arithmetic: integers divide towards zero (all
 are positive here), floats in Go's order.  Slow, and short enough to be checked by reading.
+
+On structs, and for rules of one node only: `tests/plain_scheduler` has all of them, on documents, and is compared with
+the real kube-scheduler and with this one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,9 +31,10 @@ class Wants:
         found = effective_requests(pod.spec)
         self.requests = dict(found.amounts)
         self.scored = self.requests | {"cpu": found.scored_cpu_milli, "memory": found.scored_memory_bytes}
+        sidecars = [container for container in pod.spec.init_containers if container.restart_policy == "Always"]
         self.ports = [
             (port.protocol, port.host_port, port.host_ip or "0.0.0.0")
-            for container in pod.spec.containers
+            for container in (*pod.spec.containers, *sidecars)
             for port in container.ports
             if port.host_port
         ]

@@ -1,0 +1,184 @@
+"""The real kube-scheduler, asked about one pod after another in worlds that are made for it.
+
+    with OneByOne(plane) as real:           the plane has no controllers: what is not a pod or a node only lies there
+        real.make(world)                    its nodes and the pods on them
+        real.about(pod)                     a node and scores, or what the PodScheduled condition says
+        real.remove()
+
+Nothing waits for time to pass.  kube-scheduler takes pods from one stream and nodes from another, each in order: pods
+that were made before the one we ask about are known when it comes, and its log says when it has seen a node.
+"""
+
+import contextlib
+import http.client
+import json
+import time
+from collections import defaultdict
+from urllib.parse import urlsplit
+
+from muster.base.errors import ApiError
+from tests.plain_scheduler.cluster import Cluster
+from tests.plain_scheduler.random_clusters import STRATEGIES, surroundings
+
+SECONDS = 30
+_LOOK_AGAIN_SECONDS = 0.002
+_SAYS_SCORES = 10
+"""The verbosity at which the log has the score of each plugin for each node; nodes that were seen are in it from 3."""
+_AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+_MERGE = "application/merge-patch+json"
+
+
+class OneByOne:
+    def __init__(self, plane):
+        self._ending = contextlib.ExitStack()
+        self._api = self._ending.enter_context(_Connection(plane))
+        self.around = surroundings()
+        for path, listed in self.around.by_path.items():
+            # a namespace gets its own name as a label
+            self.around.by_path[path] = [plane.request("POST", path, each) for each in listed]
+        plane.start_scheduler(_configuration(), verbosity=_SAYS_SCORES)
+        self._log = self._ending.enter_context(_Log(plane.folder / "kube-scheduler.log"))
+        version = self._api.ask("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
+        watch = self._ending.enter_context(_Connection(plane))
+        self._changes = watch.stream(f"/api/v1/pods?watch=1&resourceVersion={version}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._changes.close()
+        self._ending.close()
+
+    def make(self, world):
+        """Gives what the scheduler knows then."""
+        nodes = [self._api.ask("POST", "/api/v1/nodes", node) for node in world.nodes]
+        last = world.nodes[-1]["metadata"]["name"]
+        self._log.wait_for(f'"Add event for node" node="{last}"')
+        pods = [self._placed(pod, world) for pod in world.placed]
+        return Cluster(nodes, pods, self.around.namespaces, self.around.owners)
+
+    def about(self, pod):
+        """The pod as it came to the scheduler, its node or else the message, and scores by node and plugin."""
+        made = self._api.ask("POST", _path(pod), pod)
+        for event in self._changes:
+            now = event["object"]
+            if now["metadata"]["uid"] != made["metadata"]["uid"]:
+                continue
+            if node := now["spec"].get("nodeName"):
+                return made, node, "", self._scores(made)
+            for condition in now["status"].get("conditions", []):
+                if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                    # before anything else happens that could make the scheduler try again
+                    self._api.ask("DELETE", f"{_path(pod)}/{pod['metadata']['name']}", _AT_ONCE)
+                    return made, None, condition["message"], {}
+        raise AssertionError("the API server ended the watch")
+
+    def remove(self):
+        for namespace in self.around.namespaces:
+            self._api.ask("DELETE", f"/api/v1/namespaces/{namespace}/pods", _AT_ONCE)
+        self._api.ask("DELETE", "/api/v1/nodes", _AT_ONCE)
+
+    # --- parts ---
+
+    def _placed(self, pod, world):
+        made = self._api.ask("POST", _path(pod), pod)
+        name = pod["metadata"]["name"]
+        if name in world.leaving:
+            return self._api.ask("DELETE", f"{_path(pod)}/{name}")
+        if name in world.ended:
+            ended = {"status": {"phase": "Succeeded"}}
+            return self._api.ask("PATCH", f"{_path(pod)}/{name}/status", ended, content_type=_MERGE)
+        return made
+
+    def _scores(self, pod):
+        """With weights and without zeros, as far as the log has come: scores are in it before the pod is bound."""
+        found = defaultdict(dict)
+        name = f'pod="{pod["metadata"]["namespace"]}/{pod["metadata"]["name"]}"'
+        for line in self._log.lines():
+            if '"Plugin scored node for pod"' in line and name in line:
+                said = dict(each.split("=", 1) for each in line.split("] ", 1)[1].split() if "=" in each)
+                scores = found[said["node"].strip('"')]
+                if score := int(said["score"]):
+                    scores[said["plugin"].strip('"')] = score
+        return dict(found)
+
+
+class _Log:
+    """What a process has written since we looked last, in whole lines."""
+
+    def __init__(self, path):
+        self._file = path.open()
+        self._begun = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+    def lines(self):
+        *whole, self._begun = (self._begun + self._file.read()).split("\n")
+        return whole
+
+    def wait_for(self, words):
+        deadline = time.monotonic() + SECONDS
+        while not any(words in line for line in self.lines()):
+            assert time.monotonic() < deadline, f"the log does not say {words}"
+            time.sleep(_LOOK_AGAIN_SECONDS)
+
+
+class _Connection:
+    """One connection, kept open: a new one for each request would take most of the time."""
+
+    def __init__(self, plane):
+        where = urlsplit(plane.server)
+        self._connection = http.client.HTTPSConnection(
+            where.hostname, where.port, timeout=SECONDS, context=plane.ssl_context()
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._connection.close()
+
+    def ask(self, method, path, body=None, *, content_type="application/json"):
+        payload = None if body is None else json.dumps(body)
+        self._connection.request(method, path, body=payload, headers={"Content-Type": content_type})
+        response = self._connection.getresponse()
+        answer = json.loads(response.read())
+        if response.status >= 400:
+            raise ApiError(f"{answer['message']}: {payload}", code=response.status, reason=str(answer.get("reason")))
+        return answer
+
+    def stream(self, path):
+        self._connection.request("GET", path)
+        with self._connection.getresponse() as response:
+            while line := response.readline():
+                yield json.loads(line)
+
+
+def _configuration():
+    profiles = [
+        {
+            "schedulerName": name,
+            "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": _strategy(strategy)}}],
+        }
+        for name, strategy in STRATEGIES.items()
+    ]
+    return {"percentageOfNodesToScore": 100, "profiles": profiles}
+
+
+def _strategy(strategy):
+    said = {
+        "type": strategy.kind,
+        "resources": [{"name": name, "weight": weight} for name, weight in strategy.weights.items()],
+    }
+    if strategy.shape:
+        points = [{"utilization": utilization, "score": score} for utilization, score in strategy.shape]
+        said["requestedToCapacityRatio"] = {"shape": points}
+    return said
+
+
+def _path(pod):
+    return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"

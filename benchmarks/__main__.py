@@ -5,11 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import engine, preemption
+from benchmarks import company, engine, preemption
 from benchmarks.local import gang, server
 from benchmarks.report import machine
 
-BENCHMARKS = {**engine.BENCHMARKS, **preemption.BENCHMARKS, **server.BENCHMARKS, **gang.BENCHMARKS}
+BENCHMARKS = {
+    **engine.BENCHMARKS,
+    **company.BENCHMARKS,
+    **preemption.BENCHMARKS,
+    **server.BENCHMARKS,
+    **gang.BENCHMARKS,
+}
 
 
 def main() -> None:

@@ -28,6 +28,7 @@ from muster.api.wire import (
     OwnerReference,
     Pod,
     PodAffinity,
+    PodAffinityTerm,
     PodDisruptionBudget,
     PodGroup,
     PodGroupSpec,
@@ -35,6 +36,7 @@ from muster.api.wire import (
     PodSpec,
     PodStatus,
     PreferredNodes,
+    PreferredPods,
     Resources,
     SchedulingConstraints,
     SchedulingGate,
@@ -42,6 +44,7 @@ from muster.api.wire import (
     SchedulingPolicy,
     Taint,
     Toleration,
+    TopologySpread,
     Volume,
 )
 from muster.base.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, parse_selector
@@ -70,6 +73,7 @@ from muster.plugins.registry import ProfileParts, default_parts, make_profile
 
 NAMESPACE = "team"
 GPU = "nvidia.com/gpu"
+HOSTNAME = "kubernetes.io/hostname"
 
 Amount = str | int | float
 
@@ -127,12 +131,14 @@ def pod(
     controller: str = "",
     record: BoundFor | None = None,
     volumes: Sequence[Volume] = (),
+    near: PodAffinity | None = None,
     apart: PodAffinity | None = None,
+    spread: Sequence[TopologySpread] = (),
 ) -> Pod:
     """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
 
-    `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID, `apart` its
-    podAntiAffinity.
+    `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID, `near` and
+    `apart` its podAffinity and podAntiAffinity.
     """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
@@ -156,7 +162,7 @@ def pod(
             containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
             node_name=on,
             node_selector=dict(selector or {}),
-            affinity=_affinity(required, preferred or {}, apart),
+            affinity=_affinity(required, preferred or {}, near=near, apart=apart),
             tolerations=tuple(tolerations),
             scheduler_name=scheduler,
             priority=priority,
@@ -164,6 +170,7 @@ def pod(
             scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
             scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
             volumes=tuple(volumes),
+            topology_spread_constraints=tuple(spread),
         ),
         status=PodStatus(
             phase=phase,
@@ -258,16 +265,44 @@ def _port(port: int | ContainerPort) -> ContainerPort:
     return ContainerPort(host_port=port) if isinstance(port, int) else port
 
 
-def _affinity(required: str | None, preferred: Mapping[str, int], apart: PodAffinity | None) -> Affinity | None:
+def _affinity(
+    required: str | None, preferred: Mapping[str, int], *, near: PodAffinity | None, apart: PodAffinity | None
+) -> Affinity | None:
     if required is None and not preferred:
-        return None if apart is None else Affinity(pod_anti_affinity=apart)
-    wishes = tuple(PreferredNodes(weight=weight, preference=_term(text)) for text, weight in preferred.items())
-    must = None if required is None else NodeSelector((_term(required),))
-    return Affinity(node_affinity=NodeAffinity(required=must, preferred=wishes), pod_anti_affinity=apart)
+        nodes = None
+    else:
+        wishes = tuple(PreferredNodes(weight=weight, preference=_term(text)) for text, weight in preferred.items())
+        must = None if required is None else NodeSelector((_term(required),))
+        nodes = NodeAffinity(required=must, preferred=wishes)
+    if nodes is None and near is None and apart is None:
+        return None
+    return Affinity(node_affinity=nodes, pod_affinity=near, pod_anti_affinity=apart)
 
 
 def _term(text: str) -> NodeSelectorTerm:
     return NodeSelectorTerm(match_expressions=parse_selector(text))
+
+
+# --- rules between pods, all of them about the label `app` ---
+
+
+def pods(app: str) -> LabelSelector:
+    return LabelSelector(match_labels={"app": app})
+
+
+def strictly(app: str, *, key: str = HOSTNAME) -> PodAffinity:
+    """To such pods, or from them, in the domains of the label `key`."""
+    return PodAffinity(required=(PodAffinityTerm(label_selector=pods(app), topology_key=key),))
+
+
+def rather(app: str, *, key: str = HOSTNAME, weight: int = 100) -> PodAffinity:
+    term = PodAffinityTerm(label_selector=pods(app), topology_key=key)
+    return PodAffinity(preferred=(PreferredPods(weight=weight, pod_affinity_term=term),))
+
+
+def evenly(app: str, *, key: str = HOSTNAME, hard: bool = True) -> TopologySpread:
+    when = "DoNotSchedule" if hard else "ScheduleAnyway"
+    return TopologySpread(topology_key=key, when_unsatisfiable=when, label_selector=pods(app))
 
 
 STARTED = Condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")

@@ -15,8 +15,8 @@ from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
 from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Unsupported
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import PLUGINS, FitArgs
-from tests.builders import World, cluster, node, placements, pod
+from muster.plugins.registry import PLUGINS, AffinityArgs, FitArgs
+from tests.builders import World, cluster, node, placements, pod, rather, strictly
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -145,14 +145,13 @@ def test_upstreams_defaults_written_out_are_ours_under_upstreams_names():
 
 def test_a_list_of_all_upstream_plugins_is_refused_with_all_that_are_missing():
     ours = [name for name in PLUGINS if name != "GangScheduling"]
-    theirs = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread"]
-    theirs += ["InterPodAffinity", "DynamicResources", "ImageLocality"]
+    theirs = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources"]
+    theirs += ["ImageLocality"]
     enabled = [{"name": name} for name in [*ours, *theirs, "DefaultBinder"]]
     text = yaml.safe_dump({"profiles": [{"schedulerName": "s", "plugins": {"multiPoint": {"enabled": enabled}}}]})
     assert refusal(text) == (
         "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding, "
-        "VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, ImageLocality are not in Muster yet; "
-        "leave them out"
+        "VolumeZone, DynamicResources, ImageLocality are not in Muster yet; leave them out"
     )
 
 
@@ -412,7 +411,7 @@ def test_a_disabled_plugin_is_gone():
 
 def test_plugins_that_muster_lacks_may_be_disabled():
     found = plugins("""
-        multiPoint: {disabled: [{name: PodTopologySpread}, {name: InterPodAffinity, weight: 2}]}
+        multiPoint: {disabled: [{name: VolumeBinding}, {name: ImageLocality, weight: 1}]}
         reserve: {disabled: [{name: '*'}]}
     """)
     assert found == Settings()
@@ -584,7 +583,40 @@ def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
     ("text", "message"),
     [
         ("name: NodeResourceFit", ".name: there is no plugin NodeResourceFit; did you mean NodeResourcesFit?"),
-        ("name: PodTopologySpread", ": plugin PodTopologySpread is not in Muster yet; leave it out"),
+        ("name: VolumeBinding", ": plugin VolumeBinding is not in Muster yet; leave it out"),
+        (
+            "name: InterPodAffinity, args: {hardPodAffinityWeight: 101}",
+            ".args.hardPodAffinityWeight: must be from 0 to 100, not 101",
+        ),
+        (
+            "name: InterPodAffinity, args: {hardPodAffinityWeight: -1}",
+            ".args.hardPodAffinityWeight: must be from 0 to 100, not -1",
+        ),
+        (
+            "name: InterPodAffinity, args: {ignorePreferredTermsOfExistingPods: 1}",
+            ".args.ignorePreferredTermsOfExistingPods: must be true or false, not 1",
+        ),
+        (
+            "name: InterPodAffinity, args: {hardPodAffinityWeigth: 1}",
+            ".args.hardPodAffinityWeigth: unknown field; did you mean hardPodAffinityWeight?",
+        ),
+        (
+            "name: PodTopologySpread, args: {kind: InterPodAffinityArgs}",
+            ".args.kind: must be PodTopologySpreadArgs, not 'InterPodAffinityArgs'",
+        ),
+        (
+            "name: PodTopologySpread, args: {defaultingType: Mine}",
+            ".args.defaultingType: must be System or List, not 'Mine'",
+        ),
+        (
+            "name: PodTopologySpread, args: {defaultingTypes: List}",
+            ".args.defaultingTypes: unknown field; did you mean defaultingType?",
+        ),
+        (
+            "name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{topologyKey: zone}]}",
+            ".args.defaultConstraints: not supported: Muster spreads only pods that ask for it themselves; "
+            "leave it out",
+        ),
         (
             "name: DefaultPreemption, args: {minCandidateNodesPercentage: 101}",
             ".args.minCandidateNodesPercentage: must be from 0 to 100, not 101",
@@ -725,6 +757,42 @@ def test_what_arguments_set_is_the_profiles_and_the_journals():
     assert '"unsupported":"ignore"' in to_journal(found)["profile"]
 
 
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ("{}", None),
+        ("{kind: InterPodAffinityArgs, hardPodAffinityWeight: 1, ignorePreferredTermsOfExistingPods: false}", None),
+        ("{hardPodAffinityWeight: 0}", AffinityArgs(hard_weight=0)),
+        ("{hardPodAffinityWeight: 100}", AffinityArgs(hard_weight=100)),
+        ("{ignorePreferredTermsOfExistingPods: true}", AffinityArgs(ignore_preferred_of_others=True)),
+    ],
+)
+def test_how_pods_that_are_there_draw_others_is_read(args, found):
+    settings = configured("InterPodAffinity", args)
+    assert part(settings, "InterPodAffinity").args == found
+    assert settings.make_profile()
+
+
+SPREAD = "profiles: [{schedulerName: s, pluginConfig: [{name: PodTopologySpread, args: %s}]}]"
+
+
+@pytest.mark.parametrize(
+    "args", ["{}", "{kind: PodTopologySpreadArgs}", "{defaultConstraints: []}", "{defaultingType: List}"]
+)
+def test_a_file_that_asks_for_no_default_constraints_gets_none_in_silence(args):
+    assert read(SPREAD % args).settings == Settings(scheduler_names=("s",))
+    assert read(SPREAD % args).notes == ()
+
+
+def test_default_constraints_that_a_file_asks_for_by_name_are_noted_to_have_no_effect():
+    found = read(SPREAD % "{defaultingType: System}")
+    assert found.settings == Settings(scheduler_names=("s",))
+    assert found.notes == (
+        "profiles[0].pluginConfig[0].args.defaultingType has no effect yet: "
+        "Muster spreads only pods that ask for it themselves",
+    )
+
+
 def test_a_plugin_is_configured_once():
     with pytest.raises(ConfigError) as caught:
         plugins("{}", "[{name: NodeName}, {name: NodeName}]")
@@ -743,6 +811,32 @@ def test_packing_asked_for_in_a_file_packs():
         world.pod("second", cpu=1).run()
     assert len(set(spread.where.values())) == 2
     assert len(set(packed.where.values())) == 1
+
+
+DRAWN_BY = {
+    "a pod that is there and must be near": ({"near": strictly("db", key="zone")}, {"labels": {"app": "db"}}),
+    "a pod that is there and would be near": ({"near": rather("db", key="zone")}, {"labels": {"app": "db"}}),
+    "a wish of its own": ({"labels": {"app": "web"}}, {"near": rather("web", key="zone"), "labels": {"app": "db"}}),
+}
+
+
+@pytest.mark.parametrize(
+    ("args", "drawing"),
+    [
+        ("{}", set(DRAWN_BY)),
+        ("{hardPodAffinityWeight: 0}", set(DRAWN_BY) - {"a pod that is there and must be near"}),
+        ("{ignorePreferredTermsOfExistingPods: true}", {"a wish of its own"}),
+    ],
+)
+def test_arguments_in_a_file_say_what_draws_pods(args, drawing):
+    drawn = set()
+    for why, (there, comes) in DRAWN_BY.items():
+        world = World(configured("InterPodAffinity", args).make_profile())
+        # without anybody to be near, a goes before z
+        world.see(node("a", labels={"zone": "a"}), node("z", labels={"zone": "z"}), pod("there", on="z", **there))
+        (placed,) = placements(world.pod("comes", **comes).decide()).values()
+        drawn |= {why} if placed == "z" else set()
+    assert drawn == drawing
 
 
 def test_backoff_asked_for_in_a_file_is_waited():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muster.api.wire import Metadata, PodDisruptionBudget
+from muster.api.wire import Metadata, Namespace, PodDisruptionBudget
 from muster.app.inbox import Inbox, Warm
 from muster.engine.changes import (
     Bound,
@@ -13,6 +13,8 @@ from muster.engine.changes import (
     BudgetSeen,
     GroupGone,
     GroupSeen,
+    NamespaceGone,
+    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -23,6 +25,10 @@ from tests.builders import group, node, pod
 
 def budget(name):
     return PodDisruptionBudget(metadata=Metadata(name=name, namespace="team", uid=f"uid-{name}"))
+
+
+def namespace(name):
+    return Namespace(metadata=Metadata(name=name, labels={"stage": "test"}))
 
 
 def at(version, thing):
@@ -85,6 +91,7 @@ def test_a_replica_that_stands_by_keeps_the_latest_of_each_object():
         (NodeSeen(node("n")), NodeGone("n")),
         (GroupSeen(group("g", 2)), GroupGone("team/g")),
         (BudgetSeen(budget("b")), BudgetGone("team/b")),
+        (NamespaceSeen(namespace("team")), NamespaceGone("team")),
     ],
 )
 def test_what_is_gone_is_forgotten(seen, gone):
@@ -95,7 +102,7 @@ def test_what_is_gone_is_forgotten(seen, gone):
 
 def test_what_was_never_seen_may_go():
     warm = Warm()
-    warm.put([PodGone("x"), NodeGone("x"), GroupGone("x/y"), BudgetGone("x/y")])
+    warm.put([PodGone("x"), NodeGone("x"), GroupGone("x/y"), BudgetGone("x/y"), NamespaceGone("x")])
     assert warm.take() == []
 
 
@@ -107,12 +114,11 @@ def test_a_pod_made_again_under_its_name_outlives_the_former():
 
 
 def test_nodes_come_first_and_pods_last():
-    """So that pods find their nodes and their gangs."""
+    """So that pods find their nodes and their gangs, and rules between pods the labels of namespaces."""
     warm = Warm()
-    warm.put(
-        [PodSeen(pod("a", gang="g", on="n")), BudgetSeen(budget("b")), GroupSeen(group("g", 1)), NodeSeen(node("n"))]
-    )
-    assert [type(change) for change in warm.take()] == [NodeSeen, GroupSeen, BudgetSeen, PodSeen]
+    warm.put([PodSeen(pod("a", gang="g", on="n")), BudgetSeen(budget("b")), GroupSeen(group("g", 1))])
+    warm.put([NamespaceSeen(namespace("team")), NodeSeen(node("n"))])
+    assert [type(change) for change in warm.take()] == [NodeSeen, NamespaceSeen, GroupSeen, BudgetSeen, PodSeen]
 
 
 def test_what_was_kept_is_taken_once():
@@ -133,6 +139,7 @@ KINDS = st.sampled_from(
         (lambda name, version: NodeSeen(at(version, node(name))), NodeGone),
         (lambda name, version: GroupSeen(at(version, group(name, 1))), lambda name: GroupGone(f"team/{name}")),
         (lambda name, version: BudgetSeen(at(version, budget(name))), lambda name: BudgetGone(f"team/{name}")),
+        (lambda name, version: NamespaceSeen(at(version, namespace(name))), NamespaceGone),
     ]
 )
 

@@ -8,6 +8,7 @@ import pytest
 from muster.api.resources import (
     CUSTOM_POD_GROUPS,
     DISRUPTION_BUDGETS,
+    NAMESPACES,
     NATIVE_POD_GROUPS,
     NODES,
     PODS,
@@ -16,7 +17,7 @@ from muster.api.resources import (
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.base.errors import ApiError
-from muster.engine.changes import BudgetGone, BudgetSeen
+from muster.engine.changes import BudgetGone, BudgetSeen, NamespaceGone, NamespaceSeen
 from muster.gangs.dialects import NATIVE
 from muster.kube.reflector import Gone
 from tests.kube.server import Api, Direct, deleted, modified, page, refusal, running, until
@@ -24,7 +25,7 @@ from tests.kube.server import Api, Direct, deleted, modified, page, refusal, run
 pytestmark = pytest.mark.looptime
 
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
-KINDS = (NODES, PRIORITY_CLASSES, DISRUPTION_BUDGETS, *NATIVE_POD_GROUPS, *CUSTOM_POD_GROUPS, PODS)
+KINDS = (NODES, NAMESPACES, PRIORITY_CLASSES, DISRUPTION_BUDGETS, *NATIVE_POD_GROUPS, *CUSTOM_POD_GROUPS, PODS)
 
 
 @pytest.fixture
@@ -48,6 +49,13 @@ async def reading(api):
         yield informers, inbox
 
 
+async def watched(api, path):
+    """The stream on which changes of these objects are told."""
+    await until(lambda: any(call.path == path for call in api.asked("WATCH")))
+    (stream,) = [stream for call, stream in zip(api.asked("WATCH"), api.streams, strict=True) if call.path == path]
+    return stream
+
+
 def budget(version=1, *, allowed=0):
     return {
         "metadata": {"name": "b", "namespace": "team", "uid": "uid-b", "resourceVersion": str(version)},
@@ -64,10 +72,7 @@ async def test_disruption_budgets_are_told_as_they_come_change_and_go(api):
         assert isinstance(seen, BudgetSeen)
         assert seen.budget.spec.selector.matches({"app": "web"})
         assert seen.budget.status.disrupted_pods.keys() == {"web-1"}
-        await until(lambda: any(call.path == BUDGETS for call in api.asked("WATCH")))
-        (watch,) = [
-            stream for call, stream in zip(api.asked("WATCH"), api.streams, strict=True) if call.path == BUDGETS
-        ]
+        watch = await watched(api, BUDGETS)
         watch.send(modified(budget(2, allowed=3)), deleted(budget(3)))
         await until(inbox.filled.is_set)
         changed, gone = inbox.take()
@@ -104,6 +109,34 @@ async def test_a_new_leader_reads_the_budgets_anew(api):
         inbox.take()
         await informers.refresh()
         assert [change.budget.status.disruptions_allowed for change in inbox.take()] == [3]
+
+
+def namespace(version=1, **labels):
+    return {"metadata": {"name": "team", "uid": "uid-team", "resourceVersion": str(version), "labels": labels}}
+
+
+async def test_namespaces_are_told_as_they_come_change_and_go(api):
+    api.on("LIST", NAMESPACES.path(), page(namespace(stage="test")))
+    async with reading(api) as (informers, inbox):
+        await informers.synced()
+        (seen,) = inbox.take()
+        assert isinstance(seen, NamespaceSeen)
+        assert (seen.namespace.metadata.name, seen.namespace.metadata.labels) == ("team", {"stage": "test"})
+        watch = await watched(api, NAMESPACES.path())
+        watch.send(modified(namespace(2, stage="live")), deleted(namespace(3)))
+        await until(inbox.filled.is_set)
+        changed, gone = inbox.take()
+        assert changed.namespace.metadata.labels == {"stage": "live"}
+        assert gone == NamespaceGone("team")
+
+
+async def test_nothing_is_in_step_before_the_namespaces_were_read(api):
+    """A pod placed without them may be where another, from a namespace with such labels, must not have it."""
+    api.on("LIST", NAMESPACES.path(), refusal(403, "namespaces is forbidden"))
+    async with reading(api) as (informers, _):
+        await until(lambda: informers.namespaces.trouble is not None)
+        await until(lambda: all(one.synced.is_set() for one in informers if one is not informers.namespaces))
+        assert not informers.namespaces.synced.is_set()
 
 
 async def test_whether_a_label_counts_is_asked_again_when_the_group_of_the_field_is_read(api):

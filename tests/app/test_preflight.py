@@ -52,6 +52,12 @@ async def test_who_may_list_but_not_watch_may_not_begin():
         await checked(allowing(all_but=[Right("watch", "", "pods")]))
 
 
+async def test_a_role_from_before_rules_between_pods_were_followed_is_not_enough():
+    """Without their labels, a rule about namespaces would be about none."""
+    with pytest.raises(KubeError, match="the API server refuses to let us watch namespaces;"):
+        await checked(allowing(all_but=[Right("watch", "", "namespaces")]))
+
+
 @pytest.mark.parametrize(
     "answer", [refusal(403), refusal(404), refusal(500), Cut(), Reply(b"<html>"), Reply({"kind": "Status"})]
 )

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from muster.api.calls import Delete, Done, Look, Lost, Refused
-from muster.api.resources import NODES, Resource
+from muster.api.resources import NAMESPACES, NODES, Resource
 from muster.controllers.garbage import Garbage
-from muster.controllers.objects import NAMESPACES, Bare, Namespace
+from muster.controllers.objects import Bare, Namespace
 from tests.controllers.world import World
 
 MAPS = Resource("", "v1", "configmaps", "ConfigMap")

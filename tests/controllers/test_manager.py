@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from muster.api.resources import DISRUPTION_BUDGETS, LEASES, NODES, PODS, Resource
+from muster.api.resources import DISRUPTION_BUDGETS, LEASES, NAMESPACES, NODES, PODS, Resource
 from muster.controllers.manager import attach_all, attach_kubelets, suffixes
-from muster.controllers.objects import JOBS, NAMESPACES, POD_GROUPS, SERVICE_ACCOUNTS, WORKLOADS
+from muster.controllers.objects import JOBS, POD_GROUPS, SERVICE_ACCOUNTS, WORKLOADS
 from muster.local.kubelets import node_document
 from tests.controllers.server import Server, running
 

@@ -5,11 +5,11 @@ from copy import deepcopy
 import pytest
 
 from muster.api.calls import Delete, Done, Look, Lost, Refused
-from muster.api.resources import NODES, PODS, Resource
+from muster.api.resources import NAMESPACES, NODES, PODS, Resource
 from muster.controllers.accounts import Accounts
 from muster.controllers.discovery import Discovery
 from muster.controllers.namespaces import Namespaces
-from muster.controllers.objects import JOBS, NAMESPACES, SERVICE_ACCOUNTS, Bare, Namespace
+from muster.controllers.objects import JOBS, SERVICE_ACCOUNTS, Bare, Namespace
 from tests.controllers.world import World
 
 MAPS = Resource("", "v1", "configmaps", "ConfigMap")

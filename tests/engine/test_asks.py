@@ -3,15 +3,27 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Condition, Empty, PodAffinity, SchedulingConstraints, Volume
+from muster.api.wire import Condition, Empty, SchedulingConstraints, Volume
 from muster.engine.decisions import Event, GangCondition, PodCondition
 from muster.framework.profile import Unsupported
-from muster.plugins.registry import ProfileParts, make_profile
-from tests.builders import STARTED, World, cluster, group, only, placements, pod, told
+from muster.plugins.registry import ProfileParts, default_parts, make_profile
+from tests.builders import (
+    HOSTNAME,
+    STARTED,
+    World,
+    cluster,
+    evenly,
+    group,
+    only,
+    placements,
+    pod,
+    rather,
+    strictly,
+    told,
+)
 
 CLAIM = [Volume(persistent_volume_claim=Empty())]
-APART = PodAffinity(required=(Empty(),))
-RATHER_APART = PodAffinity(preferred=(Empty(),))
+APART, RATHER_APART = strictly("web"), rather("web")
 RACK = SchedulingConstraints(topology=(Empty(),))
 
 WHY = (
@@ -20,8 +32,10 @@ WHY = (
 )
 
 
-def ignoring(nodes):
-    return cluster(nodes, profile=make_profile(ProfileParts(unsupported=Unsupported.IGNORE)))
+def narrow(nodes, *, unsupported=Unsupported.REFUSE, **facts):
+    """Without the plugins that look at other pods."""
+    parts = tuple(part for part in default_parts() if part.name not in ("InterPodAffinity", "PodTopologySpread"))
+    return cluster(nodes, profile=make_profile(ProfileParts(plugins=parts, unsupported=unsupported)), **facts)
 
 
 def settle(world):
@@ -51,12 +65,31 @@ def test_a_pod_with_a_hard_ask_waits_and_names_the_field():
 
 
 def test_all_fields_are_named_at_once():
-    said = told(settle(cluster(1).pod("db", cpu=1, volumes=CLAIM, apart=APART)))["db"]
+    said = told(settle(narrow(1).pod("db", cpu=1, volumes=CLAIM, apart=APART)))["db"]
     assert said.startswith(
         "no plugin of this scheduler honours "
         "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution "
         "and spec.volumes[].persistentVolumeClaim; remove them,"
     )
+
+
+OF_PLUGINS = {
+    "near": ({"near": strictly("db")}, "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"),
+    "apart": ({"apart": APART}, "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"),
+    "evenly": (
+        {"spread": [evenly("db")]},
+        "spec.topologySpreadConstraints[] with whenUnsatisfiable: DoNotSchedule",
+    ),
+}
+
+
+@pytest.mark.parametrize(("facts", "field"), OF_PLUGINS.values(), ids=OF_PLUGINS)
+def test_what_a_plugin_honours_is_asked_for_in_vain_where_it_is_disabled(facts, field):
+    asking = {"cpu": 1, "labels": {"app": "db"}, **facts}
+    decisions = settle(narrow(1).pod("db", **asking))
+    assert placements(decisions) == {}
+    assert f"no plugin of this scheduler honours {field}; remove it" in told(decisions)["db"]
+    assert placements(cluster().node("n0", labels={HOSTNAME: "n0"}).pod("db", **asking).decide()) == {"db": "n0"}
 
 
 def test_a_held_pod_says_so_once_however_often_it_changes():
@@ -90,8 +123,8 @@ def test_nothing_is_said_of_pods_that_run_or_are_another_schedulers():
 
 
 def test_pods_that_may_be_placed_anyway_are_placed_as_if_they_had_not_asked():
-    world = ignoring(1).pod("db", cpu=1, volumes=CLAIM, apart=RATHER_APART).group("g", 1, constraints=RACK)
-    decisions = settle(world.members("g", 0, cpu=1))
+    world = narrow(1, unsupported=Unsupported.IGNORE).pod("db", cpu=1, volumes=CLAIM, apart=RATHER_APART)
+    decisions = settle(world.group("g", 1, constraints=RACK).members("g", 0, cpu=1))
     assert set(placements(decisions)) == {"db", "g-0"}
     assert events(settle(world.bound()), "Unsupported") == []
 
@@ -105,13 +138,13 @@ PASSED_OVER = (
 
 
 def test_a_pod_with_a_preference_is_placed_and_one_event_says_what_was_passed_over():
-    world = cluster(1).pod("web", cpu=1, apart=RATHER_APART)
+    world = narrow(1).pod("web", cpu=1, apart=RATHER_APART)
     assert placements(world.decide()) == {"web": "n0"}
     assert events(settle(world.bound()), "Unsupported") == [(PASSED_OVER, ["team/web"])]
 
 
 def test_the_event_does_not_come_again_with_attempts_and_updates():
-    world = cluster(1, cpu=4).pod("old", cpu=4, on="n0").pod("web", cpu=4, apart=RATHER_APART)
+    world = narrow(1, cpu=4).pod("old", cpu=4, on="n0").pod("web", cpu=4, apart=RATHER_APART)
     decisions = settle(world) + settle(world.see(pod("web", cpu=4, apart=RATHER_APART, labels={"a": "b"})))
     decisions += settle(world.pod_gone("old"))
     assert events(decisions, "Unsupported") == []
@@ -119,6 +152,12 @@ def test_the_event_does_not_come_again_with_attempts_and_updates():
     for phase in ("Pending", "Running"):
         decisions += settle(world.pod("web", cpu=4, apart=RATHER_APART, on="n0", phase=phase))
     assert events(decisions, "Unsupported") == [(PASSED_OVER, ["team/web"])]
+
+
+def test_a_preference_that_a_plugin_honours_is_not_spoken_of():
+    world = cluster(1).pod("web", cpu=1, apart=RATHER_APART, spread=[evenly("web", hard=False)])
+    assert placements(world.decide()) == {"web": "n0"}
+    assert events(settle(world.bound()), "Unsupported") == []
 
 
 # --- gangs ----------------------------------------------------------------------------------------

@@ -5,11 +5,19 @@ import pytest
 from muster.engine.changes import Failure
 from muster.engine.decisions import Release
 from muster.engine.verdicts import Outcome, Refusal, fit_error
-from tests.builders import cluster, only, told, tolerate
+from tests.builders import HOSTNAME, cluster, only, strictly, told, tolerate
 
 
 def said(world, unit="g", after=0.0):
     return told(world.decide(after=after))[unit]
+
+
+def beside(*zones):
+    """A node in each of the zones."""
+    world = cluster()
+    for zone in zones:
+        world.node(f"n{zone}", labels={HOSTNAME: f"n{zone}", "zone": zone})
+    return world
 
 
 REFUSALS = [
@@ -96,6 +104,26 @@ REFUSALS = [
         Outcome.IMPOSSIBLE,
         "needs 3 pods with host port 80, 2 nodes have room for 2 even if nothing else ran "
         "(2 didn't have free ports for the requested pod ports); 1 more is missing; 1 node would do",
+    ),
+    (
+        "members that keep apart",
+        lambda: beside("a", "b").gang("g", members=3, cpu=1, labels={"app": "g"}, apart=strictly("g", key="zone")),
+        Outcome.WAITING,
+        "needs 3 × 1 cpu, 2 nodes have room for 2 (2 didn't match pod anti-affinity rules); 1 more is missing",
+    ),
+    (
+        "members that keep apart by node",
+        lambda: beside("a", "b").gang("g", members=3, cpu=1, labels={"app": "g"}, apart=strictly("g")),
+        Outcome.WAITING,
+        "needs 3 × 1 cpu, 2 nodes have room for 2 (2 didn't match pod anti-affinity rules); 1 more is missing; "
+        "1 node of 8 cpu would do",
+    ),
+    (
+        "members that want to be near a pod that is not there",
+        lambda: beside("a", "b").gang("g", members=2, cpu=1, near=strictly("db", key="zone")),
+        Outcome.NOT_FOUND,
+        "needs 2 × 1 cpu, 2 nodes have room for none (2 didn't match pod affinity rules), "
+        "but no placement found that keeps the rules between pods (not proven impossible); 2 more are missing",
     ),
     (
         "several shapes",

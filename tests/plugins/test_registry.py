@@ -3,14 +3,17 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from muster.base.errors import ConfigError, JournalError
+from muster.engine.decisions import Event
 from muster.framework.contract import RuleFilter, RuleScore
 from muster.framework.profile import Backoff, Unsupported
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import (
     ABSENT,
     PLUGINS,
+    AffinityArgs,
     FitArgs,
     Part,
     ProfileParts,
@@ -20,7 +23,7 @@ from muster.plugins.registry import (
     make_profile,
     to_journal,
 )
-from tests.builders import cluster, placements
+from tests.builders import HOSTNAME, cluster, evenly, only, placements, rather, strictly, told
 
 
 def facts(profile):
@@ -33,6 +36,7 @@ def facts(profile):
         [(plugin.name, weight) for plugin, weight in profile.rule_scores],
         [(plugin.name, weight) for plugin, weight in profile.room_scores],
         [plugin.name for plugin in profile.gates],
+        [(plugin.name, vars(plugin), weight) for plugin, weight in profile.wide],
         vars(profile.tie_break),
         profile.unsupported,
     )
@@ -69,6 +73,46 @@ def test_a_taint_keeps_pods_off_only_while_the_plugin_filters(filters, placed):
     assert placements(world.decide()) == placed
 
 
+APART = {
+    "InterPodAffinity": {"apart": strictly("web")},
+    "PodTopologySpread": {"spread": [evenly("web")]},
+}
+RATHER_APART = {
+    "InterPodAffinity": {"apart": rather("web")},
+    "PodTopologySpread": {"spread": [evenly("web", hard=False)]},
+}
+
+
+def two_nodes(name, **changed):
+    """A node with a pod `web` and room for nobody else's liking, one without it that is nearly full."""
+    parts = tuple(replace(part, **changed) if part.name == name else part for part in default_parts())
+    world = cluster(profile=make_profile(ProfileParts(plugins=parts)))
+    world.node("taken", labels={HOSTNAME: "taken"}).node("full", cpu=2, labels={HOSTNAME: "full"})
+    return world.pod("there", labels={"app": "web"}, on="taken").pod("fills", cpu=1, on="full")
+
+
+@pytest.mark.parametrize("name", APART)
+def test_a_plugin_that_looks_beyond_the_node_may_score_without_filtering(name):
+    comes = {"cpu": 1, "labels": {"app": "web"}}
+    assert placements(two_nodes(name, filters=False, weight=20).pod("p", **comes, **RATHER_APART[name]).decide()) == {
+        "p": "full"
+    }
+    world = two_nodes(name, filters=False)
+    decisions = world.pod("p", **comes, **APART[name]).decide() + world.decide(after=3.0)
+    assert placements(decisions) == {}
+    assert "no plugin of this scheduler honours" in told(decisions)["p"]
+
+
+@pytest.mark.parametrize("name", APART)
+def test_a_plugin_that_looks_beyond_the_node_may_filter_without_scoring(name):
+    comes = {"cpu": 1, "labels": {"app": "web"}}
+    assert placements(two_nodes(name, weight=0).pod("p", **comes, **APART[name]).decide()) == {"p": "full"}
+    world = two_nodes(name, weight=0).pod("p", **comes, **RATHER_APART[name])
+    assert placements(world.decide()) == {"p": "taken"}
+    (event,) = [event for event in only(Event, world.bound().decide()) if event.reason == "Unsupported"]
+    assert "placed as if it had not asked" in event.note
+
+
 @pytest.mark.parametrize(("resource", "best"), [("cpu", "much-cpu"), ("memory", "much-memory")])
 def test_nodes_are_scored_by_the_resources_that_are_weighed(resource, best):
     fit = Part(name="NodeResourcesFit", weight=1, args=FitArgs(weights={resource: 1}))
@@ -81,8 +125,11 @@ def test_nodes_are_scored_by_the_resources_that_are_weighed(resource, best):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (Part(name="PodTopologySpread"), "plugin PodTopologySpread is not in Muster"),
+        (Part(name="VolumeBinding"), "plugin VolumeBinding is not in Muster"),
         (Part(name="NodePorts", filters=False), "plugin NodePorts cannot score without filtering"),
+        (Part(name="NodePorts", args=FitArgs()), "plugin NodePorts has arguments of another"),
+        (Part(name="InterPodAffinity", args=FitArgs()), "plugin InterPodAffinity has arguments of another"),
+        (Part(name="NodeResourcesFit", args=AffinityArgs()), "plugin NodeResourcesFit has arguments of another"),
     ],
 )
 def test_parts_that_cannot_be_made_are_refused(part, message):
@@ -102,6 +149,7 @@ OTHER = ProfileParts(
             weight=3,
             args=FitArgs(strategy=Strategy.MOST_ALLOCATED, weights={"cpu": 1, "nvidia.com/gpu": 9}),
         ),
+        Part(name="InterPodAffinity", weight=7, args=AffinityArgs(hard_weight=9, ignore_preferred_of_others=True)),
         Part(name="GangScheduling"),
     ),
     backoff=Backoff(initial=0.5, maximum=30.0),
@@ -120,6 +168,12 @@ def test_a_journal_from_before_asks_were_looked_at_is_read():
     header = json.loads(to_journal(ProfileParts())["profile"])
     del header["unsupported"]
     assert facts(from_journal({"profile": json.dumps(header)})) == facts(make_profile(ProfileParts()))
+
+
+def test_a_journal_from_before_arguments_said_whose_they_are_is_read():
+    text = to_journal(OTHER)["profile"]
+    assert '"of":"NodeResourcesFit",' in text
+    assert facts(from_journal({"profile": text.replace('"of":"NodeResourcesFit",', "")})) == facts(make_profile(OTHER))
 
 
 def test_profiles_that_differ_are_told_apart():

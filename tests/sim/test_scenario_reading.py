@@ -1,5 +1,7 @@
 """A mistake in a scenario file is one line that says where it is and what to do."""
 
+import json
+
 import pytest
 
 from muster.base.errors import ScenarioError
@@ -95,7 +97,49 @@ def test_of_the_file(text, line):
         ),
         ("{name: a, members: 2, belowMinimumGrace: 0}", "f.yaml:3: belowMinimumGrace must be longer than 0"),
         ("{name: a, members: 2, tolerations: ['gpu:Never']}", "f.yaml:3: 'gpu:Never' is no toleration"),
-        ("{name: a, members: 2, affinity: {podAffinity: {}}}", "f.yaml:3: unknown field 'podAffinity' in affinity"),
+        ("{name: a, members: 2, affinity: {podAfinity: {}}}", "f.yaml:3: unknown field 'podAfinity' in affinity; did"),
+        (
+            "{name: a, members: 2, affinity: {podAffinity: {required: []}}}",
+            "f.yaml:3: unknown field 'required' in podAffinity; known are requiredDuringSchedulingIgnoredDuringExecut",
+        ),
+        (
+            "{name: a, members: 2, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
+            "f.yaml:3: term needs 'topologyKey'",
+        ),
+        (
+            "{name: a, members: 2, affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+            "[{podAffinityTerm: {topologyKey: zone}}]}}}",
+            "f.yaml:3: preference needs 'weight'",
+        ),
+        (
+            "{name: a, members: 2, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{topologyKey: zone, matchLabelKeys: [app]}]}}}",
+            "f.yaml:3: unknown field 'matchLabelKeys' in term; known are labelSelector",
+        ),
+        (
+            "{name: a, members: 2, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{topologyKey: zone, labelSelector: {matchExpressions: [{key: a, operator: Is}]}}]}}}",
+            "f.yaml:3: affinity cannot be used: ",
+        ),
+        (
+            "{name: a, members: 2, topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone}]}",
+            "f.yaml:3: constraint needs 'whenUnsatisfiable'",
+        ),
+        (
+            "{name: a, members: 2, "
+            "topologySpreadConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}",
+            "f.yaml:3: maxSkew must be a whole number of at least 1, not '0'",
+        ),
+        (
+            "{name: a, members: 2, "
+            "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Never}]}",
+            "f.yaml:3: whenUnsatisfiable cannot be 'Never'; known are DoNotSchedule, ScheduleAnyway",
+        ),
+        (
+            "{name: a, members: 2, topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, "
+            "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: 'a b'}}}]}",
+            "f.yaml:3: constraint cannot be used: ",
+        ),
         ("{name: a, members: 2, labels: {a: 1}}", "f.yaml:3: a must be text, not '1'; put it in quotes"),
     ],
 )
@@ -303,6 +347,27 @@ def test_a_shape_overrides_what_its_gang_says():
 def test_tolerations(written, manifest):
     found = created(f"pods: [{{name: p, tolerations: [{written}]}}]")
     assert found["Pod/p"]["spec"]["tolerations"] == [manifest]
+
+
+def test_rules_between_pods_are_those_of_a_manifest():
+    affinity = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "a"}}}
+            ]
+        },
+        "podAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 5, "podAffinityTerm": {"topologyKey": "zone", "namespaceSelector": {}}}
+            ]
+        },
+    }
+    spread = [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "matchLabelKeys": ["app"]}]
+    gang = {"name": "a", "members": 2, "affinity": affinity, "topologySpreadConstraints": spread}
+    found = created(json.dumps({"gangs": [gang]})[1:-1])
+    for pod in ("Pod/a-1", "Pod/a-2"):
+        assert found[pod]["spec"]["affinity"] == affinity
+        assert found[pod]["spec"]["topologySpreadConstraints"] == spread
 
 
 def test_what_a_group_has_no_fields_for_is_annotated():

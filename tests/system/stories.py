@@ -3,8 +3,8 @@
 from random import Random
 from urllib.parse import quote
 
-from muster.api.resources import DISRUPTION_BUDGETS, NODES, PODS, Resource
-from muster.controllers.objects import JOBS, NAMESPACES
+from muster.api.resources import DISRUPTION_BUDGETS, NAMESPACES, NODES, PODS, Resource
+from muster.controllers.objects import JOBS
 from muster.kube.client import MERGE_PATCH
 from muster.local.kubelets import DOWN
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS

@@ -18,11 +18,14 @@ from tests.worlds.faults import FAULTS, plant
 # most take a few, see `needs`; so many before it is said that nobody catches it
 WORLDS = 400
 OTHERS = ("order of reading", "hashes")
+# troubles that hide much of what others show
+LATELY = frozenset({"ties"})
 
 
 def worlds(name):
     """Seeds of the first worlds that can show the fault."""
-    able = (seed for seed in count(FAULTS[name].first) if FAULTS[name].needs <= recipe(seed).mood)
+    fault = FAULTS[name]
+    able = (seed for seed in count(fault.first) if fault.needs <= recipe(seed, but=LATELY - fault.needs).mood)
     return islice(able, WORLDS)
 
 
@@ -31,7 +34,7 @@ def test_a_planted_fault_breaks_its_rule(name, monkeypatch, record_property):
     rule = FAULTS[name].rule
     plant(name, monkeypatch.setattr)
     # else what looks into the engine sees nearly everything first, and the other rules are never put to the test
-    variation = Variation(recount=rule in ("recount", "life"))
+    variation = Variation(recount=rule in ("recount", "life"), but=LATELY - FAULTS[name].needs)
     broken = set()
     for number, seed in enumerate(worlds(name), 1):
         broken.add(run(seed, variation).rule)

@@ -111,11 +111,29 @@ class Empty(Wire, frozen=True):
     """Something of which only matters that it is there: ``basic: {}``, or a rule that nobody here honours."""
 
 
-class PodAffinity(Wire, frozen=True):
-    """Of podAffinity and podAntiAffinity alike, how many terms there are."""
+class PodAffinityTerm(Wire, frozen=True):
+    """The API server has merged matchLabelKeys and mismatchLabelKeys into the selector."""
 
-    required: tuple[Empty, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
-    preferred: tuple[Empty, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+
+
+class PreferredPods(Wire, frozen=True):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Wire, frozen=True):
+    """Of podAffinity and podAntiAffinity alike."""
+
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
+        default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[PreferredPods, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
 
 
 class Affinity(Wire, frozen=True):
@@ -125,7 +143,14 @@ class Affinity(Wire, frozen=True):
 
 
 class TopologySpread(Wire, frozen=True):
+    max_skew: int = 1
+    topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
 
 
 class Volume(Wire, frozen=True):
@@ -304,6 +329,10 @@ class PodDisruptionBudget(Wire, frozen=True):
     metadata: Metadata
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()
+
+
+class Namespace(Wire, frozen=True):
+    metadata: Metadata
 
 
 _Object = TypeVar("_Object", bound=Wire)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from muster.app.document import Value, parse
-from muster.app.plugin_args import API_VERSION
+from muster.app.plugin_args import API_VERSION, read_args
 from muster.app.plugin_sets import read_plugins
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ConfigError
@@ -140,7 +140,9 @@ def _profiles(settings: Settings, value: Value, notes: _Notes) -> Settings:
         if name in names:
             raise profile.error(f"schedulerName {name} is that of {names[name]}", hint="each profile needs its own")
         _note_percentage(fields, notes)
-        parts = read_plugins(fields.get("plugins"), fields.get("pluginConfig"), profile=profile)
+        args = read_args(fields.get("pluginConfig"))
+        notes += args.notes
+        parts = read_plugins(fields.get("plugins"), args, profile=profile)
         first = first or parts
         if parts != first:
             raise profile.error(

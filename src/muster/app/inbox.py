@@ -12,6 +12,8 @@ from muster.engine.changes import (
     Change,
     GroupGone,
     GroupSeen,
+    NamespaceGone,
+    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -48,6 +50,7 @@ class Warm:
         self._nodes: dict[str, Change] = {}
         self._groups: dict[str, Change] = {}
         self._budgets: dict[str, Change] = {}
+        self._namespaces: dict[str, Change] = {}
         self._pods: dict[str, Change] = {}
 
     def put(self, changes: Iterable[Change]) -> None:
@@ -69,11 +72,15 @@ class Warm:
                     self._budgets[f"{budget.metadata.namespace}/{budget.metadata.name}"] = change
                 case BudgetGone(key):
                     self._budgets.pop(key, None)
+                case NamespaceSeen(namespace):
+                    self._namespaces[namespace.metadata.name] = change
+                case NamespaceGone(name):
+                    self._namespaces.pop(name, None)
                 case _:
                     raise AssertionError(f"nothing is bound while another replica leads: {change}")
 
     def take(self) -> list[Change]:
-        all_kept = (self._nodes, self._groups, self._budgets, self._pods)
+        all_kept = (self._nodes, self._namespaces, self._groups, self._budgets, self._pods)
         taken = [change for kept in all_kept for change in kept.values()]
         for kept in all_kept:
             kept.clear()

@@ -8,13 +8,14 @@ from itertools import chain
 
 from muster.api.resources import (
     DISRUPTION_BUDGETS,
+    NAMESPACES,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     STORED_POD_GROUPS,
     Resource,
 )
-from muster.api.wire import Node, Object, Pod, PodDisruptionBudget, PriorityClass
+from muster.api.wire import Namespace, Node, Object, Pod, PodDisruptionBudget, PriorityClass
 from muster.app.inbox import Sink
 from muster.app.owners import Owners
 from muster.controllers.protection import NamedByLabel
@@ -23,6 +24,8 @@ from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
+    NamespaceGone,
+    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -33,7 +36,14 @@ from muster.gangs.dialects.dialect import Dialect
 from muster.kube.client import Client
 from muster.kube.reflector import Gone, Reflector
 
-_Any = Reflector[Pod] | Reflector[Node] | Reflector[PodDisruptionBudget] | Reflector[PriorityClass] | Reflector[Object]
+_Any = (
+    Reflector[Pod]
+    | Reflector[Node]
+    | Reflector[Namespace]
+    | Reflector[PodDisruptionBudget]
+    | Reflector[PriorityClass]
+    | Reflector[Object]
+)
 
 
 class Informers:
@@ -52,6 +62,7 @@ class Informers:
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
         self.budgets = Reflector(client, [DISRUPTION_BUDGETS], PodDisruptionBudget, deliver=self._budgets)
+        self.namespaces = Reflector(client, [NAMESPACES], Namespace, deliver=self._namespaces)
         self.declaring: dict[Dialect, Reflector[Object]] = {
             dialect: Reflector(client, resources, dialect.kind, deliver=self._of(dialect), optional=True)
             for dialect in DIALECTS
@@ -60,7 +71,7 @@ class Informers:
         """Of objects that declare gangs."""
 
     def __iter__(self) -> Iterator[_Any]:
-        yield from (self.nodes, self.classes, self.budgets)
+        yield from (self.nodes, self.namespaces, self.classes, self.budgets)
         yield from self.declaring.values()
         yield self.pods
 
@@ -101,6 +112,9 @@ class Informers:
 
     def _budgets(self, batch: list[PodDisruptionBudget | Gone]) -> None:
         self.sink.put([BudgetGone(one.key) if isinstance(one, Gone) else BudgetSeen(one) for one in batch])
+
+    def _namespaces(self, batch: list[Namespace | Gone]) -> None:
+        self.sink.put([NamespaceGone(one.key) if isinstance(one, Gone) else NamespaceSeen(one) for one in batch])
 
     def _of(self, dialect: Dialect) -> Callable[[list[Object | Gone]], None]:
         def deliver(batch: list[Object | Gone]) -> None:

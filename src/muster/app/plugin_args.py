@@ -18,7 +18,7 @@ import msgspec
 from muster.app.document import Value, advice
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import ABSENT, PLUGINS, FitArgs
+from muster.plugins.registry import ABSENT, PLUGINS, AffinityArgs, FitArgs, PluginArgs
 
 __all__ = ["API_VERSION", "BINDER", "Args", "plugin_name", "read_args"]
 
@@ -32,11 +32,13 @@ _KNOWN = (*PLUGINS, *ABSENT, BINDER)
 class Args(msgspec.Struct, frozen=True):
     """All that arguments set."""
 
-    fit: FitArgs | None = None
-    """None for the defaults."""
+    of_plugins: dict[str, PluginArgs] = {}
+    """What plugins are made with, by their names; not of those that have their defaults."""
     preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
+    notes: tuple[str, ...] = ()
+    """What has no effect, one line each."""
 
 
 def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ()) -> str:
@@ -70,8 +72,11 @@ def read_args(config: Value | None) -> Args:
 def _with(found: Args, name: str, args: Value) -> Args:
     match name:
         case "NodeResourcesFit":
-            fit = _fit_args(args)
-            return msgspec.structs.replace(found, fit=None if fit == FitArgs() else fit)
+            return _with_own(found, name, _fit_args(args), default=FitArgs())
+        case "InterPodAffinity":
+            return _with_own(found, name, _affinity_args(args), default=AffinityArgs())
+        case "PodTopologySpread":
+            return msgspec.structs.replace(found, notes=(*found.notes, *_spread_args(args)))
         case "NodeResourcesBalancedAllocation":
             _balanced_args(args)
             return found
@@ -84,6 +89,12 @@ def _with(found: Args, name: str, args: Value) -> Args:
         case "GangScheduling":
             return _gang_args(args, found)
     raise args.error(f"{name} takes no arguments", hint="leave them out")
+
+
+def _with_own(found: Args, name: str, own: PluginArgs, *, default: PluginArgs) -> Args:
+    if own == default:
+        return found
+    return msgspec.structs.replace(found, of_plugins={**found.of_plugins, name: own})
 
 
 def _args(args: Value, name: str, known: tuple[str, ...]) -> dict[str, Value]:
@@ -202,3 +213,30 @@ def _balanced_args(args: Value) -> None:
             raise fields["resources"].error(
                 "not supported: Muster balances cpu and memory, each with weight 1", hint="leave it out"
             )
+
+
+# --- other pods ---
+
+
+def _affinity_args(args: Value) -> AffinityArgs:
+    weight, ignore = "hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"
+    fields = _args(args, "InterPodAffinity", (weight, ignore))
+    found = AffinityArgs()
+    if weight in fields:
+        found = msgspec.structs.replace(found, hard_weight=fields[weight].integer(least=0, most=100))
+    if ignore in fields:
+        found = msgspec.structs.replace(found, ignore_preferred_of_others=fields[ignore].flag())
+    return found
+
+
+def _spread_args(args: Value) -> tuple[str, ...]:
+    """What has no effect of them."""
+    fields = _args(args, "PodTopologySpread", ("defaultConstraints", "defaultingType"))
+    defaulting = fields.get("defaultingType")
+    if defaulting is not None and (text := defaulting.text()) not in ("System", "List"):
+        raise defaulting.error(f"must be System or List, not '{text}'")
+    _refuse(fields, ("defaultConstraints",), why="Muster spreads only pods that ask for it themselves")
+    # whoever leaves it to its default need not be told in every log
+    if defaulting is None or text == "List":
+        return ()
+    return (f"{defaulting.path} has no effect yet: Muster spreads only pods that ask for it themselves",)

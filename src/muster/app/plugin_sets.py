@@ -14,7 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from muster.app.document import Value
-from muster.app.plugin_args import BINDER, plugin_name, read_args
+from muster.app.plugin_args import BINDER, Args, plugin_name
 from muster.plugins.registry import ABSENT, PLUGINS, Part, ProfileParts
 
 __all__ = ["Enabled", "read_plugins"]
@@ -60,10 +60,9 @@ class _Set(msgspec.Struct, frozen=True):
     disabled: frozenset[str] = frozenset()
 
 
-def read_plugins(plugins: Value | None, config: Value | None, *, profile: Value) -> ProfileParts:
+def read_plugins(plugins: Value | None, args: Args, *, profile: Value) -> ProfileParts:
     """The plugins of one profile and what their arguments set; ConfigError where Muster cannot do what is asked."""
     sets = _read_sets(plugins)
-    args = read_args(config)
     multi = _multi(sets[_MULTI])
     at = {point: _resolve(point, multi, sets[point]) for point in _ASKED}
     names = {plugin.name for enabled in at.values() for plugin in enabled}
@@ -79,7 +78,7 @@ def read_plugins(plugins: Value | None, config: Value | None, *, profile: Value)
             name=name,
             weight=weights.get(name, 0),
             filters=name in filters or "filter" not in PLUGINS[name].points,
-            args=args.fit if name == "NodeResourcesFit" else None,
+            args=args.of_plugins.get(name),
         )
         for name in _in_order(names, filters)
     )

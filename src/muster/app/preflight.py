@@ -61,6 +61,7 @@ ASKED_FOR = (
     Right("create", "events.k8s.io", "events"),
     Right("watch", "", "pods"),
     Right("watch", "", "nodes"),
+    Right("watch", "", "namespaces"),
     Right("watch", "scheduling.k8s.io", "priorityclasses"),
     Right("watch", "policy", "poddisruptionbudgets"),
     *dict.fromkeys(_of_groups()),

@@ -1,12 +1,13 @@
 """Pod classes: pods that are equal in everything that matters to scheduling share one, interned.
 
-Of a pod's labels only the keys that some live selector reads would belong to its class.  No plugin reads pod
-labels yet, so none do: a thousand pods of an Indexed Job, each labelled with its index, are one class.
+Of a pod's labels only those belong to its class that some pod's rule reads: a thousand pods of an Indexed Job, each
+labelled with its index, are one class unless somebody asks for the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -17,6 +18,7 @@ from muster.api.requests import TOO_MUCH, Requests, effective_requests
 from muster.api.wire import Pod, PreferredNodes, Toleration
 from muster.base.selectors import NodeSelector
 from muster.cluster.resources import CPU, MEMORY, PODS, ResourceNames
+from muster.cluster.ties import NO_RULES, Look, PodRules, Ties, rules_of
 
 
 class NodeRules(msgspec.Struct, frozen=True, gc=False):
@@ -43,6 +45,7 @@ class PodClass:
 
     __slots__ = (
         "__weakref__",
+        "base",
         "best_effort",
         "line",
         "order",
@@ -50,6 +53,7 @@ class PodClass:
         "requests",
         "room",
         "rules",
+        "ties",
         "unknown",
         "unnamed",
     )
@@ -79,6 +83,17 @@ class PodClass:
             msgspec.json.encode((requests, ports, rules)),
         )
         self.line = Lines.of_classes([self])
+        self.ties: Ties | None = None
+        """How its pods stand to others; None if nobody looks at them, nor they at anybody."""
+        self.base = self
+        """The class without ties: a node by itself looks the same to both."""
+
+    def tied(self, ties: Ties) -> PodClass:
+        """The class of pods with the same needs that stand to others like this."""
+        found = copy(self)
+        found.ties, found.base = ties, self
+        found.order = (self.order[0], self.order[1] + ties.order)
+        return found
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -153,6 +168,14 @@ class ClassTable:
         # classes that nobody has any more are forgotten: clusters see new ones for years
         self._by_needs: WeakValueDictionary[tuple[NodeRules, Requests, tuple[HostPort, ...]], PodClass]
         self._by_needs = WeakValueDictionary()
+        self._tied: WeakValueDictionary[tuple[PodClass, Ties], PodClass] = WeakValueDictionary()
+        self._ties: WeakValueDictionary[tuple[Look, PodRules], Ties] = WeakValueDictionary()
+        self._keys: frozenset[str] | None = None
+        """Labels of pods that rules of pods have read so far; None if no pod had any."""
+        self.has_news = False
+        """Rules read more of pods than before: see `take_news`."""
+        self._came: set[str] = set()
+        self._first_came = False
 
     def of(self, pod: Pod) -> PodClass:
         spec = pod.spec
@@ -163,7 +186,7 @@ class ClassTable:
                 spec.overhead,
                 spec.resources,
                 spec.node_selector,
-                spec.affinity,
+                spec.affinity.node_affinity if spec.affinity is not None else None,
                 spec.tolerations,
             )
         )
@@ -174,14 +197,31 @@ class ClassTable:
             found = self._by_wire[spelling] = self._intern(pod)
         elif found.unknown and self._has_come(found.unknown):
             found = self._by_wire[spelling] = self.learn(found)
-        return found
+        if spec.affinity is None and not spec.topology_spread_constraints and self._keys is None:
+            return found
+        rules = rules_of(pod)
+        if rules is not NO_RULES:
+            self._read(rules)
+        return self._with_ties(found, pod.metadata.namespace, pod.metadata.labels, rules)
 
     def _has_come(self, resources: tuple[str, ...]) -> bool:
         return any(self._names.find(name) is not None for name in resources)
 
     def learn(self, pod_class: PodClass) -> PodClass:
         """The class anew, now that some node has a resource that it asks for."""
-        return self._of_needs(pod_class.rules, pod_class.requests, pod_class.ports)
+        base = self._of_needs(pod_class.rules, pod_class.requests, pod_class.ports)
+        return base if pod_class.ties is None else self._tie(base, pod_class.ties)
+
+    def take_news(self) -> Callable[[Mapping[str, str]], bool]:
+        """Which pods, by their labels, show more than when they were read."""
+        first, came = self._first_came, self._came
+        self.has_news, self._first_came, self._came = False, False, set()
+        return lambda labels: first or not came.isdisjoint(labels)
+
+    def seen_anew(self, pod_class: PodClass, namespace: str, labels: Mapping[str, str]) -> PodClass:
+        """The class of a pod with these labels now that rules read more of them."""
+        rules = NO_RULES if pod_class.ties is None else pod_class.ties.rules
+        return self._with_ties(pod_class.base, namespace, labels, rules)
 
     def _intern(self, pod: Pod) -> PodClass:
         return self._of_needs(_node_rules(pod), effective_requests(pod.spec), _host_ports(pod))
@@ -191,6 +231,32 @@ class ClassTable:
         found = self._by_needs.get(needs)
         if found is None or self._has_come(found.unknown):
             found = self._by_needs[needs] = PodClass(rules, requests, ports=ports, names=self._names)
+        return found
+
+    # --- ties ---
+
+    def _read(self, rules: PodRules) -> None:
+        known = self._keys or frozenset()
+        if self._keys is None or not rules.keys <= known:
+            self.has_news = True
+            self._first_came |= self._keys is None
+            self._came |= rules.keys - known
+            self._keys = known | rules.keys
+
+    def _with_ties(self, base: PodClass, namespace: str, labels: Mapping[str, str], rules: PodRules) -> PodClass:
+        if self._keys is None:
+            return base
+        shown = tuple(sorted((key, value) for key, value in labels.items() if key in self._keys))
+        look = Look(namespace, shown)
+        ties = self._ties.get((look, rules))
+        if ties is None:
+            ties = self._ties[look, rules] = Ties(look, rules)
+        return self._tie(base, ties)
+
+    def _tie(self, base: PodClass, ties: Ties) -> PodClass:
+        found = self._tied.get((base, ties))
+        if found is None:
+            found = self._tied[base, ties] = base.tied(ties)
         return found
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from muster.api.wire import Node
 from muster.cluster.budgets import Budgets
-from muster.cluster.classes import ClassTable
+from muster.cluster.census import Aside, Bearing
+from muster.cluster.classes import ClassTable, PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import PodState
 from muster.cluster.resources import ResourceNames
+from muster.cluster.ties import Namespaces
 from muster.cluster.usage import RowState
 
 
@@ -25,7 +27,8 @@ class Cluster:
     def __init__(self, *, states: Mapping[str, RowState]) -> None:
         self.resources = ResourceNames()
         self.classes = ClassTable(self.resources)
-        self.nodes = NodeTable(self.resources, states=states)
+        self.namespaces = Namespaces()
+        self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
         self.on_node: dict[str, dict[str, PodState]] = {}
@@ -33,6 +36,8 @@ class Cluster:
         """Pods for which room is reserved, by node name: it counts as taken."""
         self.leaving: dict[str, PodState] = {}
         """Pods that take room and are on their way out."""
+        self.departing: set[str] = set()
+        """UIDs of those of them that surely go: who is condemned may be spared, and counts till then."""
         self.levels = Levels()
         self.lasting: dict[str, PodState] = {}
         """Pods that take room and belong to their node."""
@@ -56,10 +61,12 @@ class Cluster:
         self.version += 1
         for pod in self.on_node.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)
+            if pod.uid in self.departing:
+                self.nodes.usage.leave(row, pod.pod_class)
             if known is None:
                 self.levels.add(pod, row, 1)
         for pod in self.reserved_on.get(node.metadata.name, {}).values():
-            self.nodes.usage.add(row, pod.pod_class)
+            self.nodes.usage.add(row, pod.pod_class, aside=Aside.AWAITED)
         self._stir(node.metadata.name)
 
     def remove_node(self, name: str) -> None:
@@ -77,6 +84,8 @@ class Cluster:
         row = self.nodes.rows.get(node)
         if row is not None:
             self.nodes.usage.add(row, pod.pod_class)
+            if pod.uid in self.departing:
+                self.nodes.usage.leave(row, pod.pod_class)
 
     def note(self, pod: PodState, node: str) -> None:
         """The pod is on the node; whoever calls has counted, or counts, its room."""
@@ -92,6 +101,8 @@ class Cluster:
             self.disturbed.add(row)
         if pod.leaving:
             self.leaving[pod.uid] = pod
+            if pod.condemned is None:
+                self.departing.add(pod.uid)
         if pod.lasting:
             self.lasting[pod.uid] = pod
             self.lasting_version += 1
@@ -106,18 +117,21 @@ class Cluster:
         """The pod gives its room back."""
         self.version += 1
         self.leaving.pop(pod.uid, None)
+        departing = pod.uid in self.departing
+        self.departing.discard(pod.uid)
         if pod.lasting:
             self.lasting.pop(pod.uid, None)
             self.lasting_version += 1
         if self.reserved_on:
             self._stir(pod.node)
+            self._stir_far_from(pod)
         there = self.on_node[pod.node]
         del there[pod.uid]
         if not there:
             del self.on_node[pod.node]
         row = self.nodes.rows.get(pod.node)
         if row is not None:
-            self.nodes.usage.remove(row, pod.pod_class)
+            self.nodes.usage.remove(row, pod.pod_class, aside=Aside.LEAVING if departing else None)
             self.levels.add(pod, row, -1)
             self.disturbed.add(row)
         pod.node, pod.stranded = "", False
@@ -143,7 +157,15 @@ class Cluster:
         pod.leaving = True
         if pod.takes_room:
             self.leaving[pod.uid] = pod
+            if pod.condemned is None and pod.uid not in self.departing:
+                self.departing.add(pod.uid)
+                self._count_departing(pod, 1)
         self.disturb(pod)
+
+    def _count_departing(self, pod: PodState, by: int) -> None:
+        row = self.nodes.rows.get(pod.node)
+        if row is not None:
+            self.nodes.usage.leave(row, pod.pod_class, by)
 
     def disturb(self, pod: PodState) -> None:
         """Something about the pod has changed that those on its node are told apart by."""
@@ -156,10 +178,30 @@ class Cluster:
         self.version += 1
         pod.leaving = False
         self.leaving.pop(pod.uid, None)
+        if pod.uid in self.departing:
+            self.departing.discard(pod.uid)
+            self._count_departing(pod, -1)
         self.disturb(pod)
         # who counted on its leaving must look again, and whoever could evict it may
         self._stir(pod.node)
+        self._stir_far_from(pod)
         self.eased = True
+
+    def retie(self, pod: PodState, pod_class: PodClass) -> None:
+        """The pod shows others more than before, and needs what it did."""
+        before, pod.pod_class = pod.pod_class.ties, pod_class
+        leaving = Aside.LEAVING if pod.uid in self.departing else None
+        for node, aside in ((pod.node, leaving), (pod.reserved, Aside.AWAITED)):
+            row = self.nodes.rows.get(node)
+            for ties, by in ((before, -1), (pod_class.ties, 1)):
+                if row is not None and ties is not None:
+                    self.nodes.usage.census.move(row, ties, aside, by)
+
+    def name_namespace(self, name: str, labels: Mapping[str, str]) -> None:
+        """The namespace has these labels, none if it is gone: rules may choose pods by them."""
+        if self.namespaces.put(name, labels):
+            self.version += 1
+            self.nodes.usage.census.forget()
 
     # --- room that is reserved ---
 
@@ -170,7 +212,7 @@ class Cluster:
         self.reserved_on.setdefault(node, {})[pod.uid] = pod
         row = self.nodes.rows.get(node)
         if row is not None:
-            self.nodes.usage.add(row, pod.pod_class)
+            self.nodes.usage.add(row, pod.pod_class, aside=Aside.AWAITED)
 
     def unreserve(self, pod: PodState) -> None:
         """No room is reserved for the pod any more."""
@@ -183,13 +225,31 @@ class Cluster:
             del self.reserved_on[pod.reserved]
         row = self.nodes.rows.get(pod.reserved)
         if row is not None:
-            self.nodes.usage.remove(row, pod.pod_class)
+            self.nodes.usage.remove(row, pod.pod_class, aside=Aside.AWAITED)
         self._stir(pod.reserved)
         pod.reserved = ""
 
     def _stir(self, node: str) -> None:
         for pod in self.reserved_on.get(node, {}).values():
             self.stirred[pod.gang or pod.uid] = None
+
+    def _stir_far_from(self, pod: PodState) -> None:
+        """Units with room reserved on other nodes that may have waited for the pod to leave."""
+        if pod.pod_class.ties is not None:
+            for there in self.reserved_on.values():
+                for other in there.values():
+                    if self.looks_around(other):
+                        self.stirred[other.gang or other.uid] = None
+
+    def looks_around(self, pod: PodState) -> bool:
+        """Whether pods anywhere, not on its node alone, can keep the pod from a node."""
+        ties = pod.pod_class.ties
+        if ties is None:
+            return False
+        rules = ties.rules
+        if rules.together or rules.apart or any(spread.hard for spread in rules.spread):
+            return True
+        return any(one.bearing is Bearing.APART for one in self.nodes.usage.census.about(ties.look))
 
     def gang(self, key: str) -> GangState:
         found = self.gangs.get(key)

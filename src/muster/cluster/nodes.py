@@ -14,6 +14,7 @@ from muster.base.quantity import amount
 from muster.cluster.changelog import ChangeLog
 from muster.cluster.labels import LabelColumns
 from muster.cluster.resources import CPU, MEMORY, ResourceNames
+from muster.cluster.ties import Namespaces
 from muster.cluster.usage import Ints, RowState, Usage
 
 Rows = NDArray[np.intp]
@@ -27,7 +28,9 @@ class NodeTable:
     name (`precedence`).  `described` logs rows whose own facts changed; their usage log has them too.
     """
 
-    def __init__(self, names: ResourceNames, *, states: Mapping[str, RowState]) -> None:
+    def __init__(
+        self, names: ResourceNames, *, states: Mapping[str, RowState], namespaces: Namespaces | None = None
+    ) -> None:
         self.resources = names
         self.rows: dict[str, int] = {}
         self.nodes: list[Node | None] = []
@@ -40,7 +43,7 @@ class NodeTable:
         self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
         self.taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
         self.labels = LabelColumns()
-        self.usage = Usage.of_empty_nodes(self.allocatable, states=states)
+        self.usage = Usage.of_empty_nodes(self.allocatable, states=states, namespaces=namespaces)
         self.described = ChangeLog()
         self._vacant: list[int] = []
         self._lacking: set[int] = set()

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muster.base.arrays import grown
+from muster.cluster.census import Aside, Census
 from muster.cluster.changelog import ChangeLog
 from muster.cluster.classes import PodClass
 from muster.cluster.resources import CPU, MEMORY
+from muster.cluster.ties import Namespaces
 
 Ints = NDArray[np.int64]
 
@@ -41,15 +43,16 @@ class Usage:
     Both are (resources × rows), halves of one `block`, so that one gathering serves both.  Absent rows have no
     room at all, so no filter needs to ask whether a row is in use.  `log` names changed rows.  `freed` holds rows
     whose room has grown since somebody last took notice (`take_freed`), with the room that was there before it
-    first did: what whoever was refused has seen.
+    first did: what whoever was refused has seen.  `census` has where pods stand that others look at.
     """
 
-    __slots__ = ("block", "failures", "free", "freed", "is_trial", "log", "scored", "states")
+    __slots__ = ("block", "census", "failures", "free", "freed", "is_trial", "log", "scored", "states")
 
-    def __init__(self, block: Ints, *, states: Mapping[str, RowState]) -> None:
+    def __init__(self, block: Ints, *, states: Mapping[str, RowState], census: Census) -> None:
         self.block = block
         self.free, self.scored = block[: len(block) // 2], block[len(block) // 2 :]
         self.states = dict(states)
+        self.census = census
         self.log = ChangeLog()
         self.is_trial = False
         """A copy: its log, from the start, has the rows that differ from the cluster's."""
@@ -59,36 +62,52 @@ class Usage:
 
     def copy(self) -> Usage:
         """A trial: placements on it change nothing else."""
-        twin = Usage(self.block.copy(), states={name: state.copy() for name, state in self.states.items()})
+        states = {name: state.copy() for name, state in self.states.items()}
+        twin = Usage(self.block.copy(), states=states, census=self.census.copy())
         twin.is_trial = True
         if self.is_trial:
             twin.log = self.log.copy()
         return twin
 
     @classmethod
-    def of_empty_nodes(cls, allocatable: Ints, *, states: Mapping[str, RowState]) -> Usage:
+    def of_empty_nodes(
+        cls, allocatable: Ints, *, states: Mapping[str, RowState], namespaces: Namespaces | None = None
+    ) -> Usage:
         """The room there is if nothing runs."""
-        return cls(np.concatenate((allocatable, allocatable)), states=states)
+        census = Census(namespaces or Namespaces(), capacity=allocatable.shape[1])
+        return cls(np.concatenate((allocatable, allocatable)), states=states, census=census)
 
-    def add(self, row: int, pod_class: PodClass) -> None:
+    def add(self, row: int, pod_class: PodClass, *, aside: Aside | None = None) -> None:
         """One copy of the class takes its room on the row."""
         self._change(row, pod_class, -1)
+        if pod_class.ties is not None:
+            self.census.move(row, pod_class.ties, aside, 1)
         for state in self.states.values():
             try:
                 state.add(row, pod_class)
             except Exception as error:
                 self._failed(error)
 
-    def remove(self, row: int, pod_class: PodClass) -> None:
+    def remove(self, row: int, pod_class: PodClass, *, aside: Aside | None = None) -> None:
         """One copy of the class gives its room back."""
         if row not in self.freed:
             self.freed[row] = self.free[:, row].copy()
         self._change(row, pod_class, 1)
+        self._uncount(row, pod_class, aside)
         for state in self.states.values():
             try:
                 state.remove(row, pod_class)
             except Exception as error:
                 self._failed(error)
+
+    def _uncount(self, row: int, pod_class: PodClass, aside: Aside | None) -> None:
+        if pod_class.ties is not None:
+            self.census.move(row, pod_class.ties, aside, -1)
+
+    def leave(self, row: int, pod_class: PodClass, count: int = 1) -> None:
+        """One copy of the class on the row is on its way out, or after all is not (-1)."""
+        if pod_class.ties is not None:
+            self.census.set_aside(row, pod_class.ties, Aside.LEAVING, count)
 
     def _failed(self, error: Exception) -> None:
         """A plugin's state raised.  On a trial that costs whoever tries; else what is so is so, whoever raises."""
@@ -116,6 +135,9 @@ class Usage:
                 self.add(row, pod_class)
             return
         self._change_copies(rows, pod_class, -1)
+        if pod_class.ties is not None:
+            for row in rows.tolist():
+                self.census.add(row, pod_class.ties)
         for state in self.states.values():
             for row in rows.tolist():
                 try:
@@ -123,12 +145,16 @@ class Usage:
                 except Exception as error:
                     self._failed(error)
 
-    def remove_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
-        """One copy of the class leaves each of `rows`, in which a row may stand several times; on trials only."""
+    def remove_copies(self, rows: NDArray[np.intp], pod_class: PodClass, *, leaving: bool) -> None:
+        """One copy of the class leaves each of `rows`, in which a row may stand several times; on trials only.
+
+        `leaving` if they were on their way out.
+        """
         assert self.is_trial, "whoever waits for room reads off `freed` where it grew"
         self._change_copies(rows, pod_class, 1)
-        for state in self.states.values():
-            for row in rows.tolist():
+        for row in rows.tolist():
+            self._uncount(row, pod_class, Aside.LEAVING if leaving else None)
+            for state in self.states.values():
                 state.remove(row, pod_class)
 
     def _change_copies(self, rows: NDArray[np.intp], pod_class: PodClass, sign: int) -> None:
@@ -145,7 +171,7 @@ class Usage:
     def add_each(self, rows: list[int], takes: Ints) -> None:
         """A pod on each of these distinct rows, which takes so much of the block (rows × block).
 
-        For pods of classes that no plugin's state concerns.
+        For pods of classes that no plugin's state concerns; who has ties is counted by the caller.
         """
         self.block[:, rows] -= takes.T
         self.log.mark_all(rows)
@@ -162,6 +188,7 @@ class Usage:
             self.freed[row] = self.free[:, row].copy()
         self.free[:, row] = allocatable
         self.scored[:, row] = allocatable
+        self.census.clear(row)
         for state in self.states.values():
             try:
                 state.clear(row)
@@ -174,6 +201,7 @@ class Usage:
         more = resources - self.free.shape[0], rows - self.free.shape[1]
         self.block = np.concatenate((grown(self.free, *more), grown(self.scored, *more)))
         self.free, self.scored = self.block[:resources], self.block[resources:]
+        self.census.grow(rows)
         if more[0]:
             self.freed = {row: grown(free, more[0]) for row, free in self.freed.items()}
 

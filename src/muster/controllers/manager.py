@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from muster.api.resources import DISRUPTION_BUDGETS, LEASES, NODES, PODS, Resource
+from muster.api.resources import DISRUPTION_BUDGETS, LEASES, NAMESPACES, NODES, PODS, Resource
 from muster.api.wire import Wire
 from muster.controllers.accounts import Accounts
 from muster.controllers.budgets import Budget, Budgets
@@ -25,7 +25,6 @@ from muster.controllers.namespaces import Namespaces
 from muster.controllers.nodes import GRACE_SECONDS, NodeLifecycle
 from muster.controllers.objects import (
     JOBS,
-    NAMESPACES,
     POD_GROUPS,
     SERVICE_ACCOUNTS,
     WORKLOADS,

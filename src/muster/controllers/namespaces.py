@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from muster.api.calls import Answer, Asked, Delete, Document, Done, Look, Patch, Refused, Replace
-from muster.api.resources import PODS, Resource
+from muster.api.resources import NAMESPACES, PODS, Resource
 from muster.api.times import seconds, stamp
 from muster.api.wire import Condition, Wire, condition
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.discovery import Served, discover
-from muster.controllers.objects import NAMESPACES, Metadata, Namespace, read
+from muster.controllers.objects import Metadata, Namespace, read
 
 FINALIZER = "kubernetes"
 """In the spec of each namespace: it is not gone before somebody has looked after what is in it."""

@@ -12,7 +12,6 @@ from muster.api.resources import Resource
 from muster.api.wire import Condition, Wire
 
 JOBS = Resource("batch", "v1", "jobs", "Job")
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 WORKLOADS = Resource("scheduling.k8s.io", "v1beta1", "workloads", "Workload")
 POD_GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup
+from muster.api.wire import Namespace, Node, Pod, PodDisruptionBudget, PodGroup
 
 
 class _Change(msgspec.Struct, frozen=True, gc=False, tag_field="change", omit_defaults=True):
@@ -71,6 +71,14 @@ class BudgetGone(_Change, frozen=True, tag="budget-gone"):
     """namespace/name"""
 
 
+class NamespaceSeen(_Change, frozen=True, tag="namespace"):
+    namespace: Namespace
+
+
+class NamespaceGone(_Change, frozen=True, tag="namespace-gone"):
+    name: str
+
+
 class Bound(_Change, frozen=True, tag="bound"):
     """A bind was acknowledged at `at`."""
 
@@ -115,6 +123,8 @@ Change = (
     | GroupRead
     | BudgetSeen
     | BudgetGone
+    | NamespaceSeen
+    | NamespaceGone
     | Bound
     | BindFailed
     | Spared

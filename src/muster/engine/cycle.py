@@ -16,6 +16,7 @@ from muster.cluster.usage import Usage
 from muster.engine.ground import Ground
 from muster.engine.placement import choose
 from muster.engine.requirement import Batch, Counts, Requirement, wants
+from muster.engine.walk import walk
 from muster.framework.contract import Bools
 from muster.framework.views import ClassView, Views
 
@@ -23,7 +24,7 @@ from muster.framework.views import ClassView, Views
 class Trial:
     """What one attempt would place, and the room that leaves; the cluster does not change."""
 
-    __slots__ = ("_own", "_unbooked", "_usage", "batches", "lacking", "needed")
+    __slots__ = ("_own", "_unbooked", "_usage", "batches", "lacking", "needed", "walked")
 
     def __init__(self, batches: list[Batch], *, needed: int, usage: Usage) -> None:
         self.batches = batches
@@ -31,6 +32,8 @@ class Trial:
         """Members that must be placed for the unit to start, or to go on."""
         self.lacking = 0
         """Members that it is short of; 0 means that the unit may be bound."""
+        self.walked = 0
+        """Pods that were placed one after another, and tries to."""
         self._usage = usage
         self._own = False
         self._unbooked: list[tuple[Rows, PodClass]] = []
@@ -127,7 +130,12 @@ class GangCycle:
 
     def _choose(self, trial: Trial, batch: Batch, count: int, blocked: Bools | None) -> int:
         usage = trial.usage
-        rows = choose(self._views, self.view(batch.pod_class, usage, blocked), usage, count)
+        view = self.view(batch.pod_class, usage, blocked)
+        if outlooks := self._views.outlooks(batch.pod_class, usage):
+            rows = walk(self._views, view, usage, count, outlooks)
+            trial.walked += len(rows) + 1
+        else:
+            rows = choose(self._views, view, usage, count)
         trial.add(batch, rows)
         return len(rows)
 

@@ -220,7 +220,7 @@ class Decider:
         ground, budget = self._ground(unit, excluded), Budget()
         answer = self._search.find(requirement, ground, budget, reserved=self.reservations.of(unit.key) is not None)
         if isinstance(answer, Placed):
-            return self._take(unit, answer.trial)
+            return self._take(unit, answer.trial, budget.spent if answer.trial.walked else 0)
         # one pod's attempt is part of what any refusal takes
         searched = budget.spent if unit.is_gang else 0
         room = self.preemption.make_room(unit, excluded, self._now)
@@ -233,7 +233,7 @@ class Decider:
             ground = self._ground(unit, excluded)
             answer = self._search.find(requirement, ground, Budget())
             if isinstance(answer, Placed) and not self.eviction.pending:
-                return self._take(unit, answer.trial)
+                return self._take(unit, answer.trial, searched)
             if isinstance(answer, Placed):
                 # what fits now is its own as soon as others have been told to leave for the rest
                 self._cluster.stirred[unit.key] = None
@@ -261,14 +261,14 @@ class Decider:
         unit.told_reserved = room in (MakingRoom.RESERVED, MakingRoom.MADE)
         return None
 
-    def _take(self, unit: Unit, trial: Trial) -> Tried:
-        """Everything that has a place is bound to it, together."""
+    def _take(self, unit: Unit, trial: Trial, searched: int) -> Tried:
+        """Everything that has a place is bound to it, together; to find it took so much work."""
         self.eviction.lands(unit.key, self._now)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)
         name = unit.name
         self._bind(unit, name, trial.places)
-        return self._success(unit, name, trial.placed, trial.needed)
+        return self._success(unit, name, trial.placed, trial.needed, searched)
 
     # --- what is said ---
 
@@ -300,10 +300,10 @@ class Decider:
                 demand = Counter(pod.pod_class for pod, _ in binds)
                 self.starvation.passes(unit.order, tuple(demand.items()), [row for _, row in binds])
 
-    def _success(self, unit: Unit, name: str, placed: int, needed: int) -> Tried:
+    def _success(self, unit: Unit, name: str, placed: int, needed: int, searched: int = 0) -> Tried:
         verdict = Verdict(unit=name, outcome=_PLACED, placed=placed, needed=needed)
         self._audit.record(Attempt(self._now, verdict, unit.woken_by))
-        return Tried(unit, _PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed, _NOTHING, 0, 0)
+        return Tried(unit, _PLACED, _WORK_PER_UNIT + _WORK_PER_POD * placed + searched, _NOTHING, 0, 0)
 
     def _refusal(self, unit: Unit, verdict: Verdict, trial: Trial, searched: int) -> Tried:
         self._audit.record(Attempt(self._now, verdict, unit.woken_by))

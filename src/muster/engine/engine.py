@@ -135,7 +135,7 @@ class Engine:
                 self._decider.eviction.gave_way = False
                 self._settled = self._settle()
                 work = work if self._settled else 0
-            if self.cluster.nodes.usage.freed:
+            if self.cluster.nodes.usage.freed or self._queue.company_changed:
                 # deciding freed room, and it belongs to the best who waits for it
                 self._unbooked = self._queue.notice()
                 work = 0 if self._unbooked else work
@@ -156,8 +156,8 @@ class Engine:
         """When to call `decide` again if nothing changes: at once if work is left; None for not at all."""
         if self._queue.ready or self._queue.asking or self._unbooked or not self._settled or self.cluster.stirred:
             return self._now
-        if self._queue.waiting and self.cluster.nodes.usage.freed:
-            # deciding freed room: a hold ended, or room was no longer reserved
+        if self._queue.waiting and (self.cluster.nodes.usage.freed or self._queue.company_changed):
+            # deciding freed room: a hold ended, or room was no longer reserved; or it placed those whom others look for
             return self._now
         return self._timers.next
 

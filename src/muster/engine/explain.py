@@ -56,7 +56,7 @@ class Explainer:
         empty = {pod_class: self._empty_copies(pod_class) for pod_class in wants}
         alone = needed if len(wants) == 1 else 0
         needs = tuple(
-            self._need(c, count, trial.usage, empty=empty[c], needed=alone, ground=ground) for c, count in wants.items()
+            self._need(c, count, trial, empty=empty[c], needed=alone, ground=ground) for c, count in wants.items()
         )
         return Verdict(
             unit=unit,
@@ -86,7 +86,7 @@ class Explainer:
         self,
         pod_class: PodClass,
         members: int,
-        filled: Usage,
+        trial: Trial,
         *,
         empty: Ints,
         needed: int,
@@ -94,14 +94,19 @@ class Explainer:
     ) -> Need:
         nodes, blocked = self._cluster.nodes, ground.blocked
         view = self._views.of(pod_class)
-        fits = int(view.copies.sum() if blocked is None else view.copies[~blocked].sum())
+        if self._views.is_wide(pod_class):
+            # where others are decides it, and there is no number for that but what was found
+            fits = fits_empty = sum(len(batch.rows) for batch in trial.batches if batch.pod_class is pod_class)
+        else:
+            fits = int(view.copies.sum() if blocked is None else view.copies[~blocked].sum())
+            fits_empty = int(empty.sum())
         return Need(
             members=members,
             request=pod_class.requests.amounts,
             fits=fits,
-            fits_empty=int(empty.sum()),
+            fits_empty=fits_empty,
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
-            refusals=self._refusals(pod_class, filled, ground.excluded),
+            refusals=self._refusals(pod_class, trial.usage, ground.excluded),
             host_ports=tuple(port.port for port in pod_class.ports),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
         )
@@ -139,6 +144,14 @@ class Explainer:
                     counted[reason, False] = counted.get((reason, False), 0) + refused
                     refused_here |= where
             rows = rows[~refused_here]
+        for outlook, _ in self._views.outlooks(pod_class, usage):
+            refused_here = np.zeros(len(rows), np.bool_)
+            for reason, everywhere in outlook.refusals():
+                where = everywhere[rows] & ~refused_here
+                if refused := int(np.count_nonzero(where)):
+                    counted[reason, False] = counted.get((reason, False), 0) + refused
+                    refused_here |= where
+            rows = rows[~refused_here]
         return tuple(Refusal(count, reason, by_rule) for (reason, by_rule), count in sorted(counted.items()))
 
     def _empty_copies(self, pod_class: PodClass) -> Ints:
@@ -152,7 +165,8 @@ class Explainer:
     def _suggestion(self, requirement: Requirement, trial: Trial, empty: dict[PodClass, Ints]) -> Suggestion | None:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
         model = self._model(empty)
-        if len(empty) > 1:
+        # where others are may matter more than how much room there is: a new node may be the wrong one
+        if len(empty) > 1 or any(self._views.is_wide(pod_class) for pod_class in empty):
             few = len(empty) <= _MOST_SHAPES
             return self._tried_out(requirement, trial, model, empty) if few and model is not None else None
         ((pod_class, copies),) = empty.items()
@@ -188,7 +202,7 @@ class Explainer:
     def _tried_out(
         self, requirement: Requirement, trial: Trial, model: int, empty: dict[PodClass, Ints]
     ) -> Suggestion | None:
-        """For members of several shapes, which may stand in each other's way: as many nodes as really help."""
+        """For members that may stand in each other's way: as many nodes as really help."""
         unplaced = [(batch, len(batch.unplaced)) for batch in trial.batches]
         least = max(1, math.ceil(sum(count / int(empty[batch.pod_class][model]) for batch, count in unplaced)))
         most = max(least, sum(count for _, count in unplaced))

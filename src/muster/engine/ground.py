@@ -28,6 +28,10 @@ class Ground(NamedTuple):
         """The same nodes with other room on them."""
         return Ground(usage, self.excluded)
 
+    def without(self, exclusion: Exclusion) -> Ground:
+        """The same, with fewer nodes that may be used."""
+        return Ground(self.usage, (*self.excluded, exclusion))
+
     @property
     def blocked(self) -> Bools | None:
         """Rows that may not be used, for whatever reason."""

@@ -7,7 +7,7 @@ of thousands that arrives member by member is looked at once.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -28,6 +28,8 @@ from muster.engine.changes import (
     GroupGone,
     GroupRead,
     GroupSeen,
+    NamespaceGone,
+    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -97,6 +99,8 @@ class Intake:
             BindFailed: self._bind_failed,
             BudgetSeen: self._budget_seen,
             BudgetGone: self._budget_gone,
+            NamespaceSeen: self._namespace_seen,
+            NamespaceGone: self._namespace_gone,
             Spared: self._spared,
         }
 
@@ -108,6 +112,26 @@ class Intake:
             except MusterError as error:
                 # one object that cannot be read must not stop the others
                 self.noted.unreadable.append((change, str(error)))
+        if self._cluster.classes.has_news:
+            self._look_anew(self._cluster.classes.take_news())
+
+    def _look_anew(self, shows_more: Callable[[Mapping[str, str]], bool]) -> None:
+        """Rules of pods read labels that none did before: pods that were alike may not be."""
+        for state in self._cluster.pods.values():
+            if not shows_more(state.labels):
+                continue
+            namespace = state.key.partition("/")[0]
+            pod_class = self._cluster.classes.seen_anew(state.pod_class, namespace, state.labels)
+            if pod_class is state.pod_class:
+                continue
+            gang = self._gang_of(state)
+            if gang is not None:
+                gang.uncount(state)
+            self._cluster.retie(state, pod_class)
+            if gang is not None:
+                gang.count(state)
+            if state.candidate:
+                self._note(state, gang, Cause.MEMBER_CHANGED)
 
     # --- nodes and gangs ---
 
@@ -343,6 +367,13 @@ class Intake:
     def _budget_gone(self, change: BudgetGone) -> None:
         self._cluster.budgets.remove(change.key)
         self._cluster.version += 1
+
+    def _namespace_seen(self, change: NamespaceSeen) -> None:
+        meta = change.namespace.metadata
+        self._cluster.name_namespace(meta.name, meta.labels)
+
+    def _namespace_gone(self, change: NamespaceGone) -> None:
+        self._cluster.name_namespace(change.name, {})
 
     # --- pods ---
 

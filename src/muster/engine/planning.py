@@ -380,13 +380,13 @@ class Planner:
         usage = self._cluster.nodes.usage.copy()
         self._reservations.give_back(unit, usage)
         rows, patience = self._cluster.nodes.rows, self._settings.patience_seconds
-        gone: dict[PodClass, list[int]] = {}
+        gone: dict[tuple[PodClass, bool], list[int]] = {}
         for pod in self._cluster.leaving.values():
             row = rows.get(pod.node)
             if row is not None and not overdue(pod, now, patience=patience):
-                gone.setdefault(pod.pod_class, []).append(row)
-        for pod_class, where in gone.items():
-            usage.remove_copies(np.array(where, np.intp), pod_class)
+                gone.setdefault((pod.pod_class, pod.uid in self._cluster.departing), []).append(row)
+        for (pod_class, departing), where in gone.items():
+            usage.remove_copies(np.array(where, np.intp), pod_class, leaving=departing)
         return usage
 
     def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:

@@ -199,6 +199,11 @@ class SchedulingQueue:
 
     # --- those who wait ---
 
+    @property
+    def company_changed(self) -> bool:
+        """Pods came or went, and somebody waits to whom that may matter."""
+        return self._waiting.company_changed
+
     def notice(self) -> int:
         """Books nodes whose room or facts changed; returns how many are left to book."""
         return self._waiting.notice(1 + _BOOKINGS_PER_DECIDE // (1 + len(self._waiting)))

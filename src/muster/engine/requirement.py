@@ -47,6 +47,10 @@ class Batch:
         """The same members, none of whom has a place."""
         return Batch(self.pod_class, self.pods, subset=self.subset, priority=self.priority, avoid=self.avoid)
 
+    def only(self, pod: PodState) -> Batch:
+        """One of the members by itself."""
+        return Batch(self.pod_class, [pod], subset=self.subset, priority=self.priority, avoid=self.avoid)
+
     @property
     def row_array(self) -> Rows:
         return np.array(self.rows, np.intp)

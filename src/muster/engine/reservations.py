@@ -7,10 +7,11 @@ comes later, of equal or lower priority, does not see it.  What is reserved for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
+from muster.cluster.census import Aside
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState
 from muster.cluster.usage import Usage
@@ -33,7 +34,8 @@ class Reservation(msgspec.Struct, gc=False, eq=False):
     """It was found on the pods, and nobody knows yet whether all who were to go have been told to."""
     since: float
     waits_for: int
-    """How many were on their way out of its nodes when it was put up: told once, not counted down."""
+    """How many were on their way out, of its nodes or whom it looks at elsewhere, when it was put up: told once, not
+    counted down."""
     neighbours: frozenset[str]
     """Pods on its nodes when it was put up: whoever else comes is a stranger."""
 
@@ -76,7 +78,7 @@ class Reservations:
             evicted=evicted or (before is not None and before.evicted),
             restored=restored,
             since=now,
-            waits_for=sum(pod.leaving for pod in there),
+            waits_for=sum(pod.leaving for pod in there) + len(self._leaving_elsewhere(reserved, nodes)),
             neighbours=frozenset(pod.uid for pod in there),
         )
         self.by_unit[unit] = reservation
@@ -94,9 +96,11 @@ class Reservations:
         return reservation
 
     def makes_way(self, places: Iterable[tuple[PodState, str]]) -> bool:
-        """Whether somebody was evicted who still leaves these nodes; else nobody went for these places."""
+        """Whether somebody was evicted who is still in the way there; else nobody went for these places."""
+        places = list(places)
         nodes = dict.fromkeys(node for _, node in places)
-        return any(pod.evicted for node in nodes for pod in self._cluster.on_node.get(node, {}).values())
+        there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
+        return any(pod.evicted for pod in [*there, *self._leaving_elsewhere([pod for pod, _ in places], nodes)])
 
     def give_back(self, unit: str, usage: Usage) -> None:
         """Gives a trial the room that is reserved for the unit."""
@@ -104,7 +108,7 @@ class Reservations:
         for pod in reservation.pods if reservation else ():
             row = self._cluster.nodes.rows.get(pod.reserved)
             if row is not None:
-                usage.remove(row, pod.pod_class)
+                usage.remove(row, pod.pod_class, aside=Aside.AWAITED)
 
     def lower_than(self, priority: int) -> list[Victim]:
         """Room that a unit of this priority may take although it is reserved for others."""
@@ -138,7 +142,10 @@ class Reservations:
     def waited_in_vain(self, reservation: Reservation, now: float, *, patience: float) -> Why | None:
         """Why a unit has no place although nobody is in its way any more: others took ports, say."""
         nodes = list(dict.fromkeys(pod.reserved for pod in reservation.pods))
+        elsewhere = self._leaving_elsewhere(reservation.pods, nodes)
         if any(self._leaving(node, now, patience) for node in nodes):
+            return None
+        if any(not overdue(pod, now, patience=patience) for pod in elsewhere):
             return None
         return self._who_took(reservation, nodes, now, patience)
 
@@ -164,6 +171,13 @@ class Reservations:
         """Pods on the node that can still be expected to leave."""
         there = self._cluster.on_node.get(node, {}).values()
         return [pod for pod in there if pod.leaving and not overdue(pod, now, patience=patience)]
+
+    def _leaving_elsewhere(self, pods: Iterable[PodState], nodes: Container[str]) -> list[PodState]:
+        """Pods on their way out of other nodes that may be in the way of these, wherever they are."""
+        leaving = [pod for pod in self._cluster.leaving.values() if pod.pod_class.ties is not None]
+        if not leaving or not any(map(self._cluster.looks_around, pods)):
+            return []
+        return [pod for pod in leaving if pod.node not in nodes]
 
     def _who_took(self, reservation: Reservation, nodes: list[str], now: float, patience: float) -> Why:
         there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]

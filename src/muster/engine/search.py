@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 
 import numpy as np
 
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.usage import Ints
 from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, Proof, prove
 from muster.engine.cycle import GangCycle, Trial
-from muster.engine.ground import Ground
+from muster.engine.ground import Exclusion, Ground
 from muster.engine.packing import Load, pack
 from muster.engine.requirement import Batch, Requirement
+from muster.engine.walk import admitted, holds_at
 from muster.framework.contract import Bools
 from muster.framework.views import Views
 
@@ -28,10 +30,14 @@ Rank = Callable[[Batch], int]
 
 # of so many shapes only few orders are tried, after packing them
 _MANY = 16
+_MOST_DOMAINS = 8
+_MOST_IN_TURNS = 64
 _FEW_ORDERS = 2
 _WORK_PER_BATCH = 40
 _WORK_PER_LOAD = 20
 _NODES_PER_WORK = 30
+_WORK_PER_STEP = 60
+_NODES_PER_STEP = 40
 
 
 class Search:
@@ -63,9 +69,19 @@ class Search:
         return NotFound(best, tried)
 
     def _proof(self, requirement: Requirement, ground: Ground) -> Proof | None:
-        blocked = ground.blocked
-        copies = {c: self._cycle.view(c, ground.usage, blocked).copies for c in requirement.wants}
+        alone = sum(requirement.wants.values()) == 1
+        copies = {c: self._at_most(c, ground, alone=alone) for c in requirement.wants}
         return prove(requirement.wants, requirement.needed, copies, ground.usage.free)
+
+    def _at_most(self, pod_class: PodClass, ground: Ground, *, alone: bool) -> Ints:
+        """No row takes more copies than this, however many others of the unit are placed elsewhere."""
+        copies = self._cycle.view(pod_class, ground.usage, ground.blocked).copies
+        outlooks = self._views.outlooks(pod_class, ground.usage)
+        if alone:
+            allowed = admitted(outlooks)
+            return copies if allowed is None else copies * allowed
+        limits = [most for outlook, _ in outlooks if (most := outlook.at_most()) is not None]
+        return np.minimum.reduce([copies, *limits]) if limits else copies
 
     def _attempts(self, requirement: Requirement, ground: Ground, budget: Budget, *, reserved: bool) -> Iterator[Trial]:
         """Ways to place the members, each tried when the one before has failed."""
@@ -78,6 +94,8 @@ class Search:
                 yield self._try(requirement, ground, budget, _ordered(requirement.batches, rank, by_priority))
             if not many:
                 yield from self._packed(requirement, ground, budget)
+        if any(c.ties is not None and self._views.is_wide(c) for c in requirement.wants):
+            yield from self._in_company(requirement, ground, budget)
         if reserved:
             yield from self._as_reserved(requirement, ground)
 
@@ -86,7 +104,36 @@ class Search:
     ) -> Trial:
         trial = self._cycle.fill(requirement, ground, batches)
         budget.spent += len(trial.batches) * (_WORK_PER_BATCH + self._per_class) + trial.placed
+        budget.spent += trial.walked * (_WORK_PER_STEP + len(self._views.precedence) // _NODES_PER_STEP)
         return trial
+
+    def _in_company(self, requirement: Requirement, ground: Ground, budget: Budget) -> Iterator[Trial]:
+        """Trials for members that look at each other: who goes first may decide where the others can go."""
+        batches = requirement.batches
+        if len(batches) > 1:
+            # whom others look for before those who look; and the other way round
+            for rank in (_looks_for, _keeps_off):
+                yield self._try(requirement, ground, budget, _ordered(batches, rank, by_priority=False))
+            yield self._try(requirement, ground, budget, batches[::-1])
+        yield from self._anchored(requirement, ground, budget)
+        if len(batches) > 1 and sum(requirement.wants.values()) <= _MOST_IN_TURNS:
+            for order in (batches, batches[::-1]):
+                yield self._try(requirement, ground, budget, _in_turns(order))
+
+    def _anchored(self, requirement: Requirement, ground: Ground, budget: Budget) -> Iterator[Trial]:
+        """Trials in which all go to one domain, where the first would decide for the others: the roomiest first."""
+        ties = [c.ties for c in requirement.wants if c.ties is not None]
+        ordered = _ordered(requirement.batches, _looks_for, by_priority=False)
+        for key in sorted({term.topology_key for one in ties for term in one.rules.together}):
+            column = self._nodes.labels.column(key)
+            copies = [self._cycle.view(c, ground.usage, ground.blocked).copies for c in requirement.wants]
+            room = np.bincount(column.ids, weights=np.add.reduce(copies), minlength=len(column.values) + 1)
+            # by name, so that the order in which nodes came decides nothing
+            domains = sorted(column.values.items(), key=lambda domain: (-room[domain[1]], domain[0]))
+            for _, domain in domains[:_MOST_DOMAINS]:
+                if room[domain] >= requirement.needed:
+                    elsewhere = Exclusion(column.ids != domain, "node(s) were in another domain")
+                    yield self._try(requirement, ground.without(elsewhere), budget, ordered)
 
     def _as_reserved(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
         """The trial in which members go where room is reserved for them, unless they cannot all.
@@ -101,6 +148,8 @@ class Search:
             places: Rows = np.array([rows[pod.reserved] for pod in batch.pods if pod.reserved in rows], np.intp)
             distinct, times = np.unique(places, return_counts=True)
             if (self._cycle.view(batch.pod_class, trial.usage, ground.blocked).copies[distinct] < times).any():
+                return
+            if not holds_at(places, self._views.outlooks(batch.pod_class, trial.usage)):
                 return
             trial.add(batch, places)
         if trial.placed and not requirement.lacking(trial.found):
@@ -182,6 +231,20 @@ def _amount(resource: int, batch: Batch) -> int:
 
 def _smallest_last(resource: int, batch: Batch) -> int:
     return -_amount(resource, batch)
+
+
+def _looks_for(batch: Batch) -> int:
+    return 0 if batch.pod_class.ties is None else len(batch.pod_class.ties.rules.together)
+
+
+def _keeps_off(batch: Batch) -> int:
+    return 0 if batch.pod_class.ties is None else -len(batch.pod_class.ties.rules.apart)
+
+
+def _in_turns(batches: list[Batch]) -> list[Batch]:
+    """A member of each, then the next of each."""
+    rounds = zip_longest(*([batch.only(pod) for pod in batch.pods] for batch in batches))
+    return [one for turn in rounds for one in turn if one is not None]
 
 
 def _by_size(batches: Iterable[Batch]) -> list[Batch]:

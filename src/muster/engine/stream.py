@@ -62,13 +62,13 @@ class Stream:
     def place(self, units: Sequence[Small]) -> list[list[int]]:
         """Takes the room for the first of `units`, as many as can be told at once; their rows, unit by unit."""
         asked = {c: self._views.of(c) for c in dict.fromkeys(unit.pod_class for unit in units)}
-        units = list(takewhile(lambda unit: _foreseeable(asked[unit.pod_class]), units))
+        units = list(takewhile(lambda unit: self._is_foreseeable(asked[unit.pod_class], unit.pod_class), units))
         if not units:
             return []
         wanted = [unit.pod_class for unit in units for _ in unit.pods]
         # classes that were used lately will be used again: rated along, they cost next to nothing
         views = list(filter(_foreseeable, self._views.with_others(asked.values(), _RATED_ALONG)))
-        window = _Window(wanted, views)
+        window = _Window([pod_class.base for pod_class in wanted], views)
         window.choose(self._views.keys(views))
         if window.rows:
             window.rate(self._room_after(window), self._views)
@@ -78,9 +78,15 @@ class Stream:
         if not decided:
             return []
         self._nodes.usage.add_each(window.rows[:placed], window.takes[:placed])
+        for row, pod_class in zip(window.rows, wanted[:placed], strict=False) if any(c.ties for c in asked) else ():
+            if pod_class.ties is not None:
+                self._nodes.usage.census.add(row, pod_class.ties)
         window.tell_views(placed, self._views)
         rows = iter(window.rows)
         return [list(islice(rows, len(unit.pods))) for unit in decided]
+
+    def _is_foreseeable(self, view: ClassView, pod_class: PodClass) -> bool:
+        return _foreseeable(view) and not self._views.is_wide(pod_class)
 
     def _room_after(self, window: _Window) -> Room:
         """The chosen rows with their pods in place."""

@@ -22,7 +22,8 @@ class Outcome(StrEnum):
     IMPOSSIBLE = "impossible"
     """Proven: even empty, the nodes do not hold it."""
     NOT_FOUND = "not found"
-    """No placement found, which is no proof: members of different shapes compete for the same nodes."""
+    """No placement found, which is no proof: members of different shapes compete for the same nodes, or rules between
+    pods make one's place depend on another's."""
     PREEMPTING = "preempting"
     """Has a place once those have left who make room for it; it is reserved until then."""
     THINKING = "thinking"
@@ -138,7 +139,7 @@ def summary(verdict: Verdict) -> str:
     """One sentence for people: what is needed, what is there, what is missing, what would do."""
     there = _room(verdict)
     if verdict.outcome is Outcome.NOT_FOUND:
-        there += ", but no placement found for all together (members of different shapes: not proven impossible)"
+        there += f", but no placement found {_of_what_kind(verdict)}"
     parts = [f"{_needs(verdict)}, {there}"]
     if verdict.outcome is Outcome.PREEMPTING:
         parts.append(f"has a place when {_count(verdict.leaving, 'pod')} {_have(verdict.leaving)} left")
@@ -285,6 +286,13 @@ def _room(verdict: Verdict) -> str:
         return f"none of {_count(verdict.nodes, 'node')} may be used ({why})"
     usable = fewest.nodes_admitted
     return f"{usable} of {_count(verdict.nodes, 'node')} may be used ({why}) and {_have(usable)} room for {room}"
+
+
+def _of_what_kind(verdict: Verdict) -> str:
+    """Members of one shape always find their places, unless these depend on each other."""
+    if len(verdict.needs) == 1:
+        return "that keeps the rules between pods (not proven impossible)"
+    return "for all together (members of different shapes: not proven impossible)"
 
 
 def _too_little(short: Shortage) -> str:

@@ -14,8 +14,10 @@ from itertools import islice
 
 import numpy as np
 
+from muster.cluster.census import concerns
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable, Rows
+from muster.cluster.ties import Ties
 from muster.engine.answers import count_bound, weight_bound
 from muster.engine.ledger import Ledger, WantColumns
 from muster.engine.unit import Order, Unit
@@ -25,6 +27,7 @@ from muster.framework.views import Views
 _PLENTY = 2**40
 # about 5 ms with 5,000 nodes
 _CLASSES_AT_ONCE = 256
+_TIES_AT_ONCE = 64
 
 
 _Wants = tuple[tuple[PodClass, int], ...]
@@ -71,6 +74,8 @@ class WaitingRoom:
         """Whether a row is held from anybody."""
         self._units: dict[str, Parked] = {}
         self._wants: dict[PodClass, _Want] = {}
+        self._wide: dict[PodClass, _Want] = {}
+        """Those of the classes to which it matters where others are."""
         self._hot: dict[PodClass, None] = {}
         """Classes whose room has grown so that it may help somebody; to be offered."""
         self._columns = WantColumns()
@@ -101,7 +106,9 @@ class WaitingRoom:
             insort(want.parked, (parked.order, parked.ticket, parked), key=_place)
             self._columns.least[want.slot] = min(self._columns.least[want.slot], _least(parked))
             # beside each other members of several classes may use room in which no more of either alone would fit
-            self._columns.touchy[want.slot] |= len(wants) > 1
+            self._columns.touchy[want.slot] |= len(wants) > 1 or self._touchy(pod_class)
+            if self._is_wide(pod_class):
+                self._wide[pod_class] = want
 
     def leave(self, key: str) -> None:
         parked = self._units.pop(key, None)
@@ -115,12 +122,19 @@ class WaitingRoom:
 
     # --- what changed, and whom it helps ---
 
+    @property
+    def company_changed(self) -> bool:
+        """Pods came or went, and somebody waits to whom that may matter."""
+        return bool(self._wide) and self._nodes.usage.census.is_stirred
+
     def notice(self, limit: int) -> int:
         """Books up to `limit` nodes whose room or facts changed; returns how many are left to book."""
+        stirred = self._nodes.usage.census.take_stirred()
         if not self._wants:
             # the ledger starts over with the next who waits
             self._nodes.usage.take_freed()
             return 0
+        self._offer_company(stirred)
         self._ledger.collect()
         left, held = limit, []
         while left and (grown := self._ledger.next_grown()) is not None:
@@ -138,6 +152,23 @@ class WaitingRoom:
         if held:
             self._offer_held(held)
         return self._ledger.grown_left
+
+    def _offer_company(self, stirred: list[Ties] | None) -> None:
+        """Pods came or went: those who look at them, or at whom they look, may have a place elsewhere now."""
+        if not self._wide or stirred == []:
+            return
+        namespaces = self._nodes.usage.census.namespaces
+        for pod_class, want in self._wide.items():
+            ties = pod_class.ties
+            assert ties is not None
+            if pod_class in self._hot:
+                continue
+            # of many somebody will matter
+            many = stirred is None or len(stirred) > _TIES_AT_ONCE
+            if many or any(concerns(ties, other, namespaces) for other in stirred or ()):
+                self._columns.growth[want.slot] += 1
+                self._hot[pod_class] = None
+                self.grew = True
 
     def _offer_held(self, rows: list[int]) -> None:
         """Room that is held may be more than is needed now, even for those who had enough of it before."""
@@ -236,6 +267,12 @@ class WaitingRoom:
         except Exception:
             return True
 
+    def _is_wide(self, pod_class: PodClass) -> bool:
+        try:
+            return self._views.is_wide(pod_class)
+        except Exception:
+            return pod_class.ties is not None
+
     # --- the columns ---
 
     def _add_class(self, pod_class: PodClass) -> _Want:
@@ -254,6 +291,7 @@ class WaitingRoom:
 
     def _remove_class(self, pod_class: PodClass) -> None:
         slot = self._wants.pop(pod_class).slot
+        self._wide.pop(pod_class, None)
         self._by_slot[slot] = None
         self._columns.least[slot] = np.inf
         self._columns.rules[slot] = 0

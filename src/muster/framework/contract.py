@@ -5,6 +5,9 @@ answer changes only with the node.  *Room* asks for what placements leave: it ch
 batch asks for it as if some copies were there already.
 
 Rules are asked about `rows` (None means all).  Room comes gathered, for several pods at once: see Lines.
+
+A third kind looks beyond the node, at pods anywhere: a placement may change what every other node, class and later
+member may do.  Whom such a plugin concerns is placed one after another, and the plugin is told of each: see Outlook.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.cluster.census import Census
 from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable, Rows
@@ -25,6 +29,8 @@ from muster.cluster.victims import Victim
 Bools = NDArray[np.bool_]
 
 MAX_SCORE = 100
+PLENTY = 2**31
+"""More copies than any row takes."""
 
 
 class RuleFilter(ABC):
@@ -87,6 +93,46 @@ class RoomTieBreak(ABC):
     @abstractmethod
     def finer(self, lines: Lines, room: Room) -> Ints:
         """0 to 1023 by line and row, larger for the node to prefer."""
+
+
+class Outlook(ABC):
+    """What a plugin makes of all nodes for the next pod of one class, while pods of the class are placed."""
+
+    @abstractmethod
+    def place(self, row: int) -> None:
+        """A pod of the class was placed on the row: the next answers are for the one after it."""
+
+    def admits(self) -> Bools | None:
+        """Which rows may take the next pod; None for all.  Not to be changed."""
+        return None
+
+    def at_most(self) -> Ints | None:
+        """By row: it takes no more pods of the class, whatever else of their unit is placed; None for any number."""
+        return None
+
+    def refusals(self) -> list[tuple[str, Bools]]:
+        """Upstream's reasons why a row does not take the next pod; of several the first counts."""
+        return []
+
+    def score(self, takes: Bools) -> Ints | None:
+        """0 to 100 by row, relative to the rows that take the pod; others may have any.  None if all are equal."""
+        return None
+
+
+class Wide(ABC):
+    """Says where a pod may go, or had better go, by where other pods are."""
+
+    name: str
+    filters = True
+    """False for one that says only where it had better go."""
+
+    @abstractmethod
+    def concerns(self, pod_class: PodClass, census: Census) -> bool:
+        """Whether it has anything to say on pods of the class."""
+
+    @abstractmethod
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
+        """For pods of the class, with others where the census has them."""
 
 
 class Stateful(ABC):

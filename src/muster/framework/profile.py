@@ -22,6 +22,7 @@ from muster.framework.contract import (
     RuleScore,
     Stateful,
     VictimRule,
+    Wide,
 )
 
 _Role = TypeVar("_Role")
@@ -39,6 +40,7 @@ Plugin = (
     | QueueOrder
     | VictimRule
     | Stateful
+    | Wide
 )
 
 
@@ -112,7 +114,9 @@ class Profile:
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
         self.room_scores = [(p, weight) for p, weight in plugins if isinstance(p, RoomScore) and weight]
-        if sum(weight for _, weight in (*self.rule_scores, *self.room_scores)) > _MOST_WEIGHT:
+        self.wide = [(p, weight) for p, weight in plugins if isinstance(p, Wide)]
+        scoring = (*self.rule_scores, *self.room_scores, *self.wide)
+        if sum(weight for _, weight in scoring) > _MOST_WEIGHT:
             raise ConfigError(f"score weights may add up to {_MOST_WEIGHT} at most")
         self.tie_break = _only("RoomTieBreak", [p for p in listed if isinstance(p, RoomTieBreak)])
         self.gates = [p for p in listed if isinstance(p, PodGate)]
@@ -122,9 +126,7 @@ class Profile:
         self.victims = [p for p in listed if isinstance(p, VictimRule)]
         self._scoring = frozenset(plugin.name for plugin, weight in plugins if weight)
         # one that is listed for its score alone filters nothing
-        self._filtering = frozenset(
-            p.name for p in listed if isinstance(p, _FILTERS) or not isinstance(p, RuleScore | RoomScore)
-        )
+        self._filtering = frozenset(p.name for p in listed if _filters(p))
 
     def place_in_queue(self, *, priority: int, created: float, uid: str) -> tuple[int, float, str]:
         """What the QueueOrder says; raises where that is nothing that others' places can be compared with.
@@ -146,6 +148,12 @@ class Profile:
             return ()
         honoured = self._filtering if hard else self._scoring
         return tuple(ask for ask in asks if ask.hard is hard and ask.plugin not in honoured)
+
+
+def _filters(plugin: Plugin) -> bool:
+    if isinstance(plugin, Wide):
+        return plugin.filters
+    return isinstance(plugin, _FILTERS) or not isinstance(plugin, RuleScore | RoomScore)
 
 
 def _only(role: str, found: list[_Role]) -> _Role:

@@ -16,7 +16,7 @@ from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, Bools, RuleScore
+from muster.framework.contract import MAX_SCORE, Bools, Outlook, RuleScore
 from muster.framework.profile import Profile
 
 # rating = score · 1024 + tie-break; key = rating · 2^20 + precedence: one argmax finds the best node, and names
@@ -71,7 +71,7 @@ class ClassView:
         self.slot = slot
         """Its line in the table of views."""
         self.plain = False
-        """Only resources and the nodes' own facts matter to the class: no plugin's own state does."""
+        """Of a node only resources and its own facts matter to the class: no plugin's own state does."""
         self.copies = copies
         self.key = key
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
@@ -128,18 +128,38 @@ class Views:
         """The class's view, up to date with the nodes as they are."""
         if self._table.capacity != self._nodes.capacity:
             self._table = _Table(self._nodes.capacity)
-        view = self._table.views.get(pod_class)
+        base = pod_class.base
+        view = self._table.views.get(base)
         if view is None:
-            view = self._table.add(pod_class, self.rules(pod_class.rules))
-            view.plain = self.needs_resources_only(pod_class)
+            view = self._table.add(base, self.rules(base.rules))
+            view.plain = not any(plugin.concerns(base) for plugin in self._profile.stateful)
         else:
-            self._table.views.move_to_end(pod_class)
+            self._table.views.move_to_end(base)
         self._refresh(view)
         return view
 
     def needs_resources_only(self, pod_class: PodClass) -> bool:
-        """Whether no plugin's own state matters to the class."""
-        return not any(plugin.concerns(pod_class) for plugin in self._profile.stateful)
+        """Whether nothing matters to the class but resources and the nodes' own facts."""
+        stateful = any(plugin.concerns(pod_class) for plugin in self._profile.stateful)
+        return not stateful and not self.is_wide(pod_class)
+
+    def is_wide(self, pod_class: PodClass) -> bool:
+        """Whether it matters to the class where other pods are."""
+        if pod_class.ties is None:
+            return False
+        census = self._nodes.usage.census
+        return any(plugin.concerns(pod_class, census) for plugin, _ in self._profile.wide)
+
+    def outlooks(self, pod_class: PodClass, usage: Usage) -> list[tuple[Outlook, int]]:
+        """What plugins that look beyond the node make of the class, and what their scores weigh."""
+        if pod_class.ties is None:
+            return []
+        nodes, census = self._nodes, usage.census
+        return [
+            (plugin.outlook(pod_class, nodes, census), weight)
+            for plugin, weight in self._profile.wide
+            if plugin.concerns(pod_class, census)
+        ]
 
     def with_others(self, views: Iterable[ClassView], limit: int) -> list[ClassView]:
         """These views, which are up to date, and others that are and were used lately; in a steady order."""
@@ -165,7 +185,7 @@ class Views:
     def on_trial(self, pod_class: PodClass, usage: Usage, *, blocked: Bools | None = None) -> ClassView:
         """A view of the class on a trial copy of the usage, or without some rows; belongs to the caller."""
         base = self.of(pod_class)
-        view = ClassView(pod_class, base.rules, copies=base.copies.copy(), key=base.key.copy())
+        view = ClassView(base.pod_class, base.rules, copies=base.copies.copy(), key=base.key.copy())
         view.peaks = base.peaks
         view.blocked = blocked
         changed = usage.log.since(0) if usage.is_trial else []
@@ -217,6 +237,19 @@ class Views:
         """Ratings of the first to the `depth`-th copy on each of `rows`: (copies × rows)."""
         lines = Lines.of_copies(view.pod_class, depth)
         return self._ratings(view, lines, Room(self._nodes, usage, rows))
+
+    def room_ratings(self, view: ClassView) -> Ints:
+        """Ratings of the next copy by room alone, by row; on rows that take none they may be anything."""
+        ratings = view.key >> PRECEDENCE_BITS
+        if view.rules.raw:
+            ratings -= self._rule_score(view, None) << TIE_BREAK_BITS
+        return ratings
+
+    def next_ratings(self, view: ClassView, usage: Usage, row: int) -> tuple[int, int]:
+        """How many more copies the row takes as it is in `usage`, and how the next is rated, by room alone."""
+        room, line = Room(self._nodes, usage, np.array([row], np.intp)), view.pod_class.line
+        copies = self._copies(line, view.rules, room)
+        return int(copies[0, 0]), int(self._room_ratings(line, room)[0, 0])
 
     # --- keeping them up to date ---
 
@@ -284,23 +317,22 @@ class Views:
         return key
 
     def _ratings(self, view: ClassView, lines: Lines, room: Room) -> Ints:
+        ratings = self._room_ratings(lines, room)
+        if view.rules.raw:
+            ratings += self._rule_score(view, room.rows) << TIE_BREAK_BITS
+        return ratings
+
+    def _room_ratings(self, lines: Lines, room: Room) -> Ints:
         total: Ints | int = 0
         for plugin, weight in self._profile.room_scores:
             part = plugin.score(lines, room)
             total = total + (part if weight == 1 else weight * part)
-        if view.rules.raw:
-            total = total + self._rule_score(view, room.rows)
         ratings: Ints = (total << TIE_BREAK_BITS) + self._profile.tie_break.finer(lines, room)
         return ratings
 
-    def _rule_score(self, view: ClassView, rows: Rows | None) -> Ints | int:
+    def _rule_score(self, view: ClassView, rows: Rows | None) -> Ints:
         """Weighted sum of the normalised rule scores, by the view's present peaks."""
-        total: Ints | int = 0
-        for (plugin, weight, raw), peak in zip(view.rules.raw, view.peaks, strict=True):
-            asked = raw if rows is None else raw[rows]
-            part = asked * MAX_SCORE // peak if peak else np.zeros(len(asked), np.int64)
-            total = total + weight * (MAX_SCORE - part if plugin.reverse else part)
-        return total
+        return rule_score(view.rules, view.peaks, rows)
 
     def _compute_rules(self, rules: NodeRules, view: RulesView) -> None:
         admitted = np.ones(self._nodes.capacity, np.bool_)
@@ -330,12 +362,25 @@ class Views:
                 return
 
 
+def rule_score(rules: RulesView, peaks: tuple[int, ...], rows: Rows | None = None) -> Ints:
+    """Weighted sum of the rule scores, of which there are some, relative to these peaks."""
+    parts = []
+    for (plugin, weight, raw), peak in zip(rules.raw, peaks, strict=True):
+        asked = raw if rows is None else raw[rows]
+        part = asked * MAX_SCORE // peak if peak else np.zeros(len(asked), np.int64)
+        parts.append(weight * (MAX_SCORE - part if plugin.reverse else part))
+    total: Ints = np.add.reduce(parts)
+    return total
+
+
+def peaks_of(rules: RulesView, takes: Bools) -> tuple[int, ...]:
+    """The highest raw rule scores among rows that take a pod."""
+    return tuple(int(np.max(raw, where=takes, initial=0)) for _, _, raw in rules.raw)
+
+
 def _distinct(changed: list[int]) -> Rows:
     return np.array(list(dict.fromkeys(changed)), np.intp)
 
 
 def _peaks(view: ClassView) -> tuple[int, ...]:
-    if not view.rules.raw:
-        return ()
-    takes = view.copies > 0
-    return tuple(int(np.max(raw, where=takes, initial=0)) for _, _, raw in view.rules.raw)
+    return peaks_of(view.rules, view.copies > 0) if view.rules.raw else ()

@@ -11,19 +11,22 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from muster.base.errors import ConfigError, JournalError
-from muster.cluster.classes import NodeRules
+from muster.cluster.census import Census
+from muster.cluster.classes import NodeRules, PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints
-from muster.framework.contract import RuleScore
+from muster.framework.contract import Bools, Outlook, RuleScore, Wide
 from muster.framework.profile import Backoff, Fairness, Plugin, PreemptionSettings, Profile, Unsupported
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.gang_scheduling import GangScheduling
+from muster.plugins.inter_pod_affinity import HARD_WEIGHT, InterPodAffinity
 from muster.plugins.node_affinity import NodeAffinity
 from muster.plugins.node_name import NodeName
 from muster.plugins.node_ports import NodePorts
 from muster.plugins.node_resources_balanced import NodeResourcesBalancedAllocation
 from muster.plugins.node_resources_fit import NodeResourcesFit, Strategy
 from muster.plugins.node_unschedulable import NodeUnschedulable
+from muster.plugins.pod_topology_spread import PodTopologySpread
 from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.scheduling_gates import SchedulingGates
 from muster.plugins.taint_toleration import TaintToleration
@@ -31,9 +34,11 @@ from muster.plugins.taint_toleration import TaintToleration
 __all__ = [
     "ABSENT",
     "PLUGINS",
+    "AffinityArgs",
     "Entry",
     "FitArgs",
     "Part",
+    "PluginArgs",
     "ProfileParts",
     "default_parts",
     "from_journal",
@@ -42,13 +47,29 @@ __all__ = [
     "to_journal",
 ]
 
+_FIT = "NodeResourcesFit"
+_BETWEEN = "InterPodAffinity"
+_BOTH = frozenset({"preFilter", "filter", "preScore", "score"})
 
-class FitArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class FitArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_FIT):
     """How NodeResourcesFit scores; it filters by everything that a pod requests."""
 
     strategy: Strategy = Strategy.LEAST_ALLOCATED
     weights: dict[str, int] = {}
     """By resource; empty for cpu and memory alike."""
+
+
+class AffinityArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_BETWEEN):
+    """How InterPodAffinity scores."""
+
+    hard_weight: int = HARD_WEIGHT
+    """Of the required affinity of pods that are there, to those whom it is about."""
+    ignore_preferred_of_others: bool = False
+    """What those would merely like counts only for pods that have such wishes of their own."""
+
+
+PluginArgs = FitArgs | AffinityArgs
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,26 +80,56 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Of its score; 0 if it does not score."""
     filters: bool = True
     """False for one that could filter and only scores."""
-    args: FitArgs | None = None
+    args: PluginArgs | None = None
     """None for the plugin's own defaults."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a plugin."""
 
-    make: Callable[[FitArgs | None], Plugin]
+    make: Callable[[PluginArgs | None], Plugin]
     points: frozenset[str]
     """Upstream's extension points at which it may be listed."""
     weight: int = 0
     """Of its score, by default; 0 for one that has none."""
 
 
-def _fit(args: FitArgs | None) -> NodeResourcesFit:
-    return NodeResourcesFit() if args is None else NodeResourcesFit(strategy=args.strategy, weights=args.weights)
+def _fit(args: PluginArgs | None) -> NodeResourcesFit:
+    match args:
+        case None:
+            return NodeResourcesFit()
+        case FitArgs():
+            return NodeResourcesFit(strategy=args.strategy, weights=args.weights)
+    raise _not_its_own(_FIT)
+
+
+def _inter_pod_affinity(args: PluginArgs | None) -> InterPodAffinity:
+    match args:
+        case None:
+            return InterPodAffinity()
+        case AffinityArgs():
+            return InterPodAffinity(
+                hard_weight=args.hard_weight, ignore_preferred_of_others=args.ignore_preferred_of_others
+            )
+    raise _not_its_own(_BETWEEN)
+
+
+def _plain(make: Callable[[], Plugin]) -> Callable[[PluginArgs | None], Plugin]:
+    def made(args: PluginArgs | None) -> Plugin:
+        plugin = make()
+        if args is not None:
+            raise _not_its_own(plugin.name)
+        return plugin
+
+    return made
+
+
+def _not_its_own(name: str) -> ConfigError:
+    return ConfigError(f"plugin {name} has arguments of another")
 
 
 def _entry(make: Callable[[], Plugin], *points: str, weight: int = 0) -> Entry:
-    return Entry(make=lambda args: make(), points=frozenset(points), weight=weight)
+    return Entry(make=_plain(make), points=frozenset(points), weight=weight)
 
 
 # In upstream's order, which is the order in which filters are asked for their reason.
@@ -90,7 +141,9 @@ PLUGINS: Mapping[str, Entry] = {
     "TaintToleration": _entry(TaintToleration, "filter", "preScore", "score", weight=3),
     "NodeAffinity": _entry(NodeAffinity, "preFilter", "filter", "preScore", "score", weight=2),
     "NodePorts": _entry(NodePorts, "preFilter", "filter"),
-    "NodeResourcesFit": Entry(make=_fit, points=frozenset({"preFilter", "filter", "preScore", "score"}), weight=1),
+    _FIT: Entry(make=_fit, points=_BOTH, weight=1),
+    "PodTopologySpread": _entry(PodTopologySpread, "preFilter", "filter", "preScore", "score", weight=2),
+    _BETWEEN: Entry(make=_inter_pod_affinity, points=_BOTH, weight=2),
     "NodeResourcesBalancedAllocation": _entry(NodeResourcesBalancedAllocation, "preScore", "score", weight=1),
     "GangScheduling": _entry(GangScheduling, "preEnqueue", "reserve", "permit"),
     "DefaultPreemption": _entry(DefaultPreemption, "postFilter"),
@@ -101,8 +154,6 @@ ABSENT = (
     "NodeVolumeLimits",
     "VolumeBinding",
     "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
     "DynamicResources",
     "ImageLocality",
     "NodeDeclaredFeatures",
@@ -119,7 +170,7 @@ ABSENT = (
 
 def default_parts(strategy: Strategy = Strategy.LEAST_ALLOCATED) -> tuple[Part, ...]:
     """Every plugin, with upstream's weights."""
-    args = {"NodeResourcesFit": FitArgs(strategy=strategy)} if strategy is not Strategy.LEAST_ALLOCATED else {}
+    args = {_FIT: FitArgs(strategy=strategy)} if strategy is not Strategy.LEAST_ALLOCATED else {}
     return tuple(Part(name=name, weight=entry.weight, args=args.get(name)) for name, entry in PLUGINS.items())
 
 
@@ -158,6 +209,8 @@ def _make(part: Part) -> Plugin:
     plugin = entry.make(part.args)
     if part.filters:
         return plugin
+    if isinstance(plugin, Wide):
+        return _OnlyRates(plugin)
     if not isinstance(plugin, RuleScore):
         raise ConfigError(f"plugin {part.name} cannot score without filtering")
     return _OnlyScore(plugin)
@@ -173,6 +226,33 @@ class _OnlyScore(RuleScore):
 
     def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
         return self._plugin.raw(rules, nodes, rows)
+
+
+class _OnlyRates(Wide):
+    """The same for one that looks beyond the node."""
+
+    filters = False
+
+    def __init__(self, plugin: Wide) -> None:
+        self.name = plugin.name
+        self._plugin = plugin
+
+    def concerns(self, pod_class: PodClass, census: Census) -> bool:
+        return self._plugin.concerns(pod_class, census)
+
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
+        return _Ratings(self._plugin.outlook(pod_class, nodes, census))
+
+
+class _Ratings(Outlook):
+    def __init__(self, outlook: Outlook) -> None:
+        self._outlook = outlook
+
+    def place(self, row: int) -> None:
+        self._outlook.place(row)
+
+    def score(self, takes: Bools) -> Ints | None:
+        return self._outlook.score(takes)
 
 
 # --- journals ---
@@ -193,7 +273,19 @@ def from_journal(settings: Mapping[str, str]) -> Profile:
         if settings.keys() == {_STRATEGY}:
             return make_profile(ProfileParts(plugins=default_parts(Strategy(settings[_STRATEGY]))))
         if settings.keys() == {_PARTS}:
-            return make_profile(msgspec.json.decode(settings[_PARTS], type=ProfileParts))
+            return make_profile(_read_parts(settings[_PARTS]))
     except (ValueError, msgspec.DecodeError, ConfigError) as error:
         raise JournalError("settings that this version does not know", settings=dict(settings)) from error
     raise JournalError("settings that this version does not know", settings=dict(settings))
+
+
+def _read_parts(text: str) -> ProfileParts:
+    header = msgspec.json.decode(text)
+    match header:
+        case {"plugins": [*parts]}:
+            for part in parts:
+                match part:
+                    # as long as one plugin alone took arguments, nothing said whose they were
+                    case {"name": name, "args": {} as args} if "of" not in args:
+                        args["of"] = name
+    return msgspec.convert(header, type=ProfileParts)

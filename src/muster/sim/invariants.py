@@ -50,6 +50,7 @@ from muster.sim.reading import MEMBERS_REFUSED, OURS, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.evictions import Condemned, Evictions
 from muster.sim.rules.life import Life
+from muster.sim.rules.neighbours import Neighbour, has_rules, refusal
 from muster.sim.rules.passes import Passes
 from muster.sim.rules.reservations import Reservations, evicted_by
 from muster.sim.rules.scene import Places, Scene
@@ -138,7 +139,8 @@ class Invariants:
         self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))
         self._seen: Counter[str] = Counter()
         self._mixed: set[str] = set()
-        """Gangs that were of mixed shapes once: not finding a place for them is no proof, so they back off."""
+        """Units of mixed shapes, or that look at others, once: not finding a place for them is no proof, so they back
+        off."""
         self._missed: set[str] = set()
         """Those of them that the oracle found a place for while they waited."""
         self._started: set[str] = set()
@@ -266,6 +268,7 @@ class Invariants:
         scene = self._scene()
         for unit in scene.waiting:
             self._check_waits(unit, scene)
+            self._check_nobody_keeps_it(unit, scene)
             self._check_may_not_evict(unit, scene)
             self._words.check_waits(unit)
         for gang in scene.gangs.values():
@@ -349,6 +352,7 @@ class Invariants:
         room = scene.places()
         for placement, pod in zip(decision.pods, pods, strict=True):
             self._check_place(placement, pod, room)
+        self._check_neighbours(decision, scene, again=again)
         whole = scene.unit_or_rest(decision.unit)
         if whole is not None:
             self._reservations.check(decision, whole, scene, again=again)
@@ -410,6 +414,17 @@ class Invariants:
         if not fits(needs, place) and not excused:
             raise BrokenRuleError("over-commit", f"{placement.pod} does not fit on {placement.node}: {place.room}")
         take(needs, place)
+
+    def _check_neighbours(self, decision: Bind, scene: Scene, *, again: set[str]) -> None:
+        """Nobody breaks what pods require of each other; members go one after another, as they are listed."""
+        around = scene.around(decision.unit, {placement.uid for placement in decision.pods})
+        for placement in decision.pods:
+            neighbour = Neighbour(self._world.pods[placement.uid], self._world.nodes[placement.node])
+            # where it was sent once it may be already
+            if placement.uid not in again and (broken := refusal(neighbour.pod, neighbour.node, around)):
+                raise BrokenRuleError("neighbours", f"{placement.pod} goes to {placement.node}: {broken}")
+            self._seen["pods bound that require something of others"] += has_rules(neighbour.pod)
+            around.surely.append(neighbour)
 
     def _check_gang_bind(self, decision: Bind, scene: Scene) -> None:
         """All or nothing; but what is half bound already may be tried again as long as its time lasts."""
@@ -492,9 +507,9 @@ class Invariants:
     # --- other decisions ---
 
     def _stands(self, key: str, scene: Scene) -> bool:
-        """Whether what is kept for the unit serves it, once those have left who are leaving."""
+        """Whether what is kept for the unit surely serves it, once those have left who are leaving."""
         unit, mine = scene.unit(key), scene.kept_for(key)
-        if unit is None or len(mine) < unit.need:
+        if unit is None or len(mine) < unit.need or self._reading.tied(unit):
             return False
         room = scene.places(gone=scene.leaving, perhaps=True, kept=lambda keep: keep.unit != key)
         for uid, keep in mine.items():
@@ -550,6 +565,7 @@ class Invariants:
             if record is None or (record.gang, record.uid) != (gang.key, gang.group.metadata.uid):
                 raise BrokenRuleError("record", f"{ref.pod} is released for {gang.key}, but was bound for {record}")
         scene.leave(decision.pods)
+        scene.departing.update(ref.uid for ref in decision.pods)
 
     def _check_gang_condition(self, decision: GangCondition, scene: Scene, *, evicted: set[str]) -> None:
         gang = scene.gangs.get(decision.gang)
@@ -643,8 +659,24 @@ class Invariants:
         if self._evictions.could(unit, scene, self._passes.held_from(unit, scene)):
             raise BrokenRuleError("nobody waits who may evict", f"{unit.key} waits, and would fit if others left")
 
+    def _check_nobody_keeps_it(self, unit: Waiting, scene: Scene) -> None:
+        """One that is kept from nodes by others, and of which one is enough, goes as soon as a node takes that one."""
+        around = scene.around(unit.key, ())
+        if unit.need > 1 or around.perhaps or not self._reading.tied(unit) or not self._sound:
+            return
+        for name, place in self._surely_left(unit, scene).items():
+            for pod in unit.pods:
+                needs = self._reading.needs_of(pod)
+                takes = fits(needs, place) and self._reading.admits(name, needs, pod)
+                if takes and not refusal(pod, self._world.nodes[name], around):
+                    raise BrokenRuleError("nobody waits who fits", f"{key_of(pod)} waits, and {name} takes it")
+
     def _look_at_mixed(self, unit: Waiting, places: dict[str, Place]) -> None:
         """Breaks no rule: the fast path does not promise to find a place for every mix, so misses are counted."""
+        if self._reading.tied(unit):
+            self._seen["units that waited, and may be kept from nodes by others"] += unit.key not in self._mixed
+            self._mixed.add(unit.key)
+            return
         self._seen["mixed gangs that waited"] += unit.key not in self._mixed
         self._mixed.add(unit.key)
         if unit.key not in self._missed and self._reading.fits(unit, places):

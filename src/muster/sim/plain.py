@@ -60,9 +60,7 @@ def asks_in_vain(pod: Pod) -> bool:
     """Whether the pod must have what no plugin of the default profile honours."""
     spec = pod.spec
     volumes = any(volume.persistent_volume_claim or volume.ephemeral for volume in spec.volumes)
-    spread = any(each.when_unsatisfiable != "ScheduleAnyway" for each in spec.topology_spread_constraints)
-    between = (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity) if spec.affinity else ()
-    return volumes or spread or bool(spec.resource_claims) or any(each.required for each in between if each)
+    return volumes or bool(spec.resource_claims)
 
 
 def group_asks_in_vain(group: PodGroup) -> bool:

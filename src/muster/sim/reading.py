@@ -38,6 +38,7 @@ from muster.sim.plain import (
     take,
     unit_of,
 )
+from muster.sim.rules.neighbours import is_tied
 from muster.sim.world import World
 
 OURS = "muster"
@@ -537,8 +538,12 @@ class Reading:
         return Counter(self.needs_of(pod) for pod in unit.pods)
 
     def exact(self, unit: Waiting) -> bool:
-        """Whether trying class by class is a proof."""
-        return unit.need == 1 or len(self.wanted(unit)) == 1
+        """Whether trying class by class is a proof, and room is all that matters."""
+        return (unit.need == 1 or len(self.wanted(unit)) == 1) and not self.tied(unit)
+
+    def tied(self, unit: Waiting) -> bool:
+        """Whether members may be kept from nodes by where other pods are."""
+        return any(is_tied(pod, self._world.pods) for pod in unit.pods)
 
     def fits(self, unit: Waiting, places: dict[str, Place], *, need: int | None = None) -> bool:
         """Whether what the unit needs, or so many of its members, surely go on the places together."""

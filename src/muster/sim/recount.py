@@ -7,6 +7,7 @@ from collections.abc import Container
 import numpy as np
 
 from muster.api.wire import Pod
+from muster.cluster.census import Aside, Census
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
@@ -16,6 +17,8 @@ from muster.engine.engine import Engine
 from muster.framework.views import Views
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.world import World
+
+_ByNode = dict[str, dict[str, PodState]]
 
 
 def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> None:
@@ -53,12 +56,12 @@ def _compare_pod(state: PodState, pod: Pod, nodes: Container[str]) -> None:
 
 
 def _compare_rows(cluster: Cluster) -> None:
-    there: dict[str, dict[str, PodState]] = {}
+    there: _ByNode = {}
     for pod in cluster.pods.values():
         if pod.takes_room:
             there.setdefault(pod.node, {})[pod.uid] = pod
     _compare("pods by node", "", {n: set(p) for n, p in cluster.on_node.items()}, {n: set(p) for n, p in there.items()})
-    kept: dict[str, dict[str, PodState]] = {}
+    kept: _ByNode = {}
     for pod in cluster.pods.values():
         if pod.reserved:
             kept.setdefault(pod.reserved, {})[pod.uid] = pod
@@ -82,6 +85,25 @@ def _compare_rows(cluster: Cluster) -> None:
         _compare("scored room on", name, usage.scored[:, row].tolist(), scored)
     for name, state in fresh.items():
         _compare("state of", name, _ports(usage.states[name]), _ports(state))
+    _compare_census(cluster, there, kept)
+
+
+def _compare_census(cluster: Cluster, there: _ByNode, kept: _ByNode) -> None:
+    fresh = Census(cluster.namespaces, capacity=cluster.nodes.capacity)
+    for name, row in cluster.nodes.rows.items():
+        standing = [
+            (pod, Aside.LEAVING if pod.leaving and pod.condemned is None else None)
+            for pod in there.get(name, {}).values()
+        ]
+        standing += [(pod, Aside.AWAITED) for pod in kept.get(name, {}).values()]
+        for pod, aside in standing:
+            if pod.pod_class.ties is not None:
+                fresh.move(row, pod.pod_class.ties, aside, 1)
+    known = cluster.nodes.usage.census
+    _compare("pods that others look at", "", known._there, fresh._there)
+    _compare("those of them that stand aside", "", known._aside, fresh._aside)
+    for line, counts in known._lines.items():
+        _compare("pods counted by", line, counts.tolist(), fresh.count(line).tolist())
 
 
 def _ports(state: object) -> object:

@@ -6,15 +6,16 @@ its own.
 placing      room, binds, gangs, the queue, what is said
 evicting     victims, room that is kept, losses
 groups       what is known of groups when members join
+neighbours   what pods ask of each other
 records      for whom members were bound, runs, minima
 transitions  a unit's life
 waiting      who passes whom, what becomes of a gang after its start
 """
 
-from tests.worlds.faults import evicting, groups, placing, records, transitions, waiting
+from tests.worlds.faults import evicting, groups, neighbours, placing, records, transitions, waiting
 from tests.worlds.faults.registry import FAULTS
 
-__all__ = ["FAULTS", "evicting", "groups", "placing", "plant", "records", "transitions", "waiting"]
+__all__ = ["FAULTS", "evicting", "groups", "neighbours", "placing", "plant", "records", "transitions", "waiting"]
 
 
 def plant(name, patch):

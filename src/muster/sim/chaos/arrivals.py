@@ -20,6 +20,7 @@ from muster.api.wire import (
     PodGroup,
     PodGroupSpec,
     PodSpec,
+    PreferredPods,
     SchedulingConstraints,
     SchedulingGate,
     SchedulingGroup,
@@ -156,6 +157,7 @@ class Arrivals(Hand):
         gated = "gates" in self.mood and rng.random() < 0.25
         never = "never" in self.mood and rng.random() < 0.2
         labels = {"app": rng.choice("ab")} if "budgets" in self.mood else {}
+        labels |= self.labels_of(shape)
         if "asks" in self.mood and rng.random() < 0.2:
             shape = _asking(shape, rng)
         return Pod(
@@ -271,9 +273,8 @@ def _asking(shape: PodSpec, rng: Random) -> PodSpec:
         case 1:
             return replace(shape, resource_claims=(Empty(),))
         case 2:
-            apart = PodAffinity(required=(Empty(),))
-            return replace(shape, affinity=replace(shape.affinity or Affinity(), pod_anti_affinity=apart))
+            return replace(shape, volumes=(Volume(ephemeral=Empty()),))
         case 3:
-            together = PodAffinity(preferred=(Empty(),))
+            together = PodAffinity(preferred=(PreferredPods(weight=1),))
             return replace(shape, affinity=replace(shape.affinity or Affinity(), pod_affinity=together))
     return replace(shape, topology_spread_constraints=(TopologySpread(when_unsatisfiable="ScheduleAnyway"),))

@@ -9,7 +9,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from muster.sim.chaos.recipe import Step, labels, new_node, taints
+from muster.sim.chaos.recipe import Step, new_node, node_labels, taints
 from muster.sim.chaos.turns import Turns
 from muster.sim.chaos.world import OTHER
 
@@ -97,7 +97,8 @@ class Events(Turns):
         node = self.any_node(rng)
         if node is None:
             return ""
-        node = replace(node, metadata=replace(node.metadata, labels=labels(rng)))
+        given = node_labels(rng, node.metadata.name, self.mood)
+        node = replace(node, metadata=replace(node.metadata, labels=given))
         self.world.put_node(node)
         return f"node {node.metadata.name} has labels {node.metadata.labels}"
 

@@ -27,6 +27,7 @@ class Hand:
         self.world = world
         self.mood: Mood = recipe.mood
         self.shapes = recipe.shapes
+        self._labels = recipe.labels
         self.gangs: dict[str, tuple[int, PodSpec]] = {}
         """By name: how many members its controller wants, and their shape."""
         self.jobs: Counter[str] = Counter()
@@ -88,6 +89,10 @@ class Hand:
         """Which scheduler the gang's members name; ours if there are none."""
         members = [pod for pod in self.world.pods.values() if gang_of(pod) == gang]
         return members[-1].spec.scheduler_name if members else OURS
+
+    def labels_of(self, shape: PodSpec) -> dict[str, str]:
+        """What pods of the shape are labelled with."""
+        return self._labels[self.shapes.index(shape)]
 
     def name(self, prefix: str) -> str:
         """Named after the step, so that leaving out others does not rename it."""

@@ -21,6 +21,7 @@ from muster.api.wire import (
     Toleration,
 )
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
+from muster.sim.chaos.kin import domains, tied
 
 GPU = "example.com/gpu"
 
@@ -74,7 +75,7 @@ _LIKELY = {
 # honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
 # With "late evictions" deletions wait for what must stand on the API before them, with "bugs" plugins raise, and with
 # "lagging groups" changes of groups are told seconds after pods that came later; with "start timeouts" gangs step back
-# that have waited for long.
+# that have waited for long.  With "ties" pods ask to be near others, far from them, or spread.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
@@ -85,6 +86,7 @@ _LIKELY_TOO = {
     "bugs": 0.08,
     "lagging groups": 0.25,
     "start timeouts": 0.15,
+    "ties": 0.25,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -131,6 +133,7 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("remake_group", 6, "remade"),
     ("lose_members", 2, "remade"),
     ("grow_gang", 6, "grown"),
+    ("relabel_pod", 2, "ties"),
 )
 
 
@@ -146,26 +149,32 @@ class Recipe(NamedTuple):
     mood: Mood
     nodes: list[Node]
     shapes: list[PodSpec]
+    labels: list[dict[str, str]]
+    """What pods of each shape are labelled with."""
     plan: list[Step]
 
 
-def recipe(seed: int, *, as_first: bool = False) -> Recipe:
-    """`as_first`: with the troubles that there were at first, as seeds need that were found then."""
+def recipe(seed: int, *, as_first: bool = False, but: Mood = frozenset()) -> Recipe:
+    """`as_first`: with the troubles that there were at first, as seeds need that were found then.
+
+    `but` names troubles that the world does not have, whatever its seed says.
+    """
     rng = Random(seed)
     mood = Mood(trouble for trouble, likely in _LIKELY.items() if rng.random() < likely)
     if not as_first:
         mood |= {trouble for trouble, likely in _LIKELY_TOO.items() if Random(f"{trouble} {seed}").random() < likely}
+    mood -= but
     size = rng.choices((0, 1, 2), weights=(88, 10, 2))[0]
     nodes, steps = ((2, 6), (7, 14), (20, 30))[size], ((12, 42), (40, 70), (70, 110))[size]
     names = [f"n{number:02d}" for number in range(40)]
     rng.shuffle(names)
-    return Recipe(
-        seed,
-        mood,
-        [new_node(rng, name, mood) for name in names[: rng.randint(*nodes)]],
-        [_shape(rng, mood) for _ in range(rng.randint(2, 4))],
-        _plan(rng, mood, rng.randint(*steps)),
-    )
+    made = [new_node(rng, name, mood) for name in names[: rng.randint(*nodes)]]
+    shapes = [_shape(rng, mood) for _ in range(rng.randint(2, 4))]
+    plan = _plan(rng, mood, rng.randint(*steps))
+    labels: list[dict[str, str]] = [{} for _ in shapes]
+    if "ties" in mood:
+        shapes, labels = tied(Random(f"kin {seed}"), shapes)
+    return Recipe(seed, mood, made, shapes, labels, plan)
 
 
 def _plan(rng: Random, mood: Mood, steps: int) -> list[Step]:
@@ -191,7 +200,7 @@ def new_node(rng: Random, name: str, mood: Mood) -> Node:
     if rng.random() < 0.4:
         allocatable[GPU] = rng.choice((1, 2, 4))
     return Node(
-        metadata=Metadata(name=name, labels=labels(rng)),
+        metadata=Metadata(name=name, labels=node_labels(rng, name, mood)),
         spec=NodeSpec(
             unschedulable="node facts" in mood and rng.random() < 0.1,
             taints=taints(rng) if "taints" in mood else (),
@@ -200,13 +209,13 @@ def new_node(rng: Random, name: str, mood: Mood) -> Node:
     )
 
 
-def labels(rng: Random) -> dict[str, str]:
+def node_labels(rng: Random, name: str, mood: Mood) -> dict[str, str]:
     found = {"zone": rng.choice("ab")}
     if rng.random() < 0.6:
         found["disk"] = rng.choice(("ssd", "hdd"))
     if rng.random() < 0.5:
         found["rank"] = str(rng.randint(1, 5))
-    return found
+    return domains(name, found) if "ties" in mood else found
 
 
 def taints(rng: Random) -> tuple[Taint, ...]:

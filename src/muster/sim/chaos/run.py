@@ -13,7 +13,7 @@ import msgspec
 
 from muster.engine.decisions import Decision
 from muster.sim.chaos.events import Events
-from muster.sim.chaos.recipe import Recipe, Step, recipe
+from muster.sim.chaos.recipe import Mood, Recipe, Step, recipe
 from muster.sim.chaos.world import START, ChaosFaults, ChaosWorld
 from muster.sim.invariants import BrokenRuleError
 from muster.sim.recount import compare_views
@@ -37,6 +37,8 @@ class Variation(NamedTuple):
     """The scheduler dies at this point, counted over the whole run."""
     as_first: bool = False
     """Without the troubles that worlds were given later."""
+    but: Mood = frozenset()
+    """Troubles that the world does not have, whatever its seed says."""
     recount: bool = True
     """Looks into the engine too: counters against a recount, lives against the table; else at objects alone."""
 
@@ -75,7 +77,7 @@ class Outcome(NamedTuple):
 
 def run(seed: int, variation: Variation = _PLAIN) -> Outcome:
     """Runs the world of `seed`; whatever goes wrong in it is in the outcome."""
-    planned = recipe(seed, as_first=variation.as_first)
+    planned = recipe(seed, as_first=variation.as_first, but=variation.but)
     faults = ChaosFaults(seed, planned.mood, shuffle=variation.shuffle)
     world = ChaosWorld(faults, planned.mood, recount=variation.recount)
     world.crash_in = variation.crash_at
@@ -112,7 +114,7 @@ def run_worlds(seeds: range) -> tuple[Counter[str], list[str]]:
 def shrunk(seed: int, variation: Variation = _PLAIN) -> Outcome:
     """The world of a failing seed, without the steps that the failure does not need."""
     outcome = run(seed, variation)
-    kept = [step.number for step in recipe(seed, as_first=variation.as_first).plan]
+    kept = [step.number for step in recipe(seed, as_first=variation.as_first, but=variation.but).plan]
     size = max(1, len(kept) // 2)
     while size:
         for start in range(0, len(kept), size):

@@ -25,6 +25,7 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.sim.chaos.arrivals import Arrivals
 from muster.sim.chaos.hand import NAMESPACE, gang_of
+from muster.sim.chaos.kin import KIN, KINDS
 from muster.sim.plain import ENDED, needs_of
 
 _WISHES = (ON_PARTIAL_ANNOTATION, BELOW_MINIMUM_ANNOTATION, GRACE_ANNOTATION)
@@ -139,6 +140,15 @@ class Turns(Arrivals):
         annotations = {**pod.metadata.annotations, "sim/note": "seen"}
         self.world.change_pod(replace(pod, metadata=replace(pod.metadata, annotations=annotations)))
         return f"{pod.metadata.name} annotated"
+
+    def relabel_pod(self, rng: Random) -> str:
+        """A pod becomes one of another kind to those who look for such."""
+        pod = self.pick(rng, self.world.pods.values())
+        if pod is None:
+            return ""
+        labels = {**pod.metadata.labels, KIN: rng.choice(KINDS)}
+        self.world.change_pod(replace(pod, metadata=replace(pod.metadata, labels=labels)))
+        return f"{pod.metadata.name} has labels {labels}"
 
     def ungate(self, rng: Random) -> str:
         pod = self.pick(rng, (pod for pod in self.world.pods.values() if pod.spec.scheduling_gates))

@@ -13,6 +13,7 @@ from muster.framework.profile import PreemptionSettings
 from muster.sim.plain import fits, key_of, take, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
+from muster.sim.rules.neighbours import Neighbour, unplaceable
 from muster.sim.rules.scene import Places, Scene
 from muster.sim.world import World
 
@@ -216,6 +217,7 @@ class Evictions:
         self._owed[unit.key] = {ref.uid for ref in decision.pods}
         self._inherited.discard(unit.key)
         self._check_proof(unit, scene, scene.leaving | evicted)
+        self._check_neighbours(unit, scene, scene.leaving | {ref.uid for ref in decision.pods})
         self._check_minimal(unit, scene, victims, blocked)
 
     def _handed_over(self, decision: Evict, unit: Waiting, scene: Scene) -> None:
@@ -287,13 +289,21 @@ class Evictions:
                 raise BrokenRuleError("proof", f"{key_of(pod)} has no room on {keep.node} even with the victims gone")
             take(keep.needs, room[keep.node])
 
+    def _check_neighbours(self, unit: Waiting, scene: Scene, gone: set[str]) -> None:
+        """The places hold, too, by what pods require of each other; who is evicted further on was there till now."""
+        mine = scene.kept_for(unit.key)
+        around = scene.around(unit.key, mine, gone=gone)
+        placed = [Neighbour(self._world.pods[uid], self._world.nodes[keep.node]) for uid, keep in mine.items()]
+        if problem := unplaceable(placed, around):
+            raise BrokenRuleError("proof", f"{unit.key} has no place even with the victims gone: {problem}")
+
     def _doubtful(self, unit: Waiting, scene: Scene) -> int:
         """Members that perhaps have a place already."""
         return sum(pod.metadata.uid in scene.doubtful for pod in unit.pods)
 
     def _check_minimal(self, unit: Waiting, scene: Scene, victims: dict[str, set[str]], blocked: set[str]) -> None:
         """Nobody could be spared, and nobody more precious was taken than needed.  All else counts as it was."""
-        if self._doubtful(unit, scene) or len(self._reading.wanted(unit)) > 1:
+        if self._doubtful(unit, scene) or len(self._reading.wanted(unit)) > 1 or self._reading.tied(unit):
             return
         need = len(scene.kept_for(unit.key))
         all_victims = set().union(*victims.values())

@@ -111,6 +111,7 @@ class Passes:
             counts = (
                 counts
                 and not passed.gang.basic
+                and not self._reading.tied(passed)
                 and not on_its_way
                 and self._takes(passed, unit, useful - own, scene, lasting)
             )
@@ -162,6 +163,8 @@ class Passes:
     def _may_take(self, before: Waiting, unit: Waiting, node: str, left: Places, lasting: Places) -> bool:
         """Whether the unit would perhaps take what the other could use, if all of it went to the node."""
         if any(self._reading.needs_of(pod).ports for pod in (*before.pods, *unit.pods)):
+            return True
+        if self._reading.tied(before) or self._reading.tied(unit):
             return True
         asked, room = self._asked(unit), left[node].room
         return any(

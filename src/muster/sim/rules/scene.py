@@ -11,6 +11,7 @@ from muster.engine.decisions import Bind, PodCondition, PodRef
 from muster.gangs.model import Aspect
 from muster.sim.plain import ENDED, Needs, Place, take, unit_of
 from muster.sim.reading import Gang, Reading, Waiting
+from muster.sim.rules.neighbours import Around, Neighbour
 from muster.sim.world import World
 
 Places = dict[str, Place]
@@ -73,6 +74,8 @@ class Scene:
         """Pods that perhaps take room, since their bind failed and the engine may still keep to it."""
         self.leaving: set[str] = set()
         """Those whose room will be free soon."""
+        self.departing: set[str] = set()
+        """Those who surely go: evictions may be called off."""
         self.reserved: dict[str, Keep] = {}
         """By UID."""
         self.perhaps: dict[str, Keep] = {}
@@ -92,6 +95,8 @@ class Scene:
             self.takers[uid] = Taker(pod, node, reading.needs_of(pod))
             if leaves:
                 self.leaving.add(uid)
+            if pod.metadata.deletion_timestamp is not None:
+                self.departing.add(uid)
         nominated = pod.status.nominated_node_name
         if nominated in self._world.nodes and reading.waits(pod):
             self.keep(pod, nominated, sure=uid not in broken)
@@ -166,6 +171,22 @@ class Scene:
     def left_for(self, unit: Waiting) -> Places:
         """The room that surely nobody else has or keeps."""
         return self.places(perhaps=True, kept=lambda keep: keep.unit != unit.key)
+
+    def around(self, unit: str, placed: Container[str], *, gone: Container[str] = ()) -> Around:
+        """Who is there when pods of the unit are `placed`, without those who are `gone`."""
+        nodes = self._world.nodes
+        surely = [
+            Neighbour(taker.pod, nodes[taker.node], stays=uid not in self.departing)
+            for uid, taker in self.takers.items()
+            if uid not in placed and uid not in gone
+        ]
+        perhaps = [Neighbour(taker.pod, nodes[taker.node]) for uid, taker in self.doubtful.items() if uid not in placed]
+        perhaps += [
+            Neighbour(self._world.pods[uid], nodes[keep.node])
+            for uid, keep in (*self.reserved.items(), *self.perhaps.items())
+            if keep.unit != unit
+        ]
+        return Around(nodes.values(), surely, perhaps)
 
     # --- decisions ---
 

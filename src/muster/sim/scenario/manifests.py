@@ -38,6 +38,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     node_selector: dict[str, str] = {}
     tolerations: tuple[Manifest, ...] = ()
     affinity: Manifest | None = None
+    spread: tuple[Manifest, ...] = ()
     gates: tuple[str, ...] = ()
     host_ports: tuple[int, ...] = ()
     scheduler: str = SCHEDULER
@@ -80,6 +81,7 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         nodeSelector=dict(shape.node_selector),
         tolerations=list(shape.tolerations),
         affinity=shape.affinity or {},
+        topologySpreadConstraints=list(shape.spread),
         schedulingGates=[{"name": gate} for gate in shape.gates],
     )
     if shape.grace_seconds is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,11 +19,13 @@ from muster.api.wire import (
     PriorityClass,
     Taint,
     Toleration,
+    TopologySpread,
     Wire,
     read,
 )
 from muster.base.errors import MusterError, ObjectError
 from muster.base.quantity import amount
+from muster.base.selectors import LabelSelector, NodeSelectorTerm
 from muster.gangs.dialects.v1beta1 import (
     BELOW_MINIMUM_ANNOTATION,
     GRACE_ANNOTATION,
@@ -49,6 +51,7 @@ POD_FIELDS = (
     "nodeSelector",
     "tolerations",
     "affinity",
+    "topologySpreadConstraints",
     "gates",
     "hostPort",
     "scheduler",
@@ -56,6 +59,9 @@ POD_FIELDS = (
 )
 NODE_FIELDS = ("labels", "taints", "unschedulable", "pods")
 
+_BETWEEN_PODS = ("podAffinity", "podAntiAffinity")
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST_NAME = 253
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -143,8 +149,36 @@ def _toleration(place: Place) -> Manifest:
 
 
 def _affinity(place: Place) -> Manifest:
-    place.called("affinity").fields(("nodeAffinity",))
+    fields = place.called("affinity").fields(("nodeAffinity", *_BETWEEN_PODS))
+    for name in _BETWEEN_PODS:
+        if name in fields:
+            terms = fields[name].called(name).fields((_REQUIRED, _PREFERRED))
+            for item in terms[_REQUIRED].items() if _REQUIRED in terms else ():
+                _check_term(item)
+            for item in terms[_PREFERRED].items() if _PREFERRED in terms else ():
+                wish = ("weight", "podAffinityTerm")
+                _check_term(item.called("preference").fields(wish, required=wish)["podAffinityTerm"])
     return _checked(Affinity, place)
+
+
+def _check_term(place: Place) -> None:
+    """Not matchLabelKeys: only an API server makes a selector of them."""
+    place.called("term").fields(
+        ("labelSelector", "namespaces", "namespaceSelector", "topologyKey"), required=["topologyKey"]
+    )
+
+
+def _spread(place: Place) -> tuple[Manifest, ...]:
+    return tuple(_constraint(item.called("constraint")) for item in place.items())
+
+
+def _constraint(place: Place) -> Manifest:
+    required = ("maxSkew", "topologyKey", "whenUnsatisfiable")
+    others = ("labelSelector", "matchLabelKeys", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
+    fields = place.fields((*required, *others), required=required)
+    fields["maxSkew"].count(least=1)
+    fields["whenUnsatisfiable"].word(("DoNotSchedule", "ScheduleAnyway"))
+    return _checked(TopologySpread, place)
 
 
 def _gates(place: Place) -> tuple[str, ...]:
@@ -176,6 +210,7 @@ _READERS: dict[str, tuple[str, Callable[[Place], object]]] = {
     "nodeSelector": ("node_selector", Place.words),
     "tolerations": ("tolerations", _tolerations),
     "affinity": ("affinity", _affinity),
+    "topologySpreadConstraints": ("spread", _spread),
     "gates": ("gates", _gates),
     "hostPort": ("host_ports", _host_ports),
     "scheduler": ("scheduler", Place.text),
@@ -285,15 +320,30 @@ def _try_out(found: Wire) -> None:
         effective_requests(found.spec)
         if found.spec.affinity is not None:
             _try_out(found.spec.affinity)
+        for constraint in found.spec.topology_spread_constraints:
+            _try_out(constraint)
     elif isinstance(found, Node):
         for name, text in found.status.allocatable.items():
             amount(name, text)
-    elif isinstance(found, Affinity) and found.node_affinity is not None:
-        rules = found.node_affinity
-        terms = [*(rules.required.node_selector_terms if rules.required else ())]
-        terms += [preferred.preference for preferred in rules.preferred]
-        for problem in (problem for term in terms for problem in term.problems()):
-            raise ObjectError(problem)
+    elif isinstance(found, Affinity | TopologySpread):
+        for selector in _selectors(found):
+            for problem in selector.problems():
+                raise ObjectError(problem)
+
+
+def _selectors(found: Affinity | TopologySpread) -> Iterator[NodeSelectorTerm | LabelSelector]:
+    if isinstance(found, TopologySpread):
+        if found.label_selector is not None:
+            yield found.label_selector
+        return
+    if (nodes := found.node_affinity) is not None:
+        yield from nodes.required.node_selector_terms if nodes.required else ()
+        yield from (preferred.preference for preferred in nodes.preferred)
+    for pods in (found.pod_affinity, found.pod_anti_affinity):
+        if pods is not None:
+            for term in (*pods.required, *(preferred.pod_affinity_term for preferred in pods.preferred)):
+                chosen = (term.label_selector, term.namespace_selector)
+                yield from (selector for selector in chosen if selector is not None)
 
 
 def _checked(struct: type[Wire], place: Place) -> Manifest:

@@ -1,0 +1,142 @@
+"""PodTopologySpread: pods evenly over the domains of a label, as far as they ask for it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from muster.cluster.census import Aside, Census, Chosen
+from muster.cluster.classes import PodClass
+from muster.cluster.nodes import NodeTable
+from muster.cluster.ties import Spread
+from muster.cluster.usage import Ints
+from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Outlook, Wide
+from muster.plugins.domains import Domains
+from muster.plugins.node_affinity import NodeAffinity
+from muster.plugins.taint_toleration import TaintToleration
+
+UNEVEN = "node(s) didn't match pod topology spread constraints"
+UNNAMED = "node(s) didn't match pod topology spread constraints (missing required label)"
+
+_HOSTNAME = "kubernetes.io/hostname"
+_MOST = 2**31 - 1
+
+
+class PodTopologySpread(Wide):
+    name = "PodTopologySpread"
+
+    def concerns(self, pod_class: PodClass, census: Census) -> bool:
+        return pod_class.ties is not None and bool(pod_class.ties.rules.spread)
+
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
+        return _Evenly(pod_class, nodes, census)
+
+
+class _Constraint:
+    """One constraint: the pods that it is about, by domain."""
+
+    def __init__(self, spread: Spread, nodes: NodeTable, *, pods: Ints, counted: Bools, about_itself: bool) -> None:
+        self.spread = spread
+        self.pods = pods
+        """By row, counted or not."""
+        self._counted = counted
+        """Rows whose pods count."""
+        self.domains = Domains(nodes, spread.topology_key, pods * counted)
+        self.exists = self.domains.present(counted)
+        """By domain: whether it has a node that counts."""
+        self.about_itself = about_itself
+
+    def place(self, row: int) -> None:
+        if not self.about_itself or not self.spread.selection.requirements:
+            return
+        if self.spread.topology_key == _HOSTNAME and not self.spread.hard:
+            self.pods = self.pods.copy()
+            self.pods[row] += 1
+        if self._counted[row]:
+            self.domains.add(row)
+
+    def too_uneven(self) -> Bools:
+        """Rows whose domain would have too many more than the emptiest."""
+        counts = self.domains.counts[self.exists]
+        least = int(counts.min()) if len(counts) else _MOST
+        if len(counts) < self.spread.min_domains:
+            least = 0
+        return self.domains.by_row + self.about_itself - least > self.spread.max_skew
+
+
+class _Evenly(Outlook):
+    def __init__(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> None:
+        ties = pod_class.ties
+        assert ties is not None
+        self._named: dict[bool, Bools] = {}
+        self._hard: list[_Constraint] = []
+        self._soft: list[_Constraint] = []
+        for is_hard, found in ((True, self._hard), (False, self._soft)):
+            spreads = [spread for spread in ties.rules.spread if spread.hard is is_hard]
+            columns = [nodes.labels.column(spread.topology_key).ids > 0 for spread in spreads]
+            # a node that lacks one of the labels counts for none of them
+            named: Bools = np.logical_and.reduce(columns) if columns else np.ones(nodes.capacity, np.bool_)
+            self._named[is_hard] = named
+            for spread in spreads:
+                counted = named & _included(spread, pod_class, nodes)
+                counts = Chosen((spread.selection,), without=Aside.LEAVING)
+                # upstream counts nobody by a selector that asks for nothing, although it matches everybody
+                pods = census.count(counts) if spread.selection.requirements else np.zeros(nodes.capacity, np.int64)
+                about_itself = census.namespaces.selects(spread.selection, ties.look)
+                found.append(_Constraint(spread, nodes, pods=pods, counted=counted, about_itself=about_itself))
+        self._refused: list[tuple[str, Bools]] | None = None
+
+    def place(self, row: int) -> None:
+        for constraint in (*self._hard, *self._soft):
+            constraint.place(row)
+        self._refused = None
+
+    def admits(self) -> Bools | None:
+        refused = [rows for _, rows in self.refusals()]
+        return ~np.logical_or.reduce(refused) if refused else None
+
+    def at_most(self) -> Ints | None:
+        return self._named[True] * PLENTY if self._hard else None
+
+    def refusals(self) -> list[tuple[str, Bools]]:
+        if self._refused is None and self._hard:
+            # the first constraint that a node fails says why
+            uneven, unnamed = (np.zeros(len(self._named[True]), np.bool_) for _ in range(2))
+            for constraint in self._hard:
+                lacks = ~constraint.domains.named & ~uneven
+                unnamed |= lacks
+                uneven |= constraint.too_uneven() & ~unnamed
+            self._refused = [(UNNAMED, unnamed), (UNEVEN, uneven)]
+        return self._refused or []
+
+    def score(self, takes: Bools) -> Ints | None:
+        if not self._soft:
+            return None
+        rated = takes & self._named[False]
+        raw = np.zeros(len(takes))
+        for constraint in self._soft:
+            spread = constraint.spread
+            if spread.topology_key == _HOSTNAME:
+                size, counts = int(np.count_nonzero(rated)), constraint.pods
+            else:
+                size, counts = int(constraint.domains.present(rated).sum()), constraint.domains.by_row
+            raw += counts * math.log(size + 2) + (spread.max_skew - 1)
+        # as Go rounds: halves away from zero
+        whole = np.floor(raw + 0.5).astype(np.int64)
+        if not rated.any():
+            return np.zeros(len(takes), np.int64)
+        least, most = int(np.min(whole, where=rated, initial=2**62)), int(np.max(whole, where=rated, initial=0))
+        scores = MAX_SCORE * (most + least - whole) // most if most else np.full(len(takes), MAX_SCORE)
+        found: Ints = scores * rated
+        return found
+
+
+def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> Bools:
+    """Rows whose pods count for the constraint."""
+    found = nodes.precedence > 0
+    if spread.honours_affinity:
+        found &= NodeAffinity().admits(pod_class.rules, nodes, None)
+    if spread.honours_taints:
+        found &= TaintToleration().admits(pod_class.rules, nodes, None)
+    return found

@@ -2,12 +2,13 @@
 
 from msgspec.structs import replace
 
-from muster.cluster.census import Census, Chosen
+from muster.cluster.census import Aside, Census, Chosen
 from muster.cluster.cluster import Cluster
 from muster.cluster.usage import Usage
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.reservations import Reservations
+from muster.engine.waiting import WaitingRoom
 from muster.plugins.inter_pod_affinity import FAR, NEAR, OTHERS, _Affinity
 from muster.plugins.pod_topology_spread import _Evenly
 from tests.worlds.faults.registry import fault
@@ -74,7 +75,7 @@ def pods_that_leave_do_not_count_for_those_to_be_apart(patch):
     count = Census.count
 
     def those_who_stay(self, line):
-        return count(self, Chosen(line.selections, staying=True) if isinstance(line, Chosen) else line)
+        return count(self, Chosen(line.selections, without=Aside.LEAVING) if isinstance(line, Chosen) else line)
 
     patch(Census, "count", those_who_stay)
 
@@ -127,3 +128,17 @@ def who_may_be_spared_does_not_count(patch):
         pod.condemned = condemned
 
     patch(Cluster, "leave", hastily)
+
+
+@fault("nobody waits who fits", "ties", first=102)
+def who_must_be_near_others_or_far_from_them_is_not_woken(patch):
+    offer = WaitingRoom.offer
+
+    def only_the_others(self):
+        return [
+            unit
+            for unit in offer(self)
+            if not any(c.ties and (c.ties.rules.together or c.ties.rules.apart) for c in unit.classes)
+        ]
+
+    patch(WaitingRoom, "offer", only_the_others)

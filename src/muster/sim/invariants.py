@@ -133,7 +133,7 @@ class Invariants:
             began=self._starts.began,
             condemned=self._condemned,
         )
-        self._words = Words(world, self._reading)
+        self._words = Words(world, self._reading, alone=alone)
         self._reservations = Reservations(world, self._reading)
         self._evictions = Evictions(world, self._reading, preemption, condemned=self._condemned, sound=sound)
         self._passes = Passes(world, self._reading, per_member=fairness.passes_per_member or float("inf"))

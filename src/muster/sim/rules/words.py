@@ -39,9 +39,11 @@ _TELLING_SECONDS = 5.0
 
 
 class Words:
-    def __init__(self, world: World, reading: Reading) -> None:
+    def __init__(self, world: World, reading: Reading, *, alone: bool) -> None:
+        """`alone`: no other scheduler evicts members of the same gangs, and spares them."""
         self._world = world
         self._reading = reading
+        self._alone = alone
         self._changed: dict[str, float] = {}
         """By unit: when anything of it last changed."""
         self._unanswered: set[str] = set()
@@ -115,7 +117,9 @@ class Words:
         new = ("True" if decision.holds else "False", decision.reason, decision.message)
         stands = None if said is None else (said.status, said.reason, said.message)
         about = gang.key, decision.aspect
-        if scene.gangs_said.get(about, stands) == new and not gang.shared:
+        # of two who evict a gang, and spare it, each takes back what it said
+        both = gang.shared or not (self._alone or decision.aspect is Aspect.STARTED)
+        if scene.gangs_said.get(about, stands) == new and not both:
             raise BrokenRuleError("noise", f"{gang.key} says so already: {decision.message}")
         scene.gangs_said[about] = new
 

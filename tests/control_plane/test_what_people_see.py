@@ -81,11 +81,11 @@ class Space:
         body = {"metadata": {"name": name}, "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}}}
         self.plane.request("POST", self.groups_path, body)
 
-    def pod(self, name, *, gang=None, cpu="1", **spec):
+    def pod(self, name, *, gang=None, cpu="1", metadata=None, **spec):
         container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
         group = {} if gang is None else {"schedulingGroup": {"podGroupName": gang}}
         spec = {"schedulerName": "muster", "containers": [container], **group, **spec}
-        self.plane.request("POST", self.pods_path, {"metadata": {"name": name}, "spec": spec})
+        self.plane.request("POST", self.pods_path, {"metadata": {"name": name, **(metadata or {})}, "spec": spec})
 
     def read_pod(self, name):
         return self.plane.request("GET", f"{self.pods_path}/{name}")
@@ -205,18 +205,17 @@ def test_a_pod_that_must_have_what_muster_does_not_honour_says_which_field(space
     assert space.event("picky", "FailedScheduling")["note"] == said["message"]
 
 
-def test_a_pod_that_would_like_what_muster_does_not_honour_is_placed_and_told_once(space, nodes):
-    nodes(space.plane, 1)
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
-    rules = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}
-    space.pod("web", affinity={"podAntiAffinity": rules})
-    event = space.event("web", "Unsupported")
-    assert event["type"] == "Normal"
-    assert event["note"].endswith(
-        "honours spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution"
-    )
-    assert event.get("series") is None
-    assert space.read_pod("web")["spec"]["nodeName"]
+def test_a_pod_that_may_not_be_beside_others_says_so_in_upstreams_words_and_goes_when_they_have(space, nodes):
+    nodes(space.plane, 1, labels=lambda number: {"zone": "z"})
+    space.pod("first", metadata={"labels": {"app": "db"}})
+    space.pod_says("first", "True")
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
+    rules = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    space.pod("second", affinity={"podAntiAffinity": rules})
+    said = space.pod_says("second")
+    assert said["message"] == "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."
+    space.plane.request("DELETE", f"{space.pods_path}/first?gracePeriodSeconds=0")
+    space.pod_says("second", "True")
 
 
 def test_a_pod_whose_group_does_not_exist_has_an_event_that_says_so(space, nodes):

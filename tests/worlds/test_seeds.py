@@ -94,6 +94,7 @@ RULES = {
     1794926413351: "a gang that others had bound in part started, and its minimum was raised, all in one turn",
     1794927631226: "a gang was whole for a moment: the eviction of a member was called off, and decided anew at once",
     1794928064512: "two schedulers evicted a gang, and spared it: both said what was left of it",
+    1794930001293: "members that differ in what they would like alone are of two classes, and may back off",
     1794922188213: "a gang whose object was made anew had evicted others too often under the one before",
     5284: "a basic group that was bound twice in a turn had passed others once",
     10014: "a gang ran again with what it was bound for, and its minimum had been raised meanwhile",

@@ -539,7 +539,8 @@ class Reading:
 
     def exact(self, unit: Waiting) -> bool:
         """Whether trying class by class is a proof, and room is all that matters."""
-        return (unit.need == 1 or len(self.wanted(unit)) == 1) and not self.tied(unit)
+        alike = len(self.wanted(unit)) == 1 and all(_prefers(pod) == _prefers(unit.pods[0]) for pod in unit.pods)
+        return (unit.need == 1 or alike) and not self.tied(unit)
 
     def tied(self, unit: Waiting) -> bool:
         """Whether members may be kept from nodes by where other pods are."""
@@ -605,3 +606,10 @@ def _bound_at(pod: Pod) -> float | None:
 def _maker(pod: Pod) -> str:
     """UID of its controller."""
     return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
+
+
+def _prefers(pod: Pod) -> tuple[object, ...]:
+    """Where the pod would rather be, beside other pods or away from them: members may differ in that alone."""
+    affinity = pod.spec.affinity
+    near, far = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity is not None else (None, None)
+    return near, far, pod.spec.topology_spread_constraints

@@ -80,12 +80,12 @@ def pods_that_leave_do_not_count_for_those_to_be_apart(patch):
     patch(Census, "count", those_who_stay)
 
 
-@fault("neighbours", "ties")
+@fault("neighbours", "ties", first=646)
 def who_came_before_the_first_rule_is_not_looked_at(patch):
     patch(Intake, "_look_anew", lambda self, shows_more: None)
 
 
-@fault("neighbours", "ties")
+@fault("neighbours", "ties", first=1389)
 def a_pod_with_other_labels_is_what_it_was(patch):
     changed = Intake._pod_changed
 

@@ -94,7 +94,7 @@ class Explainer:
     ) -> Need:
         nodes, blocked = self._cluster.nodes, ground.blocked
         view = self._views.of(pod_class)
-        if self._views.is_wide(pod_class):
+        if self._views.is_limited(pod_class):
             # where others are decides it, and there is no number for that but what was found
             fits = fits_empty = sum(len(batch.rows) for batch in trial.batches if batch.pod_class is pod_class)
         else:
@@ -166,7 +166,7 @@ class Explainer:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
         model = self._model(empty)
         # where others are may matter more than how much room there is: a new node may be the wrong one
-        if len(empty) > 1 or any(self._views.is_wide(pod_class) for pod_class in empty):
+        if len(empty) > 1 or any(self._views.is_limited(pod_class) for pod_class in empty):
             few = len(empty) <= _MOST_SHAPES
             return self._tried_out(requirement, trial, model, empty) if few and model is not None else None
         ((pod_class, copies),) = empty.items()

@@ -94,7 +94,7 @@ class Search:
                 yield self._try(requirement, ground, budget, _ordered(requirement.batches, rank, by_priority))
             if not many:
                 yield from self._packed(requirement, ground, budget)
-        if any(c.ties is not None and self._views.is_wide(c) for c in requirement.wants):
+        if any(map(self._views.is_limited, requirement.wants)):
             yield from self._in_company(requirement, ground, budget)
         if reserved:
             yield from self._as_reserved(requirement, ground)

@@ -74,8 +74,8 @@ class WaitingRoom:
         """Whether a row is held from anybody."""
         self._units: dict[str, Parked] = {}
         self._wants: dict[PodClass, _Want] = {}
-        self._wide: dict[PodClass, _Want] = {}
-        """Those of the classes to which it matters where others are."""
+        self._limited: dict[PodClass, _Want] = {}
+        """Those of the classes that may be kept from nodes by where others are."""
         self._hot: dict[PodClass, None] = {}
         """Classes whose room has grown so that it may help somebody; to be offered."""
         self._columns = WantColumns()
@@ -107,8 +107,8 @@ class WaitingRoom:
             self._columns.least[want.slot] = min(self._columns.least[want.slot], _least(parked))
             # beside each other members of several classes may use room in which no more of either alone would fit
             self._columns.touchy[want.slot] |= len(wants) > 1 or self._touchy(pod_class)
-            if self._is_wide(pod_class):
-                self._wide[pod_class] = want
+            if self._is_limited(pod_class):
+                self._limited[pod_class] = want
 
     def leave(self, key: str) -> None:
         parked = self._units.pop(key, None)
@@ -125,7 +125,7 @@ class WaitingRoom:
     @property
     def company_changed(self) -> bool:
         """Pods came or went, and somebody waits to whom that may matter."""
-        return bool(self._wide) and self._nodes.usage.census.is_stirred
+        return bool(self._limited) and self._nodes.usage.census.is_stirred
 
     def notice(self, limit: int) -> int:
         """Books up to `limit` nodes whose room or facts changed; returns how many are left to book."""
@@ -155,10 +155,10 @@ class WaitingRoom:
 
     def _offer_company(self, stirred: list[Ties] | None) -> None:
         """Pods came or went: those who look at them, or at whom they look, may have a place elsewhere now."""
-        if not self._wide or stirred == []:
+        if not self._limited or stirred == []:
             return
         namespaces = self._nodes.usage.census.namespaces
-        for pod_class, want in self._wide.items():
+        for pod_class, want in self._limited.items():
             ties = pod_class.ties
             assert ties is not None
             if pod_class in self._hot:
@@ -267,9 +267,9 @@ class WaitingRoom:
         except Exception:
             return True
 
-    def _is_wide(self, pod_class: PodClass) -> bool:
+    def _is_limited(self, pod_class: PodClass) -> bool:
         try:
-            return self._views.is_wide(pod_class)
+            return self._views.is_limited(pod_class)
         except Exception:
             return pod_class.ties is not None
 
@@ -291,7 +291,7 @@ class WaitingRoom:
 
     def _remove_class(self, pod_class: PodClass) -> None:
         slot = self._wants.pop(pod_class).slot
-        self._wide.pop(pod_class, None)
+        self._limited.pop(pod_class, None)
         self._by_slot[slot] = None
         self._columns.least[slot] = np.inf
         self._columns.rules[slot] = 0

@@ -130,6 +130,10 @@ class Wide(ABC):
     def concerns(self, pod_class: PodClass, census: Census) -> bool:
         """Whether it has anything to say on pods of the class."""
 
+    def limits(self, pod_class: PodClass, census: Census) -> bool:
+        """Whether it may keep pods of the class, which it concerns, from nodes; else it only rates these."""
+        return self.filters
+
     @abstractmethod
     def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
         """For pods of the class, with others where the census has them."""

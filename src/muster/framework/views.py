@@ -141,7 +141,7 @@ class Views:
     def needs_resources_only(self, pod_class: PodClass) -> bool:
         """Whether nothing matters to the class but resources and the nodes' own facts."""
         stateful = any(plugin.concerns(pod_class) for plugin in self._profile.stateful)
-        return not stateful and not self.is_wide(pod_class)
+        return not stateful and not self.is_limited(pod_class)
 
     def is_wide(self, pod_class: PodClass) -> bool:
         """Whether it matters to the class where other pods are."""
@@ -149,6 +149,14 @@ class Views:
             return False
         census = self._nodes.usage.census
         return any(plugin.concerns(pod_class, census) for plugin, _ in self._profile.wide)
+
+    def is_limited(self, pod_class: PodClass) -> bool:
+        """Whether pods of the class may be kept from nodes by where others are."""
+        if pod_class.ties is None:
+            return False
+        census = self._nodes.usage.census
+        concerned = (plugin for plugin, _ in self._profile.wide if plugin.concerns(pod_class, census))
+        return any(plugin.limits(pod_class, census) for plugin in concerned)
 
     def outlooks(self, pod_class: PodClass, usage: Usage) -> list[tuple[Outlook, int]]:
         """What plugins that look beyond the node make of the class, and what their scores weigh."""

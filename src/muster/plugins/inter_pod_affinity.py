@@ -38,6 +38,12 @@ class InterPodAffinity(Wide):
         rules = ties.rules
         return bool(rules.together or rules.apart or rules.preferred or census.about(ties.look))
 
+    def limits(self, pod_class: PodClass, census: Census) -> bool:
+        ties = pod_class.ties
+        assert ties is not None
+        kept_off = any(one.bearing is Bearing.APART for one in census.about(ties.look))
+        return bool(ties.rules.together or ties.rules.apart) or kept_off
+
     def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
         ties = pod_class.ties
         assert ties is not None

@@ -29,6 +29,9 @@ class PodTopologySpread(Wide):
     def concerns(self, pod_class: PodClass, census: Census) -> bool:
         return pod_class.ties is not None and bool(pod_class.ties.rules.spread)
 
+    def limits(self, pod_class: PodClass, census: Census) -> bool:
+        return pod_class.ties is not None and any(spread.hard for spread in pod_class.ties.rules.spread)
+
     def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
         return _Evenly(pod_class, nodes, census)
 

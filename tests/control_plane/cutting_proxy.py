@@ -1,25 +1,25 @@
 """A way to the API server that can be cut, stalled and closed.  TLS goes through it untouched."""
 
 import asyncio
-import threading
 import weakref
 from pathlib import Path
 
 import yaml
 
+from tests.control_plane.in_thread import InThread
+
 _PIECE = 65_536
 
 
-class CuttingProxy:
+class CuttingProxy(InThread):
     """Listens on a port of 127.0.0.1 for as long as the `with` block lasts, in a thread of its own.
 
     The server's certificate is for 127.0.0.1, whatever the port, so clients that verify it are content.
     """
 
     def __init__(self, server):
+        super().__init__()
         self._target = int(server.rsplit(":", 1)[1])
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._pairs = set()
         self._transports = weakref.WeakSet()
         self._tasks = set()
@@ -27,17 +27,6 @@ class CuttingProxy:
         self._flowing = asyncio.Event()
         self._heard = asyncio.Event()
         self.port = 0
-
-    def __enter__(self):
-        self._thread.start()
-        self._do(self._start())
-        return self
-
-    def __exit__(self, *_):
-        self._do(self._stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     def kubeconfig(self, original, path):
         """A copy of a kubeconfig that goes through here."""
@@ -77,9 +66,6 @@ class CuttingProxy:
         self._refusing = refusing
 
     # --- in its thread ---
-
-    def _do(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _start(self):
         self._flowing.set()

@@ -1,43 +1,31 @@
 """A way to the API server on which some binds are refused, as somebody's admission policy would."""
 
-import asyncio
 import base64
 import ssl
-import threading
 from pathlib import Path
 
 import aiohttp
 import yaml
 from aiohttp import web
 
+from tests.control_plane.in_thread import InThread
+
 # of the connection, not of what it carries
 _HOP = {"connection", "content-length", "host", "keep-alive", "transfer-encoding"}
 
 
-class RefusingProxy:
+class RefusingProxy(InThread):
     """Listens on a port of 127.0.0.1 for as long as the `with` block lasts, in a thread of its own.
 
     No pod of the name `refused` can be bound through here; everything else comes through.
     """
 
     def __init__(self, kubeconfig, *, refused):
+        super().__init__()
         self._kubeconfig = yaml.safe_load(Path(kubeconfig).read_text())
         cluster = self._kubeconfig["clusters"][0]["cluster"]
         self._server, self._authority = cluster["server"], cluster["certificate-authority-data"]
         self._ending = f"/pods/{refused}/binding"
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        self._do(self._start())
-        return self
-
-    def __exit__(self, *_):
-        self._do(self._stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     def kubeconfig(self, path):
         """A kubeconfig that goes through here."""
@@ -47,9 +35,6 @@ class RefusingProxy:
         return path
 
     # --- in its thread ---
-
-    def _do(self, work):
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _start(self):
         authority = base64.b64decode(self._authority).decode()

@@ -34,6 +34,8 @@ class Cluster:
         self.on_node: dict[str, dict[str, PodState]] = {}
         self.reserved_on: dict[str, dict[str, PodState]] = {}
         """Pods for which room is reserved, by node name: it counts as taken."""
+        self._reserved_far: dict[str, str] = {}
+        """Those of them whom pods on other nodes may keep from theirs: UID, and unit."""
         self.leaving: dict[str, PodState] = {}
         """Pods that take room and are on their way out."""
         self.departing: set[str] = set()
@@ -209,6 +211,8 @@ class Cluster:
         """Room on the node is reserved for the pod: for all others it counts as taken, even if there is none yet."""
         self.version += 1
         pod.reserved = node
+        if self.looks_around(pod):
+            self._reserved_far[pod.uid] = pod.gang or pod.uid
         self.reserved_on.setdefault(node, {})[pod.uid] = pod
         row = self.nodes.rows.get(node)
         if row is not None:
@@ -221,6 +225,7 @@ class Cluster:
         self.version += 1
         there = self.reserved_on[pod.reserved]
         del there[pod.uid]
+        self._reserved_far.pop(pod.uid, None)
         if not there:
             del self.reserved_on[pod.reserved]
         row = self.nodes.rows.get(pod.reserved)
@@ -236,10 +241,7 @@ class Cluster:
     def _stir_far_from(self, pod: PodState) -> None:
         """Units with room reserved on other nodes that may have waited for the pod to leave."""
         if pod.pod_class.ties is not None:
-            for there in self.reserved_on.values():
-                for other in there.values():
-                    if self.looks_around(other):
-                        self.stirred[other.gang or other.uid] = None
+            self.stirred.update(dict.fromkeys(self._reserved_far.values()))
 
     def looks_around(self, pod: PodState) -> bool:
         """Whether pods anywhere, not on its node alone, can keep the pod from a node."""

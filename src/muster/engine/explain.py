@@ -186,7 +186,7 @@ class Explainer:
 
     def _more_of_the_same(self, model: int, count: int, classes: Iterable[PodClass]) -> Suggestion:
         nodes = self._cluster.nodes
-        asked = {key for pod_class in classes for key in _keys_read(pod_class.rules)}
+        asked = {key for pod_class in classes for key in (*_keys_read(pod_class.rules), *_domains_of(pod_class))}
         node, room = _node(nodes, model), nodes.allocatable[:, model].tolist()
         return Suggestion(
             nodes=count,
@@ -245,7 +245,8 @@ def _node(nodes: NodeTable, row: int) -> Node:
 
 
 def _clone(node: Node, number: int) -> Node:
-    labels = _as_new_node(node.metadata.labels)
+    # each is a host of its own: rules between pods tell hosts apart
+    labels = {key: f"{value}-{number}" if key == _HOSTNAME else value for key, value in node.metadata.labels.items()}
     return replace(node, metadata=Metadata(name=f"{_NEW_NODE}-{number}", labels=labels))
 
 
@@ -265,6 +266,16 @@ def _keys_read(rules: NodeRules) -> set[str]:
     terms = rules.required.node_selector_terms if rules.required else ()
     read = {requirement.key for term in terms for requirement in term.match_expressions}
     return read | {key for key, _ in rules.selector}
+
+
+def _domains_of(pod_class: PodClass) -> set[str]:
+    """Labels of nodes by which rules between pods tell domains apart; a host of its own every node is."""
+    if pod_class.ties is None:
+        return set()
+    rules = pod_class.ties.rules
+    keys = {term.topology_key for term in (*rules.together, *rules.apart)}
+    keys |= {spread.topology_key for spread in rules.spread if spread.hard}
+    return keys - {_HOSTNAME}
 
 
 def _wanted_labels(required: NodeSelector | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ class FirstCome(QueueOrder):
 
     name = "FirstCome"
 
-    def key(self, *, priority, created, uid):
+    def key(self, *, priority, created, uid, name):
         return (0, created, uid)
 
 

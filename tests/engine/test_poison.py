@@ -299,8 +299,8 @@ def test_a_state_that_raises_when_it_is_told_what_runs_stops_nobody():
 class Unordered(PrioritySort):
     answer: object = None
 
-    def key(self, *, priority, created, uid):
-        return self.answer if "bad" in uid else super().key(priority=priority, created=created, uid=uid)
+    def key(self, *, priority, created, uid, name):
+        return self.answer if "bad" in uid else super().key(priority=priority, created=created, uid=uid, name=name)
 
 
 @pytest.mark.parametrize("answer", [None, (), ("a", 1.0, "b"), (1, float("nan"), "b"), (np.zeros(2), 1.0, "b")])

@@ -43,11 +43,11 @@ def gang(declared, *members):
 def test_units_are_ordered_by_priority_then_age_then_uid():
     key = PrioritySort().key
     ordered = [
-        key(priority=9, created=9.0, uid="z"),
-        key(priority=1, created=1.0, uid="z"),
-        key(priority=1, created=2.0, uid="a"),
-        key(priority=1, created=2.0, uid="b"),
-        key(priority=-1, created=0.0, uid="a"),
+        key(priority=9, created=9.0, uid="z", name="team/x"),
+        key(priority=1, created=1.0, uid="z", name="team/x"),
+        key(priority=1, created=2.0, uid="a", name="team/x"),
+        key(priority=1, created=2.0, uid="b", name="team/x"),
+        key(priority=-1, created=0.0, uid="a", name="team/x"),
     ]
     assert sorted(ordered) == ordered
 

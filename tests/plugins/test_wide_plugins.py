@@ -80,7 +80,7 @@ def test_columns_say_what_the_plain_version_says(first):
                 theirs = {name: why(machine) for name, machine in both.plain.machines.items()}
                 theirs = {name: one.reasons[0] for name, one in theirs.items() if one is not None}
                 concerned = plugin.concerns(pod_class, census)
-                outlook = plugin.outlook(pod_class, both.cluster.nodes, census) if concerned else None
+                outlook = plugin.outlook(pod_class, both.cluster.nodes, both.cluster.nodes.usage) if concerned else None
                 assert (refused(outlook, rows) if outlook else {}) == theirs, where
                 SEEN[f"{plugin.name} refuses"] += bool(theirs)
                 if plugin.name == "PodTopologySpread" and not pod["spec"].get("topologySpreadConstraints"):
@@ -117,12 +117,12 @@ def test_who_is_told_of_every_pod_says_what_one_who_counts_anew_does(first):
             for plugin in (InterPodAffinity(), PodTopologySpread()):
                 if not plugin.concerns(pod_class, usage.census):
                     continue
-                outlook = plugin.outlook(pod_class, nodes, usage.census)
+                outlook = plugin.outlook(pod_class, nodes, usage)
                 for step in range(4):
                     row = rows[(seed + step * step) % len(rows)]
                     outlook.place(row)
                     usage.add(row, pod_class)
-                    anew = plugin.outlook(pod_class, nodes, usage.census)
+                    anew = plugin.outlook(pod_class, nodes, usage)
                     where = f"seed {seed}, {pod['metadata']['name']}, {plugin.name}, step {step}"
                     assert refused(outlook, nodes.rows) == refused(anew, nodes.rows), where
                     takes = nodes.precedence > 0

@@ -91,6 +91,12 @@ class Value:
 
     # --- scalars ---
 
+    def mapping(self) -> dict[str, Any]:
+        """A mapping of anything, as it is; for arguments that only their reader knows."""
+        if not isinstance(self._data, dict):
+            raise self._wrong("a mapping")
+        return dict(self._data)
+
     def text(self) -> str:
         if not isinstance(self._data, str):
             raise self._wrong("text")

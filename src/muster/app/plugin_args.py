@@ -12,13 +12,16 @@ What upstream's arguments ask for is done, or refused by name.  GangSchedulingAr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from muster.app.document import Value, advice
+from muster.base.errors import ConfigError
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
+from muster.plugins.by_users import offered
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import ABSENT, PLUGINS, AffinityArgs, FitArgs, PluginArgs
+from muster.plugins.registry import ABSENT, PLUGINS, AffinityArgs, FitArgs, PluginArgs, entry_of
 
 __all__ = ["API_VERSION", "BINDER", "Args", "plugin_name", "read_args"]
 
@@ -34,6 +37,8 @@ class Args(msgspec.Struct, frozen=True):
 
     of_plugins: dict[str, PluginArgs] = {}
     """What plugins are made with, by their names; not of those that have their defaults."""
+    of_users: dict[str, dict[str, Any]] = {}
+    """What plugins by users are made with."""
     preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
@@ -46,8 +51,14 @@ def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ())
     if "name" not in fields:
         raise item.error("needs a name")
     name = fields["name"].text()
-    if name not in _KNOWN and name not in also:
-        raise fields["name"].error(f"there is no plugin {name}", hint=advice(name, _KNOWN))
+    if name in _KNOWN or name in also:
+        return name
+    if ":" not in name and name not in (known := (*_KNOWN, *offered())):
+        raise fields["name"].error(f"there is no plugin {name}", hint=advice(name, known))
+    try:
+        entry_of(name)
+    except ConfigError as error:
+        raise fields["name"].error(error.message, hint=error.hint) from error
     return name
 
 
@@ -70,6 +81,8 @@ def read_args(config: Value | None) -> Args:
 
 
 def _with(found: Args, name: str, args: Value) -> Args:
+    if name not in PLUGINS:
+        return msgspec.structs.replace(found, of_users={**found.of_users, name: args.mapping()})
     match name:
         case "NodeResourcesFit":
             return _with_own(found, name, _fit_args(args), default=FitArgs())

@@ -6,7 +6,8 @@ At each extension point upstream asks, in this order:
   3. what the point alone enables.
 A point that disables `*` has only what it enables itself.  The point's weight goes before multiPoint's.
 
-Ours ask at five points.  preFilter and preScore prepare filter and score; what they list has no effect of its own.
+Muster's own are asked at five points.  preFilter and preScore prepare filter and score; what they list has no effect of
+its own.  Plugins by users are asked wherever they are listed and have a method.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from muster.app.document import Value
 from muster.app.plugin_args import BINDER, Args, plugin_name
-from muster.plugins.registry import ABSENT, PLUGINS, Part, ProfileParts
+from muster.plugins.registry import ABSENT, PLUGINS, Part, PluginArgs, ProfileParts, UserArgs, entry_of
 
 __all__ = ["Enabled", "read_plugins"]
 
@@ -36,7 +37,7 @@ _POINTS = (
     "postBind",
     _MULTI,
 )
-_ASKED = ("preEnqueue", "queueSort", "filter", "postFilter", "score")
+_ASKED = ("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve")
 
 # where a plugin is indispensable, and why
 _NEEDED = {
@@ -66,29 +67,43 @@ def read_plugins(plugins: Value | None, args: Args, *, profile: Value) -> Profil
     multi = _multi(sets[_MULTI])
     at = {point: _resolve(point, multi, sets[point]) for point in _ASKED}
     names = {plugin.name for enabled in at.values() for plugin in enabled}
-    for name, (point, why) in _NEEDED.items():
-        if name not in {plugin.name for plugin in at[point]}:
-            raise (plugins or profile).error(
-                f"{name} cannot be disabled for {point}: {why}", hint=f"add it to {point}.enabled"
-            )
+    _check_needed(at, plugins or profile)
     filters = [plugin.name for plugin in at["filter"]]
     weights = {plugin.name: plugin.weight for plugin in at["score"]}
     parts = tuple(
         Part(
             name=name,
             weight=weights.get(name, 0),
-            filters=name in filters or "filter" not in PLUGINS[name].points,
-            args=args.of_plugins.get(name),
+            filters=name in filters or "filter" not in entry_of(name).points,
+            args=_args(name, args, at),
         )
         for name in _in_order(names, filters)
     )
     return ProfileParts(plugins=parts, preemption=args.preemption, fairness=args.fairness, unsupported=args.unsupported)
 
 
+def _check_needed(at: dict[str, tuple[Enabled, ...]], where: Value) -> None:
+    for name, (point, why) in _NEEDED.items():
+        there = {plugin.name for plugin in at[point]}
+        # whoever brings an order of his own needs no other
+        if name not in there and not (point == "queueSort" and there):
+            raise where.error(f"{name} cannot be disabled for {point}: {why}", hint=f"add it to {point}.enabled")
+    if len(order := [plugin.name for plugin in at["queueSort"]]) > 1:
+        hint = "disable all but one for queueSort"
+        raise where.error(f"{', '.join(order)} cannot order the queue together", hint=hint)
+
+
+def _args(name: str, args: Args, at: dict[str, tuple[Enabled, ...]]) -> PluginArgs | None:
+    if name in PLUGINS:
+        return args.of_plugins.get(name)
+    points = tuple(point for point, there in at.items() if name in {plugin.name for plugin in there})
+    return UserArgs(points=points, values=args.of_users.get(name, {}))
+
+
 def _in_order(names: set[str], filters: list[str]) -> list[str]:
-    """Ours, with the filters in the order asked for: it decides whose reason is told, and no other order matters."""
-    asked = iter(filters)
-    return [next(asked) if name in filters else name for name in PLUGINS if name in names]
+    """Ours first, with the filters in the order asked for: it decides whose reason is told, and no other order does."""
+    asked, by_users = iter(filters), sorted(names - PLUGINS.keys())
+    return [next(asked) if name in filters else name for name in (*PLUGINS, *by_users) if name in names]
 
 
 def _read_sets(plugins: Value | None) -> dict[str, _Set]:
@@ -114,7 +129,7 @@ def _read_enabled(point: str, value: Value) -> tuple[Enabled, ...]:
             absent.append(name)
         elif name == BINDER and point in (_MULTI, "bind"):
             continue
-        elif name == BINDER or (point != _MULTI and point not in PLUGINS[name].points):
+        elif name == BINDER or (point != _MULTI and point not in entry_of(name).points):
             raise item.error(f"{name} does not extend {point}")
         else:
             # as upstream: no score is taken out by a weight of 0
@@ -155,7 +170,7 @@ def _resolve(point: str, multi: tuple[Enabled, ...], own: _Set) -> tuple[Enabled
     if _ALL in own.disabled:
         return own.enabled
     everywhere = [
-        plugin for plugin in multi if point in PLUGINS[plugin.name].points and plugin.name not in own.disabled
+        plugin for plugin in multi if point in entry_of(plugin.name).points and plugin.name not in own.disabled
     ]
     multi_names = {plugin.name for plugin in everywhere}
     own_names = {plugin.name for plugin in own.enabled}

@@ -10,6 +10,7 @@
     ├── ScenarioError                a scenario file that cannot be used; says where
     ├── JournalError                 a journal that cannot be written or replayed
     ├── ConfigError                  a configuration that cannot be used
+    ├── PluginError                  a plugin by users failed, or gave what is no answer
     ├── LocalError                   an embedded cluster that cannot be started or used
     └── KubeError                    a cluster that cannot be worked with
         ├── KubeconfigError          no usable address or credentials
@@ -33,6 +34,7 @@ __all__ = [
     "LocalError",
     "MusterError",
     "ObjectError",
+    "PluginError",
     "QuantityError",
     "ScenarioError",
     "SelectorError",
@@ -111,6 +113,10 @@ class JournalError(MusterError):
 
 class ConfigError(MusterError):
     """A configuration that cannot be used."""
+
+
+class PluginError(MusterError):
+    """A plugin by users failed, or gave what is no answer; the message has its name."""
 
 
 class LocalError(MusterError):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from muster.base.arrays import grown
 from muster.cluster.ties import Look, Namespaces, Selection, Term, Ties
+from muster.cluster.traits import Trait, trait_of
 
 Ints = NDArray[np.int64]
 
@@ -61,7 +62,14 @@ class Chosen(NamedTuple):
     without: Aside | None = None
 
 
-_Line = Chosen | Borne
+class Showing(NamedTuple):
+    """Pods of which a plugin by users read this."""
+
+    plugin: str
+    trait: Trait
+
+
+_Line = Chosen | Borne | Showing
 
 
 class Census:
@@ -189,6 +197,13 @@ class Census:
         new = {one: None for ties in self._newcomers or () for one in borne(ties) if one not in known}
         return (*known, *(one for one in new if self.namespaces.selects(one.term.selection, look))) if new else known
 
+    def traits(self, plugin: str) -> list[Trait]:
+        """What the plugin read of pods that are there; in no order that means anything."""
+        there = self._there
+        known = (trait for trait, ties in self._index.showing(plugin) if any(one in there for one in ties))
+        new = (trait_of(ties.look.traits, plugin) for ties in self._newcomers or () if ties in there)
+        return list(dict.fromkeys((*known, *(trait for trait in new if trait is not None))))
+
     # --- counting ---
 
     def _counted(self, line: _Line) -> Ints:
@@ -209,6 +224,8 @@ class Census:
         """How often the line counts a pod of the ties: it may bear a term twice."""
         if isinstance(line, Borne):
             return list(borne(ties)).count(line)
+        if isinstance(line, Showing):
+            return int(line in ties.look.traits)
         return int(all(self.namespaces.selects(selection, ties.look) for selection in line.selections))
 
     def _drop(self, line: _Line) -> None:
@@ -253,6 +270,8 @@ def _change(counts: dict[_Key, dict[int, int]], own: set[_Key], row: int, key: _
 
 def concerns(one: Ties, other: Ties, namespaces: Namespaces) -> bool:
     """Whether it may matter to pods of the first where those of the second are."""
+    if any(plugin == seen for plugin, _ in one.look.traits for seen, _ in other.look.traits):
+        return True
     reads = any(namespaces.selects(selection, other.look) for selection in one.rules.selections)
     return reads or any(namespaces.selects(each.term.selection, one.look) for each in borne(other))
 
@@ -280,6 +299,8 @@ class _Index:
         self._stale: dict[Ties, None] = {}
         """Of whom nobody is left: forgotten when they are many, since copies may still have some."""
         self._about: dict[Look, tuple[Borne, ...]] = {}
+        self._showing: dict[str, dict[Trait, dict[Ties, None]]] = {}
+        """By plugin and trait."""
 
     def add(self, ties: Ties) -> None:
         self._stale.pop(ties, None)
@@ -288,6 +309,8 @@ class _Index:
         self._all[ties] = None
         for mark in ties.look.labels:
             self._by_label.setdefault(mark, {})[ties] = None
+        for plugin, shown in ties.look.traits:
+            self._showing.setdefault(plugin, {}).setdefault(shown, {})[ties] = None
         for one in borne(ties):
             if one not in self._bearers:
                 self._terms.setdefault(_mark(one.term.selection), {})[one] = None
@@ -305,6 +328,8 @@ class _Index:
         del self._all[ties]
         for mark in ties.look.labels:
             _take(self._by_label, mark, ties)
+        for plugin, shown in ties.look.traits:
+            _take(self._showing[plugin], shown, ties)
         for one in set(borne(ties)):
             _take(self._bearers, one, ties)
             if one not in self._bearers:
@@ -315,11 +340,17 @@ class _Index:
         """All that the line counts, and perhaps others."""
         if isinstance(line, Borne):
             return list(self._bearers.get(line, ()))
+        if isinstance(line, Showing):
+            return list(self._showing.get(line.plugin, {}).get(line.trait, ()))
         if any(selection.requirements is None for selection in line.selections):
             return []
         marks = [mark for selection in line.selections if (mark := _mark(selection)) is not None]
         found: list[dict[Ties, None]] = [self._by_label.get(mark, {}) for mark in marks] or [self._all]
         return min(map(list, found), key=len)
+
+    def showing(self, plugin: str) -> Iterable[tuple[Trait, Iterable[Ties]]]:
+        """What the plugin read of pods, and of which."""
+        return self._showing.get(plugin, {}).items()
 
     def bearers(self, one: Borne) -> Iterable[Ties]:
         return self._bearers.get(one, ())

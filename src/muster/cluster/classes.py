@@ -19,6 +19,7 @@ from muster.api.wire import Pod, PreferredNodes, Toleration
 from muster.base.selectors import NodeSelector
 from muster.cluster.resources import CPU, MEMORY, PODS, ResourceNames
 from muster.cluster.ties import NO_RULES, Look, PodRules, Ties, rules_of
+from muster.cluster.traits import NO_TRAITS, TraitReader, Traits, read_traits
 
 
 class NodeRules(msgspec.Struct, frozen=True, gc=False):
@@ -29,6 +30,8 @@ class NodeRules(msgspec.Struct, frozen=True, gc=False):
     required: NodeSelector | None = None
     preferred: tuple[PreferredNodes, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
+    traits: Traits = NO_TRAITS
+    """What plugins by users read of the pod that judge nodes by their own facts."""
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -87,6 +90,11 @@ class PodClass:
         """How its pods stand to others; None if nobody looks at them, nor they at anybody."""
         self.base = self
         """The class without ties: a node by itself looks the same to both."""
+
+    @property
+    def traits(self) -> Traits:
+        """What plugins by users read of its pods."""
+        return self.rules.traits if self.ties is None else (*self.rules.traits, *self.ties.look.traits)
 
     def tied(self, ties: Ties) -> PodClass:
         """The class of pods with the same needs that stand to others like this."""
@@ -161,8 +169,10 @@ _SPELLINGS = 10_000
 class ClassTable:
     """Interns pod classes, from the wire's spelling first: a repeated spelling costs one encoding and one look-up."""
 
-    def __init__(self, names: ResourceNames) -> None:
+    def __init__(self, names: ResourceNames, readers: Sequence[TraitReader] = ()) -> None:
         self._names = names
+        self._inward = [reader for reader in readers if not reader.is_shown]
+        self._shown = [reader for reader in readers if reader.is_shown]
         self._encoder = msgspec.msgpack.Encoder()
         self._by_wire: dict[bytes, PodClass] = {}
         # classes that nobody has any more are forgotten: clusters see new ones for years
@@ -179,6 +189,7 @@ class ClassTable:
 
     def of(self, pod: Pod) -> PodClass:
         spec = pod.spec
+        traits = read_traits(self._inward, pod) if self._inward else NO_TRAITS
         spelling = self._encoder.encode(
             (
                 spec.containers,
@@ -188,21 +199,23 @@ class ClassTable:
                 spec.node_selector,
                 spec.affinity.node_affinity if spec.affinity is not None else None,
                 spec.tolerations,
+                traits,
             )
         )
         found = self._by_wire.get(spelling)
         if found is None:
             if len(self._by_wire) >= _SPELLINGS:
                 self._by_wire.clear()
-            found = self._by_wire[spelling] = self._intern(pod)
+            found = self._by_wire[spelling] = self._intern(pod, traits)
         elif found.unknown and self._has_come(found.unknown):
             found = self._by_wire[spelling] = self.learn(found)
-        if spec.affinity is None and not spec.topology_spread_constraints and self._keys is None:
+        shown = read_traits(self._shown, pod) if self._shown else NO_TRAITS
+        if spec.affinity is None and not spec.topology_spread_constraints and self._keys is None and not shown:
             return found
         rules = rules_of(pod)
         if rules is not NO_RULES:
             self._read(rules)
-        return self._with_ties(found, pod.metadata.namespace, pod.metadata.labels, rules)
+        return self._with_ties(found, pod.metadata.namespace, pod.metadata.labels, rules, shown)
 
     def _has_come(self, resources: tuple[str, ...]) -> bool:
         return any(self._names.find(name) is not None for name in resources)
@@ -220,11 +233,12 @@ class ClassTable:
 
     def seen_anew(self, pod_class: PodClass, namespace: str, labels: Mapping[str, str]) -> PodClass:
         """The class of a pod with these labels now that rules read more of them."""
-        rules = NO_RULES if pod_class.ties is None else pod_class.ties.rules
-        return self._with_ties(pod_class.base, namespace, labels, rules)
+        ties = pod_class.ties
+        rules, traits = (NO_RULES, NO_TRAITS) if ties is None else (ties.rules, ties.look.traits)
+        return self._with_ties(pod_class.base, namespace, labels, rules, traits)
 
-    def _intern(self, pod: Pod) -> PodClass:
-        return self._of_needs(_node_rules(pod), effective_requests(pod.spec), _host_ports(pod))
+    def _intern(self, pod: Pod, traits: Traits) -> PodClass:
+        return self._of_needs(_node_rules(pod, traits), effective_requests(pod.spec), _host_ports(pod))
 
     def _of_needs(self, rules: NodeRules, requests: Requests, ports: tuple[HostPort, ...]) -> PodClass:
         needs = rules, requests, ports
@@ -243,11 +257,14 @@ class ClassTable:
             self._came |= rules.keys - known
             self._keys = known | rules.keys
 
-    def _with_ties(self, base: PodClass, namespace: str, labels: Mapping[str, str], rules: PodRules) -> PodClass:
-        if self._keys is None:
+    def _with_ties(
+        self, base: PodClass, namespace: str, labels: Mapping[str, str], rules: PodRules, traits: Traits
+    ) -> PodClass:
+        if self._keys is None and not traits:
             return base
-        shown = tuple(sorted((key, value) for key, value in labels.items() if key in self._keys))
-        look = Look(namespace, shown)
+        keys = self._keys or ()
+        shown = tuple(sorted((key, value) for key, value in labels.items() if key in keys))
+        look = Look(namespace, shown, traits)
         ties = self._ties.get((look, rules))
         if ties is None:
             ties = self._ties[look, rules] = Ties(look, rules)
@@ -260,7 +277,7 @@ class ClassTable:
         return found
 
 
-def _node_rules(pod: Pod) -> NodeRules:
+def _node_rules(pod: Pod, traits: Traits) -> NodeRules:
     spec = pod.spec
     nodes = spec.affinity.node_affinity if spec.affinity else None
     return NodeRules(
@@ -268,6 +285,7 @@ def _node_rules(pod: Pod) -> NodeRules:
         required=nodes.required if nodes else None,
         preferred=nodes.preferred if nodes else (),
         tolerations=tuple(sorted(set(spec.tolerations), key=msgspec.json.encode)),
+        traits=traits,
     )
 
 

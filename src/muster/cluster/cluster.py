@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from muster.api.wire import Node
 from muster.cluster.budgets import Budgets
@@ -14,6 +14,7 @@ from muster.cluster.nodes import NodeTable
 from muster.cluster.pods import PodState
 from muster.cluster.resources import ResourceNames
 from muster.cluster.ties import Namespaces
+from muster.cluster.traits import TraitReader
 from muster.cluster.usage import RowState
 
 
@@ -24,9 +25,9 @@ class Cluster:
     comes.  `on_node` has every pod that takes room, by node name.
     """
 
-    def __init__(self, *, states: Mapping[str, RowState]) -> None:
+    def __init__(self, *, states: Mapping[str, RowState], readers: Sequence[TraitReader] = ()) -> None:
         self.resources = ResourceNames()
-        self.classes = ClassTable(self.resources)
+        self.classes = ClassTable(self.resources, readers)
         self.namespaces = Namespaces()
         self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
         self.pods: dict[str, PodState] = {}
@@ -249,7 +250,7 @@ class Cluster:
         if ties is None:
             return False
         rules = ties.rules
-        if rules.together or rules.apart or any(spread.hard for spread in rules.spread):
+        if rules.together or rules.apart or any(spread.hard for spread in rules.spread) or ties.look.traits:
             return True
         return any(one.bearing is Bearing.APART for one in self.nodes.usage.census.about(ties.look))
 

@@ -12,6 +12,7 @@ import msgspec
 
 from muster.api.wire import Pod, PodAffinityTerm, TopologySpread
 from muster.base.selectors import LabelSelector, Requirement, matches
+from muster.cluster.traits import NO_TRAITS, Traits
 
 
 class Look(msgspec.Struct, frozen=True, gc=False):
@@ -20,6 +21,8 @@ class Look(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     labels: tuple[tuple[str, str], ...] = ()
     """Sorted by key."""
+    traits: Traits = NO_TRAITS
+    """What plugins by users read of it that judge others by it."""
 
 
 class Selection(msgspec.Struct, frozen=True, gc=False):

@@ -26,6 +26,7 @@ from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
 from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations
+from muster.engine.reserving import Reserving
 from muster.engine.search import Search
 from muster.engine.starvation import Starvation
 from muster.engine.status import Status
@@ -82,6 +83,7 @@ class Decider:
     ) -> None:
         self._cluster = cluster
         self._rule = profile.gang_rule
+        self.reserving = Reserving(profile.reservers)
         self._intake = intake
         self._search = Search(cluster.nodes, views)
         self._stream = Stream(cluster, views)
@@ -152,7 +154,7 @@ class Decider:
 
     def _small(self, unit: Unit) -> Small | None:
         """The unit as the stream takes it: a pod, or a small gang of one class, whole."""
-        if unit.key in self.reservations.by_unit:
+        if unit.key in self.reservations.by_unit or self.reserving:
             return None
         try:
             pods = unit.alike(self._rule, most=LARGEST_GANG)
@@ -263,6 +265,9 @@ class Decider:
 
     def _take(self, unit: Unit, trial: Trial, searched: int) -> Tried:
         """Everything that has a place is bound to it, together; to find it took so much work."""
+        if self.reserving:
+            names = self._cluster.nodes.names
+            self.reserving.reserve([(pod, names[row]) for pod, row in trial.places])
         self.eviction.lands(unit.key, self._now)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)

@@ -26,7 +26,7 @@ from muster.engine.decisions import Decision, Loss, Reread
 from muster.engine.intake import Intake, Noted
 from muster.engine.life import Cause, Phase
 from muster.engine.queue import SchedulingQueue
-from muster.engine.reasons import TIMEOUT
+from muster.engine.reasons import SCHEDULER_ERROR, TIMEOUT
 from muster.engine.start_timeouts import StartTimeouts
 from muster.engine.status import Status
 from muster.engine.timers import Purpose, Timer, Timers
@@ -46,6 +46,8 @@ _CHANGES_PER_GANG = 5
 _ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
+# a gate whose answer may change with time is asked again after so long
+_GATE_SECONDS = 5.0
 
 # every pod passes these: `Phase.GONE` takes 70 ns in Python 3.11, this name 5
 _GONE, _TRIED_AND_PLACED, _PLACED = Phase.GONE, Cause.PLACED, Outcome.PLACED
@@ -57,7 +59,8 @@ class Engine:
     """One profile's scheduler for one cluster."""
 
     def __init__(self, profile: Profile) -> None:
-        self.cluster = Cluster(states={plugin.name: plugin.new_state() for plugin in profile.stateful})
+        states = {plugin.name: plugin.new_state() for plugin in profile.stateful}
+        self.cluster = Cluster(states=states, readers=profile.readers)
         self.audit = Audit()
         self.tally = Tally()
         self._profile = profile
@@ -178,9 +181,13 @@ class Engine:
         self._handle_spared(noted)
         # what became of binds must be known before a deadline or a retry looks at them
         self._handle_failures(noted)
-        for pod in noted.failing:
-            self._look_again(self._profile.backoff.initial, Purpose.GATES, pod.uid)
-        noted.failing.clear()
+        for pod in noted.asking:
+            failed = pod.gated_as == SCHEDULER_ERROR
+            self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
+        noted.asking.clear()
+        for pod, node in noted.unbound:
+            self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
+        noted.unbound.clear()
         self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             known = self.cluster.pods.get(timer.key)
@@ -310,7 +317,7 @@ class Engine:
             self._drop(pod.uid, cause)
             return
         if unit is None:
-            order = self._profile.place_in_queue(priority=pod.priority, created=pod.created, uid=pod.uid)
+            order = self._profile.place_in_queue(priority=pod.priority, created=pod.created, uid=pod.uid, name=pod.key)
             failures = pod.setbacks.failures
             pod.efforts = pod.efforts or Efforts()
             unit = PodUnit(
@@ -439,7 +446,7 @@ class Engine:
             created -= 2 * _ALWAYS
         elif gang.below_minimum:
             created -= _ALWAYS
-        return self._profile.place_in_queue(priority=gang.priority, created=created, uid=uid)
+        return self._profile.place_in_queue(priority=gang.priority, created=created, uid=uid, name=gang.key)
 
     # --- moving units ---
 

@@ -33,6 +33,29 @@ _MOST_TRIED_OUT = 100
 _MOST_SHAPES = 32
 
 
+class _Histogram:
+    """Counts nodes by why they are refused; who has refused a node is not followed by others."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        """Not refused so far."""
+        self._counts: dict[tuple[str, bool], int] = {}
+
+    def count(self, reasons: Iterable[tuple[str, Bools]], *, by_rule: bool = False, all_count: bool = False) -> None:
+        """One plugin's reasons, with where each holds among `rows`; of several for a node the first counts, or all."""
+        refused = np.zeros(len(self.rows), np.bool_)
+        for reason, where in reasons:
+            counted = where if all_count else where & ~refused
+            if count := int(np.count_nonzero(counted)):
+                self._counts[reason, by_rule] = self._counts.get((reason, by_rule), 0) + count
+                refused |= counted
+        self.rows = self.rows[~refused]
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        return tuple(Refusal(count, reason, by_rule) for (reason, by_rule), count in sorted(self._counts.items()))
+
+
 class Explainer:
     """Turns a search's answer into a verdict."""
 
@@ -125,34 +148,16 @@ class Explainer:
     def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
         nodes = self._cluster.nodes
-        rows: Rows = np.flatnonzero(nodes.precedence > 0)
-        counted: dict[tuple[str, bool], int] = {}
+        found = _Histogram(np.flatnonzero(nodes.precedence > 0))
         for rule in self._profile.rule_filters:
-            admitted = rule.admits(pod_class.rules, nodes, rows)
-            if refused := len(rows) - int(np.count_nonzero(admitted)):
-                counted[rule.reason, True] = counted.get((rule.reason, True), 0) + refused
-                rows = rows[admitted]
+            found.count(rule.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
         for exclusion in excluded:
-            where = exclusion.rows[rows]
-            if refused := int(np.count_nonzero(where)):
-                counted[exclusion.reason, False] = counted.get((exclusion.reason, False), 0) + refused
-                rows = rows[~where]
+            found.count([(exclusion.reason, exclusion.rows[found.rows])])
         for plugin in self._profile.room_filters:
-            refused_here = np.zeros(len(rows), np.bool_)
-            for reason, where in plugin.refusals(pod_class, Room(nodes, usage, rows)):
-                if refused := int(np.count_nonzero(where)):
-                    counted[reason, False] = counted.get((reason, False), 0) + refused
-                    refused_here |= where
-            rows = rows[~refused_here]
+            found.count(plugin.refusals(pod_class, Room(nodes, usage, found.rows)), all_count=True)
         for outlook, _ in self._views.outlooks(pod_class, usage):
-            refused_here = np.zeros(len(rows), np.bool_)
-            for reason, everywhere in outlook.refusals():
-                where = everywhere[rows] & ~refused_here
-                if refused := int(np.count_nonzero(where)):
-                    counted[reason, False] = counted.get((reason, False), 0) + refused
-                    refused_here |= where
-            rows = rows[~refused_here]
-        return tuple(Refusal(count, reason, by_rule) for (reason, by_rule), count in sorted(counted.items()))
+            found.count([(reason, everywhere[found.rows]) for reason, everywhere in outlook.refusals()])
+        return found.refusals
 
     def _empty_copies(self, pod_class: PodClass) -> Ints:
         """Copies on every node if nothing ran anywhere."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from muster.api.asks import asks_of
 from muster.api.times import seconds
 from muster.api.wire import Pod
-from muster.base.errors import MusterError
+from muster.base.errors import MusterError, PluginError
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
@@ -38,7 +38,7 @@ from muster.engine.changes import (
 )
 from muster.engine.decisions import Placement
 from muster.engine.life import Cause
-from muster.engine.reasons import GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
+from muster.engine.reasons import GATED, GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profile
 from muster.gangs.dialects import declare, membership, remark
@@ -49,7 +49,18 @@ from muster.gangs.record import BoundFor, bound_for
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
 
-    __slots__ = ("bound", "failed", "failing", "gangs", "members", "overruled", "pods", "spared", "unreadable")
+    __slots__ = (
+        "asking",
+        "bound",
+        "failed",
+        "gangs",
+        "members",
+        "overruled",
+        "pods",
+        "spared",
+        "unbound",
+        "unreadable",
+    )
 
     def __init__(self) -> None:
         self.unreadable: list[tuple[Change, str]] = []
@@ -57,8 +68,10 @@ class Noted:
         self.bound: deque[tuple[PodState, str]] = deque()
         """Pods whose bind was acknowledged, and where."""
         self.failed: list[tuple[PodState, BindFailed]] = []
-        self.failing: list[PodState] = []
-        """Pods that a gate failed with; to be shown to it again after a while."""
+        self.asking: list[PodState] = []
+        """Pods to be shown to a gate again after a while: it failed with them, or its answer may change by itself."""
+        self.unbound: list[tuple[PodState, str]] = []
+        """Pods that are not bound to these nodes after all; kept only for plugins that reserve."""
         self.pods: deque[tuple[PodState, Cause]] = deque()
         """Lone pods of ours that came, changed or went."""
         self.gangs: OrderedDict[str, Cause] = OrderedDict()
@@ -479,9 +492,8 @@ class Intake:
         gang = self._gang_of(state)
         if gang is not None:
             gang.uncount(state)
-        if stage is Stage.BOUND and state.stage is Stage.BINDING and node == state.node:
-            # the watch was faster than the answer to the bind
-            self.noted.bound.append((state, node))
+        if state.stage is Stage.BINDING and stage is not Stage.BINDING:
+            self._bind_ended(state, stage, node)
         on_node = stage is Stage.BINDING or stage is Stage.BOUND
         if state.takes_room and not (on_node and node == state.node and pod_class is state.pod_class):
             self._cluster.vacate(state)
@@ -527,6 +539,13 @@ class Intake:
             if joins:
                 gang.joins(state)
 
+    def _bind_ended(self, state: PodState, stage: Stage, node: str) -> None:
+        """The watch was faster than the answer to the bind."""
+        if stage is Stage.BOUND and node == state.node:
+            self.noted.bound.append((state, node))
+        else:
+            self._unbind(state)
+
     def _belongs(self, pod: Pod) -> tuple[Membership | None, BoundFor | None]:
         """The gang that the pod is in, and for whom it was bound; a bound pod stays in the gang of its record."""
         record = bound_for(pod) if pod.spec.node_name and pod.spec.scheduler_name in self._names else None
@@ -550,13 +569,19 @@ class Intake:
     def _why_gated(self, state: PodState) -> tuple[str | None, str]:
         """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
         for gate in self._gates:
+            if gate.asks_again and not state.candidate:
+                continue
             try:
                 why = gate.holds(state)
                 if why is not None and not isinstance(why, str):
                     raise TypeError(f"gave {why!r}")
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
-                self.noted.failing.append(state)
-                return f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR
+                self.noted.asking.append(state)
+                own = isinstance(error, PluginError)
+                return str(error) if own else f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR
+            if why is not None and gate.asks_again:
+                self.noted.asking.append(state)
+                return why, GATED
             if why is not None:
                 return why, ""
         if state.astray:
@@ -581,6 +606,7 @@ class Intake:
         if state.names is not None:
             self._forget_names(state, state.names.gang)
         self._unreserve(state)
+        self._unbind(state)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
@@ -665,6 +691,7 @@ class Intake:
         if leaving is not None:
             pod.condemned = condemned
         if stage is Stage.PENDING and pod.takes_room:
+            self._unbind(pod)
             self._cluster.vacate(pod)
             pod.record = None
         pod.stage = stage
@@ -687,6 +714,11 @@ class Intake:
             self._settle_name(pod)
             if not pod.leaving and self.names_another(pod):
                 self._comes_anew(pod, self._renamed[pod.uid])
+
+    def _unbind(self, state: PodState) -> None:
+        """Plugins that reserve learn of it if the pod was being bound."""
+        if state.stage is BINDING and self._profile.reservers:
+            self.noted.unbound.append((state, state.node))
 
     def names_another(self, pod: PodState) -> bool:
         """Whether the pod is to join another gang, should it not be bound for the one that it is in."""

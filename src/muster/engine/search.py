@@ -122,9 +122,8 @@ class Search:
 
     def _anchored(self, requirement: Requirement, ground: Ground, budget: Budget) -> Iterator[Trial]:
         """Trials in which all go to one domain, where the first would decide for the others: the roomiest first."""
-        ties = [c.ties for c in requirement.wants if c.ties is not None]
         ordered = _ordered(requirement.batches, _looks_for, by_priority=False)
-        for key in sorted({term.topology_key for one in ties for term in one.rules.together}):
+        for key in self._views.gathering(requirement.wants):
             column = self._nodes.labels.column(key)
             copies = [self._cycle.view(c, ground.usage, ground.blocked).copies for c in requirement.wants]
             room = np.bincount(column.ids, weights=np.add.reduce(copies), minlength=len(column.values) + 1)

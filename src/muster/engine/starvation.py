@@ -426,9 +426,10 @@ class Starvation:
             gang = cluster.gangs.get(name)
             if gang is not None:
                 created, uid = gang.age
-                order = key(priority=gang.priority, created=created, uid=uid)
+                order = key(priority=gang.priority, created=created, uid=uid, name=gang.key)
             else:
-                order = key(priority=pods[0].priority, created=pods[0].created, uid=pods[0].uid)
+                pod = pods[0]
+                order = key(priority=pod.priority, created=pod.created, uid=pod.uid, name=pod.key)
             at = min((pod.bound_at for pod in pods if pod.bound_at is not None), default=0.0)
             yield order, at, [cluster.nodes.rows[pod.node] for pod in pods]
 

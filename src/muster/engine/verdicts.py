@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.asks import Ask
+from muster.base.errors import PluginError
 from muster.base.quantity import show
 
 
@@ -170,6 +171,8 @@ def members_missing(minimum: int, lacking: Mapping[str, int], strangers: int = 0
 
 def failure(error: Exception) -> str:
     """What is said of a unit with which the scheduler itself failed."""
+    if isinstance(error, PluginError):
+        return str(error)
     return f"the scheduler failed: {type(error).__name__}: {error}"
 
 

@@ -13,17 +13,19 @@ member may do.  Whom such a plugin concerns is placed one after another, and the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.api.wire import Pod
 from muster.cluster.census import Census
 from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
 from muster.cluster.room import Room
-from muster.cluster.usage import Ints, RowState
+from muster.cluster.usage import Ints, RowState, Usage
 from muster.cluster.victims import Victim
 
 Bools = NDArray[np.bool_]
@@ -43,6 +45,10 @@ class RuleFilter(ABC):
     @abstractmethod
     def admits(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Bools:
         """One truth per row."""
+
+    def refusals(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> list[tuple[str, Bools]]:
+        """Why rows are refused; of several reasons the first counts."""
+        return [(self.reason, ~self.admits(rules, nodes, rows))]
 
 
 class RoomFilter(ABC):
@@ -65,6 +71,8 @@ class RuleScore(ABC):
     name: str
     reverse: bool
     """A higher raw score is worse."""
+    absolute = False
+    """Raw scores are scores from 0 to 100 already, whatever other nodes have."""
 
     @abstractmethod
     def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
@@ -134,9 +142,13 @@ class Wide(ABC):
         """Whether it may keep pods of the class, which it concerns, from nodes; else it only rates these."""
         return self.filters
 
+    def gathers(self, pod_class: PodClass) -> Iterable[str]:
+        """Labels of nodes by which it may want pods of the class in one domain, wherever the first of them goes."""
+        return ()
+
     @abstractmethod
-    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
-        """For pods of the class, with others where the census has them."""
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, usage: Usage) -> Outlook:
+        """For pods of the class, with others where the usage has them, which does not change meanwhile."""
 
 
 class Stateful(ABC):
@@ -153,10 +165,41 @@ class Stateful(ABC):
         """The state of an empty cluster."""
 
 
+class PodReader(ABC):
+    """Reads of pods what its plugin's answers depend on; see cluster/traits.py."""
+
+    name: str
+    is_shown: bool
+    """The plugin judges a pod by where others are, so all pods show what was read of them."""
+
+    @abstractmethod
+    def read(self, pod: Pod) -> object:
+        """A trait, or None for a pod that does not concern the plugin; never raises."""
+
+
+class Reserver(ABC):
+    """Is asked before all that a unit binds is bound, and told of what is not bound after all.
+
+    What it keeps for itself is no part of a trial: what counts for placements belongs into traits.
+    """
+
+    name: str
+
+    @abstractmethod
+    def reserve(self, pod: PodState, node: str) -> str | None:
+        """Why the pod may not be bound there, and so its unit not at all; None if it may."""
+
+    @abstractmethod
+    def unreserve(self, pod: PodState, node: str) -> None:
+        """The pod is not bound there after all: another of its unit may not be, its bind failed, or it is gone."""
+
+
 class PodGate(ABC):
     """Keeps a pod, and with it a gang that has not started, out of the queue."""
 
     name: str
+    asks_again = False
+    """Its answer may change although the pod does not: it is asked every few seconds."""
 
     @abstractmethod
     def holds(self, pod: PodState) -> str | None:
@@ -205,5 +248,5 @@ class QueueOrder(ABC):
     name: str
 
     @abstractmethod
-    def key(self, *, priority: int, created: float, uid: str) -> tuple[int, float, str]:
-        """Unique for every unit, the same in every process."""
+    def key(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:
+        """Unique for every unit, the same in every process.  The name is namespace/name of group or lone pod."""

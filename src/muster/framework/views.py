@@ -162,12 +162,18 @@ class Views:
         """What plugins that look beyond the node make of the class, and what their scores weigh."""
         if pod_class.ties is None:
             return []
-        nodes, census = self._nodes, usage.census
         return [
-            (plugin.outlook(pod_class, nodes, census), weight)
+            (plugin.outlook(pod_class, self._nodes, usage), weight)
             for plugin, weight in self._profile.wide
-            if plugin.concerns(pod_class, census)
+            if plugin.concerns(pod_class, usage.census)
         ]
+
+    def gathering(self, classes: Iterable[PodClass]) -> list[str]:
+        """Labels of nodes by which pods of these classes may have to be in one domain."""
+        wide, census = self._profile.wide, self._nodes.usage.census
+        tied = [c for c in classes if c.ties is not None]
+        asked = ((plugin, c) for plugin, _ in wide for c in tied if plugin.concerns(c, census))
+        return sorted({key for plugin, c in asked for key in plugin.gathers(c)})
 
     def with_others(self, views: Iterable[ClassView], limit: int) -> list[ClassView]:
         """These views, which are up to date, and others that are and were used lately; in a steady order."""
@@ -375,6 +381,9 @@ def rule_score(rules: RulesView, peaks: tuple[int, ...], rows: Rows | None = Non
     parts = []
     for (plugin, weight, raw), peak in zip(rules.raw, peaks, strict=True):
         asked = raw if rows is None else raw[rows]
+        if plugin.absolute:
+            parts.append(weight * asked)
+            continue
         part = asked * MAX_SCORE // peak if peak else np.zeros(len(asked), np.int64)
         parts.append(weight * (MAX_SCORE - part if plugin.reverse else part))
     total: Ints = np.add.reduce(parts)
@@ -382,8 +391,8 @@ def rule_score(rules: RulesView, peaks: tuple[int, ...], rows: Rows | None = Non
 
 
 def peaks_of(rules: RulesView, takes: Bools) -> tuple[int, ...]:
-    """The highest raw rule scores among rows that take a pod."""
-    return tuple(int(np.max(raw, where=takes, initial=0)) for _, _, raw in rules.raw)
+    """The highest raw rule scores among rows that take a pod; 0 for those that no other node's depends on."""
+    return tuple(0 if p.absolute else int(np.max(raw, where=takes, initial=0)) for p, _, raw in rules.raw)
 
 
 def _distinct(changed: list[int]) -> Rows:

@@ -6,13 +6,15 @@ such a one in its domain.  Preferences count both ways: the pod's own, and those
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from muster.cluster.census import Aside, Bearing, Borne, Census, Chosen
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.cluster.ties import Look, Term, Ties
-from muster.cluster.usage import Ints
+from muster.cluster.usage import Ints, Usage
 from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Outlook, Wide
 from muster.plugins.domains import Domains
 
@@ -44,8 +46,12 @@ class InterPodAffinity(Wide):
         kept_off = any(one.bearing is Bearing.APART for one in census.about(ties.look))
         return bool(ties.rules.together or ties.rules.apart) or kept_off
 
-    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
-        ties = pod_class.ties
+    def gathers(self, pod_class: PodClass) -> Iterable[str]:
+        assert pod_class.ties is not None
+        return (term.topology_key for term in pod_class.ties.rules.together)
+
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, usage: Usage) -> Outlook:
+        ties, census = pod_class.ties, usage.census
         assert ties is not None
         asked = census.about(ties.look)
         rating = _Rating(ties, nodes, census)

@@ -10,7 +10,7 @@ from muster.cluster.census import Aside, Census, Chosen
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.cluster.ties import Spread
-from muster.cluster.usage import Ints
+from muster.cluster.usage import Ints, Usage
 from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Outlook, Wide
 from muster.plugins.domains import Domains
 from muster.plugins.node_affinity import NodeAffinity
@@ -32,8 +32,8 @@ class PodTopologySpread(Wide):
     def limits(self, pod_class: PodClass, census: Census) -> bool:
         return pod_class.ties is not None and any(spread.hard for spread in pod_class.ties.rules.spread)
 
-    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
-        return _Evenly(pod_class, nodes, census)
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, usage: Usage) -> Outlook:
+        return _Evenly(pod_class, nodes, usage.census)
 
 
 class _Constraint:

@@ -8,5 +8,5 @@ from muster.framework.contract import QueueOrder
 class PrioritySort(QueueOrder):
     name = "PrioritySort"
 
-    def key(self, *, priority: int, created: float, uid: str) -> tuple[int, float, str]:
+    def key(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:
         return (-priority, created, uid)

@@ -7,6 +7,7 @@ again.  `to_journal` and `from_journal` are each other's inverse.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,9 +15,11 @@ from muster.base.errors import ConfigError, JournalError
 from muster.cluster.census import Census
 from muster.cluster.classes import NodeRules, PodClass
 from muster.cluster.nodes import NodeTable, Rows
-from muster.cluster.usage import Ints
+from muster.cluster.usage import Ints, Usage
+from muster.framework.by_users import points, roles
 from muster.framework.contract import Bools, Outlook, RuleScore, Wide
 from muster.framework.profile import Backoff, Fairness, Plugin, PreemptionSettings, Profile, Unsupported
+from muster.plugins.by_users import load, made
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.inter_pod_affinity import HARD_WEIGHT, InterPodAffinity
@@ -40,7 +43,9 @@ __all__ = [
     "Part",
     "PluginArgs",
     "ProfileParts",
+    "UserArgs",
     "default_parts",
+    "entry_of",
     "from_journal",
     "make_plugins",
     "make_profile",
@@ -69,7 +74,14 @@ class AffinityArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What those would merely like counts only for pods that have such wishes of their own."""
 
 
-PluginArgs = FitArgs | AffinityArgs
+class UserArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag="user"):
+    """Of a plugin by users: what it is made with, and at which extension points it is asked."""
+
+    points: tuple[str, ...]
+    values: dict[str, Any] = {}
+
+
+PluginArgs = FitArgs | AffinityArgs | UserArgs
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,39 +99,39 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a plugin."""
 
-    make: Callable[[PluginArgs | None], Plugin]
+    make: Callable[[PluginArgs | None], Sequence[Plugin]]
+    """One object that plays all roles, or one for each."""
     points: frozenset[str]
     """Upstream's extension points at which it may be listed."""
     weight: int = 0
     """Of its score, by default; 0 for one that has none."""
 
 
-def _fit(args: PluginArgs | None) -> NodeResourcesFit:
+def _fit(args: PluginArgs | None) -> Sequence[Plugin]:
     match args:
         case None:
-            return NodeResourcesFit()
+            return [NodeResourcesFit()]
         case FitArgs():
-            return NodeResourcesFit(strategy=args.strategy, weights=args.weights)
+            return [NodeResourcesFit(strategy=args.strategy, weights=args.weights)]
     raise _not_its_own(_FIT)
 
 
-def _inter_pod_affinity(args: PluginArgs | None) -> InterPodAffinity:
+def _inter_pod_affinity(args: PluginArgs | None) -> Sequence[Plugin]:
     match args:
         case None:
-            return InterPodAffinity()
+            return [InterPodAffinity()]
         case AffinityArgs():
-            return InterPodAffinity(
-                hard_weight=args.hard_weight, ignore_preferred_of_others=args.ignore_preferred_of_others
-            )
+            hard, ignore = args.hard_weight, args.ignore_preferred_of_others
+            return [InterPodAffinity(hard_weight=hard, ignore_preferred_of_others=ignore)]
     raise _not_its_own(_BETWEEN)
 
 
-def _plain(make: Callable[[], Plugin]) -> Callable[[PluginArgs | None], Plugin]:
-    def made(args: PluginArgs | None) -> Plugin:
+def _plain(make: Callable[[], Plugin]) -> Callable[[PluginArgs | None], Sequence[Plugin]]:
+    def made(args: PluginArgs | None) -> Sequence[Plugin]:
         plugin = make()
         if args is not None:
             raise _not_its_own(plugin.name)
-        return plugin
+        return [plugin]
 
     return made
 
@@ -187,7 +199,7 @@ class ProfileParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
     """(plugin, score weight), newly made."""
-    return [(_make(part), part.weight) for part in parts]
+    return [(plugin, part.weight) for part in parts for plugin in _make(part)]
 
 
 def make_profile(parts: ProfileParts) -> Profile:
@@ -202,17 +214,38 @@ def make_profile(parts: ProfileParts) -> Profile:
     )
 
 
-def _make(part: Part) -> Plugin:
-    entry = PLUGINS.get(part.name)
-    if entry is None:
-        raise ConfigError(f"plugin {part.name} is not in Muster")
-    plugin = entry.make(part.args)
-    if part.filters:
-        return plugin
+def entry_of(name: str) -> Entry:
+    """What is known of the plugin; one by users is looked for and loaded.  ConfigError if there is none."""
+    found = PLUGINS.get(name)
+    return _by_users(name) if found is None else found
+
+
+def _by_users(name: str) -> Entry:
+    kind = load(name)
+
+    def make(args: PluginArgs | None) -> Sequence[Plugin]:
+        if not isinstance(args, UserArgs):
+            raise _not_its_own(name)
+        return roles(made(kind, args.values, name=name), frozenset(args.points))
+
+    return Entry(make=make, points=points(kind), weight=1)
+
+
+def _make(part: Part) -> Sequence[Plugin]:
+    plugins = entry_of(part.name).make(part.args)
+    # of those by users the points say where they are asked
+    return (
+        plugins
+        if part.filters or isinstance(part.args, UserArgs)
+        else [_without_filter(part.name, plugin) for plugin in plugins]
+    )
+
+
+def _without_filter(name: str, plugin: Plugin) -> Plugin:
     if isinstance(plugin, Wide):
         return _OnlyRates(plugin)
     if not isinstance(plugin, RuleScore):
-        raise ConfigError(f"plugin {part.name} cannot score without filtering")
+        raise ConfigError(f"plugin {name} cannot score without filtering")
     return _OnlyScore(plugin)
 
 
@@ -240,8 +273,8 @@ class _OnlyRates(Wide):
     def concerns(self, pod_class: PodClass, census: Census) -> bool:
         return self._plugin.concerns(pod_class, census)
 
-    def outlook(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> Outlook:
-        return _Ratings(self._plugin.outlook(pod_class, nodes, census))
+    def outlook(self, pod_class: PodClass, nodes: NodeTable, usage: Usage) -> Outlook:
+        return _Ratings(self._plugin.outlook(pod_class, nodes, usage))
 
 
 class _Ratings(Outlook):

@@ -1,0 +1,66 @@
+"""Traits: what a plugin by users read of a pod, since that is what its answers depend on.
+
+Pods of which all plugins read the same are of one class.  A trait is plain data: it can be compared, put into the
+same order in every process, and written into a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from muster.api.wire import Pod
+
+__all__ = ["NO_TRAITS", "Trait", "TraitReader", "Traits", "Unread", "read_traits", "trait_of"]
+
+
+class Unread(msgspec.Struct, frozen=True, gc=False):
+    """A plugin failed to read the pod; whoever asks it about pods of this class is told so."""
+
+    error: str
+
+
+Trait = str | int | float | bool | tuple["Trait", ...] | Unread
+
+Traits = tuple[tuple[str, Trait], ...]
+"""By plugin, in the profile's order; plugins that the pod does not concern are not there."""
+
+NO_TRAITS: Traits = ()
+
+_PLAIN = (str, int, float, bool)
+
+
+class TraitReader(Protocol):
+    """Who reads pods."""
+
+    name: str
+    """The plugin's."""
+    is_shown: bool
+    """Other pods are judged by where pods with such traits are; else only nodes are, by a pod's own trait."""
+
+    def read(self, pod: Pod) -> object:
+        """A trait, or None for a pod that does not concern the plugin; never raises."""
+
+
+def read_traits(readers: Sequence[TraitReader], pod: Pod) -> Traits:
+    found = ((reader.name, reader.read(pod)) for reader in readers)
+    return tuple((plugin, _checked(trait)) for plugin, trait in found if trait is not None)
+
+
+def trait_of(traits: Traits, plugin: str) -> Trait | None:
+    """The plugin's own; None if the pods do not concern it."""
+    return next((trait for name, trait in traits if name == plugin), None)
+
+
+def _checked(trait: object) -> Trait:
+    if isinstance(trait, Unread):
+        return trait
+    if _is_plain(trait):
+        return trait  # type: ignore[return-value]
+    return Unread(f"gave {trait!r:.80}, which is no text, number or tuple of such")
+
+
+def _is_plain(trait: object) -> bool:
+    return isinstance(trait, _PLAIN) or (isinstance(trait, tuple) and all(map(_is_plain, trait)))

@@ -1,0 +1,51 @@
+"""Plugins that keep books of their own are asked before a unit is bound, all or none of it, and told what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muster.base.errors import PluginError
+from muster.cluster.pods import PodState
+from muster.framework.contract import Reserver
+
+Places = Sequence[tuple[PodState, str]]
+
+
+class Reserving:
+    """Asks all reservers about every member; false if there are none."""
+
+    def __init__(self, reservers: Sequence[Reserver]) -> None:
+        self._reservers = reservers
+
+    def __bool__(self) -> bool:
+        return bool(self._reservers)
+
+    def reserve(self, places: Places) -> None:
+        """Returns if every member may be bound to its node; else what was reserved is given back, and it raises."""
+        asked: list[tuple[Reserver, PodState, str]] = []
+        try:
+            for pod, node in places:
+                for reserver in self._reservers:
+                    why = reserver.reserve(pod, node)
+                    if why is not None:
+                        raise PluginError(f"plugin {reserver.name} did not reserve {node} for {pod.key}: {why}")
+                    asked.append((reserver, pod, node))
+        except Exception:
+            for reserver, pod, node in reversed(asked):
+                _give_back(reserver, pod, node)
+            raise
+
+    def unreserve(self, pod: PodState, node: str) -> None:
+        """The pod is not bound there after all.  One plugin's trouble keeps no other from being told; it raises."""
+        failed = [_give_back(reserver, pod, node) for reserver in reversed(self._reservers)]
+        for error in failed:
+            if error is not None:
+                raise error
+
+
+def _give_back(reserver: Reserver, pod: PodState, node: str) -> Exception | None:
+    try:
+        reserver.unreserve(pod, node)
+    except Exception as error:
+        return error
+    return None

@@ -22,7 +22,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Shortage, Suggestion, Verdict
-from muster.framework.contract import Bools
+from muster.framework.contract import Bools, Capacity
 from muster.framework.profile import Profile
 from muster.framework.views import ClassView, Views
 
@@ -117,7 +117,7 @@ class Explainer:
     ) -> Need:
         nodes, blocked = self._cluster.nodes, ground.blocked
         view = self._views.of(pod_class)
-        if self._views.is_limited(pod_class):
+        if self._views.capacity(pod_class) is Capacity.BY_OTHERS:
             # where others are decides it, and there is no number for that but what was found
             fits = fits_empty = sum(len(batch.rows) for batch in trial.batches if batch.pod_class is pod_class)
         else:
@@ -136,7 +136,7 @@ class Explainer:
 
     def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int, blocked: Bools | None) -> bool:
         """Whether the nodes that may be used have room for so many if it could be put together."""
-        if pod_class.unknown or not self._views.needs_resources_only(pod_class):
+        if pod_class.unknown or self._views.capacity(pod_class) is not Capacity.EXACT:
             return False
         line = pod_class.line
         free = self._cluster.nodes.usage.free[line.need_rows]
@@ -171,7 +171,7 @@ class Explainer:
         """Nodes like the roomiest that there is; if none would do, nodes made to measure."""
         model = self._model(empty)
         # where others are may matter more than how much room there is: a new node may be the wrong one
-        if len(empty) > 1 or any(self._views.is_limited(pod_class) for pod_class in empty):
+        if len(empty) > 1 or any(self._views.capacity(c) is Capacity.BY_OTHERS for c in empty):
             few = len(empty) <= _MOST_SHAPES
             return self._tried_out(requirement, trial, model, empty) if few and model is not None else None
         ((pod_class, copies),) = empty.items()

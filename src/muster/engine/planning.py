@@ -40,7 +40,7 @@ from muster.engine.reservations import Reservations, overdue
 from muster.engine.search import Search
 from muster.engine.unit import PodUnit, Unit
 from muster.engine.victims import Candidates
-from muster.framework.contract import Bools
+from muster.framework.contract import Bools, Capacity
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -204,7 +204,7 @@ class Planner:
         must = sum(requirement.must.values())
         occupied = self._occupied(victims)
         (first, *others) = requirement.batches
-        if not others and not first.avoid and self._views.needs_resources_only(first.pod_class):
+        if not others and not first.avoid and self._views.capacity(first.pod_class) is Capacity.EXACT:
             usable = self._usable(first.pod_class, ground)
 
             def needed(placeable: int) -> int:
@@ -246,7 +246,7 @@ class Planner:
         most = max(self._settings.least_nodes, len(self._cluster.nodes) * self._settings.least_percent // 100)
         reserved = self._reserved_by_row(pod.priority)
         shelf = None
-        if self._views.needs_resources_only(pod.pod_class):
+        if self._views.capacity(pod.pod_class) is Capacity.EXACT:
             shelf = self._offers.for_pod(pod, ground.usage.free)
         best: tuple[tuple[float, ...], int, Offer] | None = None
         work = len(self._cluster.nodes) // _NODES_PER_WORK + len(self._cluster.leaving) // _LEAVING_PER_WORK
@@ -319,7 +319,7 @@ class Planner:
 
     def _scale_on(self, row: int, pod: PodState, ground: Ground, victims: list[Victim]) -> Scale:
         occupied = self._occupied(victims)
-        if self._views.needs_resources_only(pod.pod_class):
+        if self._views.capacity(pod.pod_class) is Capacity.EXACT:
             return OneNode(pod.pod_class, row, ground.usage.free, occupied)
         others = np.ones(self._cluster.nodes.capacity, np.bool_)
         others[row] = False

@@ -22,7 +22,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.packing import Load, pack
 from muster.engine.requirement import Batch, Requirement
 from muster.engine.walk import admitted, holds_at
-from muster.framework.contract import Bools
+from muster.framework.contract import Bools, Capacity
 from muster.framework.views import Views
 
 Rank = Callable[[Batch], int]
@@ -94,7 +94,7 @@ class Search:
                 yield self._try(requirement, ground, budget, _ordered(requirement.batches, rank, by_priority))
             if not many:
                 yield from self._packed(requirement, ground, budget)
-        if any(map(self._views.is_limited, requirement.wants)):
+        if any(self._views.capacity(c) is Capacity.BY_OTHERS for c in requirement.wants):
             yield from self._in_company(requirement, ground, budget)
         if reserved:
             yield from self._as_reserved(requirement, ground)
@@ -173,7 +173,7 @@ class Search:
         must, batches = dict(requirement.must), _by_size(requirement.batches)
         if not must or any(batch.avoid for batch in batches):
             return None
-        if not all(self._views.needs_resources_only(batch.pod_class) for batch in batches):
+        if any(self._views.capacity(batch.pod_class) is not Capacity.EXACT for batch in batches):
             return None
         loads: list[Load] = []
         for batch in reversed(batches):

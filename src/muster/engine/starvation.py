@@ -25,7 +25,7 @@ from muster.engine.answers import Budget, Placed
 from muster.engine.ground import Ground
 from muster.engine.search import Search
 from muster.engine.unit import GangUnit, Order, Unit
-from muster.framework.contract import Bools
+from muster.framework.contract import Bools, Capacity
 from muster.framework.profile import Profile
 from muster.framework.views import Views
 
@@ -290,7 +290,7 @@ class Starvation:
 
     def _touchy(self, pod_class: PodClass) -> bool:
         try:
-            return not self._views.needs_resources_only(pod_class)
+            return self._views.capacity(pod_class) is not Capacity.EXACT
         except Exception:  # a plugin's bug: what cannot be told apart may matter
             return True
 

@@ -174,7 +174,7 @@ class _Window:
 
 def _foreseeable(view: ClassView) -> bool:
     """Whether a pod of the class changes nothing but the room on its own node, in anybody's eyes."""
-    return view.plain and not view.rules.raw
+    return view.adds_up and not view.rules.raw
 
 
 @lru_cache(maxsize=4096)

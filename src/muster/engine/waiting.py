@@ -21,7 +21,7 @@ from muster.cluster.ties import Ties
 from muster.engine.answers import count_bound, weight_bound
 from muster.engine.ledger import Ledger, WantColumns
 from muster.engine.unit import Order, Unit
-from muster.framework.contract import Bools
+from muster.framework.contract import Bools, Capacity
 from muster.framework.views import Views
 
 _PLENTY = 2**40
@@ -263,13 +263,13 @@ class WaitingRoom:
 
     def _touchy(self, pod_class: PodClass) -> bool:
         try:
-            return not self._views.needs_resources_only(pod_class)
+            return self._views.capacity(pod_class) is not Capacity.EXACT
         except Exception:
             return True
 
     def _is_limited(self, pod_class: PodClass) -> bool:
         try:
-            return self._views.is_limited(pod_class)
+            return self._views.capacity(pod_class) is Capacity.BY_OTHERS
         except Exception:
             return pod_class.ties is not None
 

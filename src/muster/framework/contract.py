@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,14 @@ Bools = NDArray[np.bool_]
 MAX_SCORE = 100
 PLENTY = 2**31
 """More copies than any row takes."""
+
+
+class Capacity(Enum):
+    """What the copies that a view has are worth: how many more pods of a class each node takes."""
+
+    EXACT = "requests on the node add up to what is free there, and nothing else counts"
+    BY_NODE = "an upper bound: what else is on the node counts, too"
+    BY_OTHERS = "an upper bound: where other pods are counts, too, on whatever node"
 
 
 class RuleFilter(ABC):
@@ -55,6 +64,13 @@ class RoomFilter(ABC):
     """Says how many more copies of a class each node takes."""
 
     name: str
+    adds_up = False
+    """Its copies follow from requests and what is free alone, so pods of any classes can be counted together; else it
+    is asked anew for every class, node and trial."""
+
+    def concerns(self, pod_class: PodClass) -> bool:
+        """Whether it has anything to say on pods of the class."""
+        return True
 
     @abstractmethod
     def copies(self, lines: Lines, room: Room) -> Ints | None:

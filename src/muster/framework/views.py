@@ -16,7 +16,7 @@ from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, Bools, Outlook, RuleScore
+from muster.framework.contract import MAX_SCORE, Bools, Capacity, Outlook, RuleScore
 from muster.framework.profile import Profile
 
 # rating = score · 1024 + tie-break; key = rating · 2^20 + precedence: one argmax finds the best node, and names
@@ -52,13 +52,13 @@ class ClassView:
     """One class on all nodes.  On nodes that refuse it `copies` and `key` are 0."""
 
     __slots__ = (
+        "adds_up",
         "blocked",
         "copies",
         "epoch",
         "generation",
         "key",
         "peaks",
-        "plain",
         "pod_class",
         "rules",
         "seen",
@@ -70,8 +70,8 @@ class ClassView:
         self.rules = rules
         self.slot = slot
         """Its line in the table of views."""
-        self.plain = False
-        """Of a node only resources and its own facts matter to the class: no plugin's own state does."""
+        self.adds_up = False
+        """Of a node only resources and its own facts matter to the class."""
         self.copies = copies
         self.key = key
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
@@ -132,16 +132,22 @@ class Views:
         view = self._table.views.get(base)
         if view is None:
             view = self._table.add(base, self.rules(base.rules))
-            view.plain = not any(plugin.concerns(base) for plugin in self._profile.stateful)
+            view.adds_up = self._adds_up(base)
         else:
             self._table.views.move_to_end(base)
         self._refresh(view)
         return view
 
-    def needs_resources_only(self, pod_class: PodClass) -> bool:
-        """Whether nothing matters to the class but resources and the nodes' own facts."""
-        stateful = any(plugin.concerns(pod_class) for plugin in self._profile.stateful)
-        return not stateful and not self.is_limited(pod_class)
+    def capacity(self, pod_class: PodClass) -> Capacity:
+        """What copies of the class are worth to whoever counts them."""
+        if self._is_limited(pod_class):
+            return Capacity.BY_OTHERS
+        return Capacity.EXACT if self._adds_up(pod_class) else Capacity.BY_NODE
+
+    def _adds_up(self, pod_class: PodClass) -> bool:
+        if any(plugin.concerns(pod_class) for plugin in self._profile.stateful):
+            return False
+        return all(plugin.adds_up or not plugin.concerns(pod_class) for plugin in self._profile.room_filters)
 
     def is_wide(self, pod_class: PodClass) -> bool:
         """Whether it matters to the class where other pods are."""
@@ -150,7 +156,7 @@ class Views:
         census = self._nodes.usage.census
         return any(plugin.concerns(pod_class, census) for plugin, _ in self._profile.wide)
 
-    def is_limited(self, pod_class: PodClass) -> bool:
+    def _is_limited(self, pod_class: PodClass) -> bool:
         """Whether pods of the class may be kept from nodes by where others are."""
         if pod_class.ties is None:
             return False

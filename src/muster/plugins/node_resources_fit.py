@@ -29,6 +29,7 @@ class Strategy(StrEnum):
 
 class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
     name = "NodeResourcesFit"
+    adds_up = True
 
     def __init__(
         self,

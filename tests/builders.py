@@ -320,8 +320,8 @@ def without_preemption() -> Profile:
 class World:
     """An engine and the time; every method that tells it something returns the world."""
 
-    def __init__(self, profile: Profile | None = None) -> None:
-        self.engine = Engine(profile or default_profile())
+    def __init__(self, profile: Profile | None = None, *others: Profile) -> None:
+        self.engine = Engine(profile or default_profile(), *others)
         self.now = 0.0
         self.reads = True
         """Groups that are to be read again are, at once, and are as they were seen."""

@@ -368,13 +368,39 @@ def test_profiles_with_equal_plugins_are_one_with_several_names():
     assert part(found, "NodeAffinity").weight == 0
 
 
+PACKING = [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]
+
+
+def test_pods_of_each_scheduler_name_are_placed_by_the_plugins_of_its_profile():
+    found = settings(
+        yaml.safe_dump({"profiles": [{"schedulerName": "a"}, {"schedulerName": "b", "pluginConfig": PACKING}]})
+    )
+    assert [parts.scheduler_names for parts in found.parts] == [("a",), ("b",)]
+    world = World(*found.make_profiles()).node("n0", cpu=8).node("n1", cpu=8)
+    world.see(pod("old", cpu=4, on="n0", phase="Running", scheduler="x"))
+    world.see(pod("spread", cpu=1, scheduler="a"), pod("packed", cpu=1, scheduler="b"))
+    assert placements(world.decide()) == {"spread": "n1", "packed": "n0"}
+
+
+def test_a_journal_has_all_profiles():
+    found = settings(
+        yaml.safe_dump({"profiles": [{"schedulerName": "a"}, {"schedulerName": "b", "pluginConfig": PACKING}]})
+    )
+    lines: list[bytes] = []
+    world = World(*found.make_profiles()).node("n0", cpu=8)
+    world.engine = Recorder(Engine(*found.make_profiles()), lines.append, settings=to_journal(found))
+    world.node("n1", cpu=8).see(pod("spread", cpu=1, scheduler="a"), pod("packed", cpu=1, scheduler="b"))
+    world.decide()
+    assert replay(lines, make_engine).difference is None
+
+
 @pytest.mark.parametrize(
     ("profiles", "message"),
     [
         (
-            [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"score": {"disabled": [{"name": "*"}]}}}],
-            "profiles[1]: its plugins differ from those of profiles[0]: Muster has one set for all its scheduler "
-            "names; run a second Muster for the other set, with a leaderElection.resourceName of its own",
+            [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"postFilter": {"disabled": [{"name": "*"}]}}}],
+            "profiles[1]: how pods are queued, held together or evicted differs from profiles[0]: they stand in one "
+            "queue; give both the same GangScheduling, DefaultPreemption and queueSort, or run a second Muster",
         ),
         (
             [{"schedulerName": "a"}, {"schedulerName": "a"}],
@@ -385,8 +411,8 @@ def test_profiles_with_equal_plugins_are_one_with_several_names():
                 {"schedulerName": "a"},
                 {"schedulerName": "b", "pluginConfig": [{"name": "GangScheduling", "args": {"evictionRounds": 1}}]},
             ],
-            "profiles[1]: its plugins differ from those of profiles[0]: Muster has one set for all its scheduler "
-            "names; run a second Muster for the other set, with a leaderElection.resourceName of its own",
+            "profiles[1]: how pods are queued, held together or evicted differs from profiles[0]: they stand in one "
+            "queue; give both the same GangScheduling, DefaultPreemption and queueSort, or run a second Muster",
         ),
         ([{"schedulerName": "a"}, {}], "profiles[1]: needs a schedulerName"),
     ],
@@ -401,7 +427,7 @@ FILTERS = ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "
 
 
 def filters(found):
-    return [plugin.name for plugin in (found.make_profile().rule_filters + found.make_profile().room_filters)]
+    return [plugin.name for plugin in (found.make_profiles()[0].rule_filters + found.make_profiles()[0].room_filters)]
 
 
 def test_a_disabled_plugin_is_gone():
@@ -750,9 +776,9 @@ def test_arguments_of_both_preemption_plugins_add_up():
 
 def test_what_arguments_set_is_the_profiles_and_the_journals():
     found = configured("GangScheduling", "{passesPerMember: 5, evictionRounds: 9, unsupported: ignore}")
-    assert found.make_profile().fairness == Fairness(passes_per_member=5.0)
-    assert found.make_profile().preemption == PreemptionSettings(rounds=9)
-    assert found.make_profile().unsupported is Unsupported.IGNORE
+    assert found.make_profiles()[0].fairness == Fairness(passes_per_member=5.0)
+    assert found.make_profiles()[0].preemption == PreemptionSettings(rounds=9)
+    assert found.make_profiles()[0].unsupported is Unsupported.IGNORE
     assert '"rounds":9' in to_journal(found)["profile"]
     assert '"unsupported":"ignore"' in to_journal(found)["profile"]
 
@@ -770,7 +796,7 @@ def test_what_arguments_set_is_the_profiles_and_the_journals():
 def test_how_pods_that_are_there_draw_others_is_read(args, found):
     settings = configured("InterPodAffinity", args)
     assert part(settings, "InterPodAffinity").args == found
-    assert settings.make_profile()
+    assert settings.make_profiles()[0]
 
 
 SPREAD = "profiles: [{schedulerName: s, pluginConfig: [{name: PodTopologySpread, args: %s}]}]"
@@ -803,9 +829,9 @@ def test_a_plugin_is_configured_once():
 
 
 def test_packing_asked_for_in_a_file_packs():
-    spread = World(plugins("{}").make_profile())
+    spread = World(plugins("{}").make_profiles()[0])
     args = "[{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]"
-    packed = World(plugins("{}", args).make_profile())
+    packed = World(plugins("{}", args).make_profiles()[0])
     for world in (spread, packed):
         world.see(node("a", cpu=4), node("b", cpu=4), pod("first", cpu=1)).run()
         world.pod("second", cpu=1).run()
@@ -831,7 +857,7 @@ DRAWN_BY = {
 def test_arguments_in_a_file_say_what_draws_pods(args, drawing):
     drawn = set()
     for why, (there, comes) in DRAWN_BY.items():
-        world = World(configured("InterPodAffinity", args).make_profile())
+        world = World(configured("InterPodAffinity", args).make_profiles()[0])
         # without anybody to be near, a goes before z
         world.see(node("a", labels={"zone": "a"}), node("z", labels={"zone": "z"}), pod("there", on="z", **there))
         (placed,) = placements(world.pod("comes", **comes).decide()).values()
@@ -841,7 +867,7 @@ def test_arguments_in_a_file_say_what_draws_pods(args, drawing):
 
 def test_backoff_asked_for_in_a_file_is_waited():
     found = settings("podInitialBackoffSeconds: 3\npodMaxBackoffSeconds: 5\n")
-    world = cluster(1, profile=found.make_profile()).pod("p")
+    world = cluster(1, profile=found.make_profiles()[0]).pod("p")
     world.decide()
     world.bind_failed("p", Failure.REJECTED).decide()
     for delay in (3.0, 5.0, 5.0):
@@ -855,7 +881,7 @@ def test_a_recorded_run_with_other_settings_is_decided_the_same_again():
     found = plugins("score: {disabled: [{name: NodeResourcesBalancedAllocation}]}", args)
     lines = []
     world = World()
-    world.engine = Recorder(Engine(found.make_profile()), lines.append, settings=to_journal(found))
+    world.engine = Recorder(Engine(found.make_profiles()[0]), lines.append, settings=to_journal(found))
     world.see(node("a", cpu=4), node("b", cpu=8), *(pod(f"p{number}", cpu=1) for number in range(6))).decide()
     result = replay(lines, make_engine)
     assert result.decisions > 0

@@ -84,7 +84,7 @@ def test_gates_leave_what_a_file_says_of_preemption():
 
 
 def test_closed_gates_are_the_profiles():
-    assert not read("DelayedPreemption=false").make_profile().preemption.delayed
+    assert not read("DelayedPreemption=false").make_profiles()[0].preemption.delayed
 
 
 KNOWN = (

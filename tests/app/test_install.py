@@ -128,7 +128,7 @@ def test_muster_asks_for_nothing_that_muster_refuses():
     asks = asks_of(read(PodSpec, spec))
     # as the only scheduler it places its own replicas
     assert [ask.plugin for ask in asks] == ["PodTopologySpread"]
-    assert Settings().make_profile().unhonoured(asks) == ()
+    assert Settings().make_profiles()[0].unhonoured(asks) == ()
 
 
 def test_the_image_has_the_version_of_this_package():

@@ -73,7 +73,7 @@ def test_a_plugin_is_found_by_module_and_class_and_gets_its_arguments():
     settings = loaded(f"{{multiPoint: {{enabled: [{{name: '{FIXED}'}}]}}}}", f"{{name: '{FIXED}', args: {{most: 3}}}}")
     part = of(settings, FIXED)
     assert part.args == registry.UserArgs(points=("preFilter", "filter"), values={"most": 3})
-    profile = settings.make_profile()
+    profile = settings.make_profiles()[0]
     (watcher,) = (plugin for plugin, _ in profile.wide if plugin.name == "AtMostVector")
     assert isinstance(watcher, Wide)
     assert [reader.name for reader in profile.readers] == ["AtMostVector"]
@@ -91,7 +91,7 @@ def test_a_plugin_takes_part_only_where_it_is_listed():
     newest = f"{HERE}:NewestVector"
     settings = loaded(f"{{score: {{enabled: [{{name: '{newest}', weight: 7}}]}}}}")
     assert of(settings, newest).weight == 7
-    profile = settings.make_profile()
+    profile = settings.make_profiles()[0]
     assert [plugin.name for plugin, _ in profile.rule_scores].count("NewestVector") == 1
     assert "NewestVector" not in {plugin.name for plugin in profile.rule_filters}
 
@@ -99,7 +99,7 @@ def test_a_plugin_takes_part_only_where_it_is_listed():
 def test_the_profile_survives_a_journal():
     settings = loaded(f"{{multiPoint: {{enabled: [{{name: '{FIXED}'}}]}}}}", f"{{name: '{FIXED}', args: {{most: 3}}}}")
     parts = registry.ProfileParts(plugins=settings.plugins)
-    profile = registry.from_journal(registry.to_journal(parts))
+    profile = registry.from_journal(registry.to_journal(parts))[0]
     assert [reader.name for reader in profile.readers] == ["AtMostVector"]
 
 
@@ -135,7 +135,7 @@ def test_two_orders_for_one_queue_are_refused():
     said = refused(f"{{queueSort: {{enabled: [{{name: '{__name__}:Ordered'}}]}}}}")
     assert "cannot order the queue together" in said
     both = f"{{queueSort: {{enabled: [{{name: '{__name__}:Ordered'}}], disabled: [{{name: PrioritySort}}]}}}}"
-    assert loaded(both).make_profile().order.name == "Ordered"
+    assert loaded(both).make_profiles()[0].order.name == "Ordered"
 
 
 class Ordered(Plugin):
@@ -144,7 +144,7 @@ class Ordered(Plugin):
 
 
 def test_roles_are_those_of_the_points():
-    profile = loaded(f"{{multiPoint: {{enabled: [{{name: '{__name__}:Choosy'}}]}}}}").make_profile()
+    profile = loaded(f"{{multiPoint: {{enabled: [{{name: '{__name__}:Choosy'}}]}}}}").make_profiles()[0]
     (mine,) = (plugin for plugin in profile.rule_filters if plugin.name == "Choosy")
     assert isinstance(mine, RuleFilter)
     assert all(isinstance(reader, PodReader) for reader in profile.readers)

@@ -11,6 +11,7 @@ from muster.engine.ground import Ground
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.verdicts import Outcome
+from muster.framework.profile import Profiles
 from muster.framework.views import Views
 from muster.gangs.model import Gang, Subset
 from muster.plugins.defaults import default_profile
@@ -221,7 +222,8 @@ class Subsets:
     def refusals(self):
         """Why no node takes one more, class by class."""
         cluster, profile = self.world.engine.cluster, default_profile()
-        explainer, ground = Explainer(cluster, profile, Views(profile, cluster.nodes)), Ground(cluster.nodes.usage)
+        explainer = Explainer(cluster, Profiles(profile), Views(profile, cluster.nodes))
+        ground = Ground(cluster.nodes.usage)
         verdict = explainer.verdict("team/g", self._requirement(), self._answer(), ground=ground)
         return [[refusal.reason for refusal in need.refusals] for need in verdict.needs]
 

@@ -407,7 +407,7 @@ class Rules:
             _compare("words on", key, gang.below_said, _aspect(condition(conditions, BELOW_MINIMUM)))
 
     def _check_rebuild(self, snapshot):
-        engine = Engine(SETTINGS.make_profile())
+        engine = Engine(*SETTINGS.make_profiles())
         engine.apply([NodeSeen(node) for node in snapshot.nodes.values()])
         engine.apply([BudgetSeen(budget) for budget in snapshot.budgets.values()])
         groups = Groups()

@@ -16,7 +16,7 @@ from muster.app.plugin_sets import read_plugins
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ConfigError
 from muster.framework.profile import Backoff
-from muster.plugins.registry import ProfileParts
+from muster.plugins.registry import ProfileParts, UserArgs, entry_of, make_profile
 
 __all__ = ["Configuration", "load", "loads"]
 
@@ -131,38 +131,65 @@ def _backoff(fields: dict[str, Value]) -> Backoff:
 
 
 def _profiles(settings: Settings, value: Value, notes: _Notes) -> Settings:
-    profiles = value.items()
+    """Profiles of the same plugins are one with several names."""
+    places = value.items()
     names: dict[str, str] = {}
-    first: ProfileParts | None = None
-    for profile in profiles:
-        fields = profile.fields(("schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"))
-        name = _scheduler_name(profile, fields, only=len(profiles) == 1, notes=notes)
+    found: list[ProfileParts] = []
+    for place in places:
+        name, parts = _profile(place, only=len(places) == 1, notes=notes)
         if name in names:
-            raise profile.error(f"schedulerName {name} is that of {names[name]}", hint="each profile needs its own")
-        _note_percentage(fields, notes)
-        args = read_args(fields.get("pluginConfig"))
-        notes += args.notes
-        parts = read_plugins(fields.get("plugins"), args, profile=profile)
-        first = first or parts
-        if parts != first:
-            raise profile.error(
-                f"its plugins differ from those of {profiles[0].path}: Muster has one set for all its scheduler names",
-                hint="run a second Muster for the other set, with a leaderElection.resourceName of its own",
-            )
-        names[name] = profile.path
-        settings = msgspec.structs.replace(
-            settings,
-            scheduler_names=tuple(names),
-            plugins=parts.plugins,
-            preemption=parts.preemption,
-            fairness=parts.fairness,
-            unsupported=parts.unsupported,
+            raise place.error(f"schedulerName {name} is that of {names[name]}", hint="each profile needs its own")
+        names[name] = place.path
+        if found:
+            _check_shared(parts, found[0], place, places[0])
+        same = next((number for number, one in enumerate(found) if one.plugins == parts.plugins), None)
+        if same is None:
+            found.append(msgspec.structs.replace(parts, scheduler_names=(name,), backoff=settings.backoff))
+        else:
+            found[same] = msgspec.structs.replace(found[same], scheduler_names=(*found[same].scheduler_names, name))
+    if not found:
+        return settings
+    first, *others = found
+    return msgspec.structs.replace(
+        settings,
+        scheduler_names=tuple(names),
+        plugins=first.plugins,
+        others=tuple(others),
+        preemption=first.preemption,
+        fairness=first.fairness,
+        unsupported=first.unsupported,
+    )
+
+
+def _profile(place: Value, *, only: bool, notes: _Notes) -> tuple[str, ProfileParts]:
+    fields = place.fields(("schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"))
+    name = _scheduler_name(place, fields, only=only, notes=notes)
+    _note_percentage(fields, notes)
+    args = read_args(fields.get("pluginConfig"))
+    notes += args.notes
+    parts = read_plugins(fields.get("plugins"), args, profile=place)
+    try:
+        make_profile(parts)
+    except ConfigError as error:
+        raise place.error(str(error)) from error
+    return name, parts
+
+
+def _check_shared(parts: ProfileParts, first: ProfileParts, place: Value, where: Value) -> None:
+    """All pods stand in one queue for one cluster."""
+    unequal = {part.name for part in parts.plugins} ^ {part.name for part in first.plugins}
+    odd = {name for name in unequal if not entry_of(name).points.isdisjoint(("queueSort", "postFilter"))}
+    settings = [(one.preemption, one.fairness, one.unsupported) for one in (parts, first)]
+    if odd or settings[0] != settings[1]:
+        raise place.error(
+            f"how pods are queued, held together or evicted differs from {where.path}: they stand in one queue",
+            hint="give both the same GangScheduling, DefaultPreemption and queueSort, or run a second Muster",
         )
-        try:
-            settings.make_profile()
-        except ConfigError as error:
-            raise profile.error(str(error)) from error
-    return settings
+    theirs = {part.name: part.args for part in first.plugins if isinstance(part.args, UserArgs)}
+    for part in parts.plugins:
+        # what it reads of a pod is read once, for all profiles
+        if isinstance(part.args, UserArgs) and theirs.get(part.name, part.args).values != part.args.values:
+            raise place.error(f"{part.name} has other arguments than in {where.path}", hint="make them equal")
 
 
 def _scheduler_name(profile: Value, fields: dict[str, Value], *, only: bool, notes: _Notes) -> str:

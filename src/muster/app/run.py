@@ -100,7 +100,7 @@ class Muster:
     async def run(self) -> None:
         """Works until it is stopped; raises what makes going on impossible."""
         settings = self.settings
-        settings.make_profile()  # what is wrong with it is said before anything else is done
+        settings.make_profiles()  # what is wrong with it is said before anything else is done
         journal = None if settings.journal is None else Journal(settings.journal, settings=to_journal(settings))
         connection = load(
             kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
@@ -132,7 +132,7 @@ class Muster:
 
     async def schedule(self, client: Client, journal: Journal | None = None) -> None:
         """Schedules the cluster of a client until it is stopped."""
-        engine = Engine(self.settings.make_profile())
+        engine = Engine(*self.settings.make_profiles())
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._end)
             await self._until_stopped(self._work(client, engine, engine if journal is None else journal.of(engine)))

@@ -74,7 +74,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The server's certificate is not checked."""
 
     scheduler_names: tuple[str, ...] = ("muster",)
+    """All of them."""
     plugins: tuple[Part, ...] = msgspec.field(default_factory=default_parts)
+    others: tuple[ProfileParts, ...] = ()
+    """Other plugins for some of the names, and nothing else that would differ; `plugins` are those of all the rest."""
     backoff: Backoff = Backoff()
     preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
@@ -102,19 +105,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         host_and_port(self.listen)
 
     @property
-    def parts(self) -> ProfileParts:
-        return ProfileParts(
-            scheduler_names=self.scheduler_names,
+    def parts(self) -> tuple[ProfileParts, ...]:
+        """Of every profile."""
+        taken = {name for parts in self.others for name in parts.scheduler_names}
+        first = ProfileParts(
+            scheduler_names=tuple(name for name in self.scheduler_names if name not in taken),
             plugins=self.plugins,
             backoff=self.backoff,
             preemption=self.preemption,
             fairness=self.fairness,
             unsupported=self.unsupported,
         )
+        return first, *(
+            msgspec.structs.replace(first, scheduler_names=other.scheduler_names, plugins=other.plugins)
+            for other in self.others
+        )
 
-    def make_profile(self) -> Profile:
-        """A new profile; ConfigError if no scheduler can be made of the plugins."""
-        return registry.make_profile(self.parts)
+    def make_profiles(self) -> list[Profile]:
+        """All profiles, newly made; ConfigError if no scheduler can be made of the plugins."""
+        return [registry.make_profile(parts) for parts in self.parts]
 
 
 def override(settings: Settings, **flags: Any) -> Settings:
@@ -134,9 +143,9 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 def to_journal(settings: Settings) -> dict[str, str]:
     """What the header of a journal must name, so that `make_engine` makes an engine that decides the same."""
-    return registry.to_journal(settings.parts)
+    return registry.to_journal(*settings.parts)
 
 
 def make_engine(header: dict[str, str]) -> Engine:
     """The engine that a journal's header names, be it of a run or of a scenario."""
-    return Engine(registry.from_journal(header))
+    return Engine(*registry.from_journal(header))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -32,6 +33,8 @@ class NodeRules(msgspec.Struct, frozen=True, gc=False):
     tolerations: tuple[Toleration, ...] = ()
     traits: Traits = NO_TRAITS
     """What plugins by users read of the pod that judge nodes by their own facts."""
+    profile: int = 0
+    """The number of the profile whose plugins judge."""
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -169,8 +172,15 @@ _SPELLINGS = 10_000
 class ClassTable:
     """Interns pod classes, from the wire's spelling first: a repeated spelling costs one encoding and one look-up."""
 
-    def __init__(self, names: ResourceNames, readers: Sequence[TraitReader] = ()) -> None:
+    def __init__(
+        self,
+        names: ResourceNames,
+        readers: Sequence[TraitReader] = (),
+        profiles: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """`profiles` has their numbers by scheduler name, for those that are not the first."""
         self._names = names
+        self._profiles = profiles
         self._inward = [reader for reader in readers if not reader.is_shown]
         self._shown = [reader for reader in readers if reader.is_shown]
         self._encoder = msgspec.msgpack.Encoder()
@@ -190,6 +200,7 @@ class ClassTable:
     def of(self, pod: Pod) -> PodClass:
         spec = pod.spec
         traits = read_traits(self._inward, pod) if self._inward else NO_TRAITS
+        profile = self._profiles.get(spec.scheduler_name, 0) if self._profiles else 0
         spelling = self._encoder.encode(
             (
                 spec.containers,
@@ -200,13 +211,14 @@ class ClassTable:
                 spec.affinity.node_affinity if spec.affinity is not None else None,
                 spec.tolerations,
                 traits,
+                profile,
             )
         )
         found = self._by_wire.get(spelling)
         if found is None:
             if len(self._by_wire) >= _SPELLINGS:
                 self._by_wire.clear()
-            found = self._by_wire[spelling] = self._intern(pod, traits)
+            found = self._by_wire[spelling] = self._intern(pod, traits, profile)
         elif found.unknown and self._has_come(found.unknown):
             found = self._by_wire[spelling] = self.learn(found)
         shown = read_traits(self._shown, pod) if self._shown else NO_TRAITS
@@ -237,8 +249,8 @@ class ClassTable:
         rules, traits = (NO_RULES, NO_TRAITS) if ties is None else (ties.rules, ties.look.traits)
         return self._with_ties(pod_class.base, namespace, labels, rules, traits)
 
-    def _intern(self, pod: Pod, traits: Traits) -> PodClass:
-        return self._of_needs(_node_rules(pod, traits), effective_requests(pod.spec), _host_ports(pod))
+    def _intern(self, pod: Pod, traits: Traits, profile: int) -> PodClass:
+        return self._of_needs(_node_rules(pod, traits, profile), effective_requests(pod.spec), _host_ports(pod))
 
     def _of_needs(self, rules: NodeRules, requests: Requests, ports: tuple[HostPort, ...]) -> PodClass:
         needs = rules, requests, ports
@@ -277,7 +289,7 @@ class ClassTable:
         return found
 
 
-def _node_rules(pod: Pod, traits: Traits) -> NodeRules:
+def _node_rules(pod: Pod, traits: Traits, profile: int) -> NodeRules:
     spec = pod.spec
     nodes = spec.affinity.node_affinity if spec.affinity else None
     return NodeRules(
@@ -286,6 +298,7 @@ def _node_rules(pod: Pod, traits: Traits) -> NodeRules:
         preferred=nodes.preferred if nodes else (),
         tolerations=tuple(sorted(set(spec.tolerations), key=msgspec.json.encode)),
         traits=traits,
+        profile=profile,
     )
 
 

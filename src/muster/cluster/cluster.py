@@ -25,9 +25,15 @@ class Cluster:
     comes.  `on_node` has every pod that takes room, by node name.
     """
 
-    def __init__(self, *, states: Mapping[str, RowState], readers: Sequence[TraitReader] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        states: Mapping[str, RowState],
+        readers: Sequence[TraitReader] = (),
+        profiles: Mapping[str, int] | None = None,
+    ) -> None:
         self.resources = ResourceNames()
-        self.classes = ClassTable(self.resources, readers)
+        self.classes = ClassTable(self.resources, readers, profiles or {})
         self.namespaces = Namespaces()
         self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
         self.pods: dict[str, PodState] = {}

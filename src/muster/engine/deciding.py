@@ -34,7 +34,7 @@ from muster.engine.stream import LARGEST_GANG, Small, Stream
 from muster.engine.unit import Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
-from muster.framework.profile import Profile
+from muster.framework.profile import Profiles
 from muster.framework.views import CLASSES_AT_ONCE, Views
 
 # Work is counted in steps of about a microsecond, so that a budget bounds a call without a clock
@@ -72,7 +72,7 @@ class Decider:
     def __init__(
         self,
         cluster: Cluster,
-        profile: Profile,
+        profiles: Profiles,
         views: Views,
         *,
         intake: Intake,
@@ -82,18 +82,19 @@ class Decider:
         decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
+        profile = profiles.first
         self._rule = profile.gang_rule
-        self.reserving = Reserving(profile.reservers)
+        self.reserving = Reserving(profiles)
         self._intake = intake
         self._search = Search(cluster.nodes, views)
         self._stream = Stream(cluster, views)
-        self._explainer = Explainer(cluster, profile, views)
+        self._explainer = Explainer(cluster, profiles, views)
         self._status = status
         self._audit = audit
         self._decisions = decisions
         self._now = 0.0
         self.reservations = Reservations(cluster)
-        self.starvation = Starvation(cluster, profile, views, search=self._search)
+        self.starvation = Starvation(cluster, profiles, views, search=self._search)
         self.eviction = Eviction(cluster, profile, intake=intake, reservations=self.reservations, decisions=decisions)
         planner = Planner(cluster, profile, views, search=self._search, reservations=self.reservations)
         self.preemption = Preemption(

@@ -33,7 +33,7 @@ from muster.engine.timers import Purpose, Timer, Timers
 from muster.engine.unit import GangUnit, Order, PodUnit, Unit
 from muster.engine.verdicts import Outcome, Verdict, failure, stepped_back
 from muster.engine.waiting import Parked
-from muster.framework.profile import Profile
+from muster.framework.profile import Profile, Profiles
 from muster.framework.views import Views
 
 # about 20 ms; see deciding.py for what counts as work
@@ -56,16 +56,17 @@ _What = TypeVarTuple("_What")
 
 
 class Engine:
-    """One profile's scheduler for one cluster."""
+    """One scheduler for one cluster; pods of several scheduler names may be placed by a profile each."""
 
-    def __init__(self, profile: Profile) -> None:
-        states = {plugin.name: plugin.new_state() for plugin in profile.stateful}
-        self.cluster = Cluster(states=states, readers=profile.readers)
+    def __init__(self, profile: Profile, *others: Profile) -> None:
+        profiles = Profiles(profile, others)
+        self.cluster = Cluster(states=profiles.new_states(), readers=profiles.readers, profiles=profiles.numbers)
         self.audit = Audit()
         self.tally = Tally()
         self._profile = profile
-        self._views = Views(profile, self.cluster.nodes)
-        self._intake = Intake(self.cluster, profile)
+        self._profiles = profiles
+        self._views = Views(profiles, self.cluster.nodes)
+        self._intake = Intake(self.cluster, profiles)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
@@ -76,7 +77,7 @@ class Engine:
         self._status = Status(self._decisions)
         self._decider = Decider(
             self.cluster,
-            profile,
+            profiles,
             self._views,
             intake=self._intake,
             status=self._status,
@@ -244,7 +245,7 @@ class Engine:
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
-        if pod.asks and (passed_over := self._profile.unhonoured(pod.asks, hard=False)):
+        if pod.asks and (passed_over := self._profiles.of(pod.pod_class).unhonoured(pod.asks, hard=False)):
             self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         if pod.remark and (gang is None or (gang.declared is not None and gang.declared.gives_way)):

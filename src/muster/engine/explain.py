@@ -23,7 +23,7 @@ from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Shortage, Suggestion, Verdict
 from muster.framework.contract import Bools, Capacity
-from muster.framework.profile import Profile
+from muster.framework.profile import Profiles
 from muster.framework.views import ClassView, Views
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -59,9 +59,9 @@ class _Histogram:
 class Explainer:
     """Turns a search's answer into a verdict."""
 
-    def __init__(self, cluster: Cluster, profile: Profile, views: Views) -> None:
+    def __init__(self, cluster: Cluster, profiles: Profiles, views: Views) -> None:
         self._cluster = cluster
-        self._profile = profile
+        self._profiles = profiles
         self._views = views
 
     def verdict(
@@ -148,12 +148,13 @@ class Explainer:
     def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
         nodes = self._cluster.nodes
+        profile = self._profiles.of(pod_class)
         found = _Histogram(np.flatnonzero(nodes.precedence > 0))
-        for rule in self._profile.rule_filters:
+        for rule in profile.rule_filters:
             found.count(rule.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
         for exclusion in excluded:
             found.count([(exclusion.reason, exclusion.rows[found.rows])])
-        for plugin in self._profile.room_filters:
+        for plugin in profile.room_filters:
             found.count(plugin.refusals(pod_class, Room(nodes, usage, found.rows)), all_count=True)
         for outlook, _ in self._views.outlooks(pod_class, usage):
             found.count([(reason, everywhere[found.rows]) for reason, everywhere in outlook.refusals()])
@@ -162,8 +163,8 @@ class Explainer:
     def _empty_copies(self, pod_class: PodClass) -> Ints:
         """Copies on every node if nothing ran anywhere."""
         nodes = self._cluster.nodes
-        states = {plugin.name: plugin.new_state() for plugin in self._profile.stateful}
-        return self._views.copies_on(pod_class, Usage.of_empty_nodes(nodes.allocatable, states=states))
+        empty = Usage.of_empty_nodes(nodes.allocatable, states=self._profiles.new_states())
+        return self._views.copies_on(pod_class, empty)
 
     # --- what would do ---
 
@@ -217,7 +218,7 @@ class Explainer:
             nodes = self._cluster.nodes.copy()
             for number in range(count):
                 nodes.put(_clone(_node(nodes, model), number))
-            search = Search(nodes, Views(self._profile, nodes))
+            search = Search(nodes, Views(self._profiles, nodes))
             if isinstance(search.find(requirement, Ground(nodes.usage), Budget(0)), Placed):
                 return self._more_of_the_same(model, count, empty)
         return None

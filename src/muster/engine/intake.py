@@ -40,7 +40,7 @@ from muster.engine.decisions import Placement
 from muster.engine.life import Cause
 from muster.engine.reasons import GATED, GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.verdicts import unsupported
-from muster.framework.profile import Profile
+from muster.framework.profile import Profiles
 from muster.gangs.dialects import declare, membership, remark
 from muster.gangs.model import Gang, Membership
 from muster.gangs.record import BoundFor, bound_for
@@ -87,11 +87,10 @@ class Noted:
 class Intake:
     """Keeps the cluster's state in step with the changes.  Objects may come in any order."""
 
-    def __init__(self, cluster: Cluster, profile: Profile) -> None:
+    def __init__(self, cluster: Cluster, profiles: Profiles) -> None:
         self._cluster = cluster
-        self._names = profile.scheduler_names
-        self._gates = profile.gates
-        self._profile = profile
+        self._names = profiles.scheduler_names
+        self._profiles = profiles
         self._named_twice: dict[str, dict[str, PodState]] = {}
         """Pods that name two gangs, by the one that may give way, by UID."""
         self._renamed: dict[str, Pod] = {}
@@ -568,7 +567,8 @@ class Intake:
 
     def _why_gated(self, state: PodState) -> tuple[str | None, str]:
         """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
-        for gate in self._gates:
+        profile = self._profiles.of(state.pod_class)
+        for gate in profile.gates:
             if gate.asks_again and not state.candidate:
                 continue
             try:
@@ -586,7 +586,7 @@ class Intake:
                 return why, ""
         if state.astray:
             return state.astray, "" if state.unsettled else GROUP_ERROR
-        if state.asks and state.candidate and (unhonoured := self._profile.unhonoured(state.asks)):
+        if state.asks and state.candidate and (unhonoured := profile.unhonoured(state.asks)):
             return unsupported(unhonoured), UNSUPPORTED
         gang = self._gang_of(state)
         if gang is None or gang.declared is None:
@@ -717,7 +717,7 @@ class Intake:
 
     def _unbind(self, state: PodState) -> None:
         """Plugins that reserve learn of it if the pod was being bound."""
-        if state.stage is BINDING and self._profile.reservers:
+        if state.stage is BINDING and self._profiles.of(state.pod_class).reservers:
             self.noted.unbound.append((state, state.node))
 
     def names_another(self, pod: PodState) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from muster.base.errors import PluginError
 from muster.cluster.pods import PodState
 from muster.framework.contract import Reserver
+from muster.framework.profile import Profiles
 
 Places = Sequence[tuple[PodState, str]]
 
@@ -14,18 +15,19 @@ Places = Sequence[tuple[PodState, str]]
 class Reserving:
     """Asks all reservers about every member; false if there are none."""
 
-    def __init__(self, reservers: Sequence[Reserver]) -> None:
-        self._reservers = reservers
+    def __init__(self, profiles: Profiles) -> None:
+        self._profiles = profiles
+        self._any = any(profile.reservers for profile in profiles.all)
 
     def __bool__(self) -> bool:
-        return bool(self._reservers)
+        return self._any
 
     def reserve(self, places: Places) -> None:
         """Returns if every member may be bound to its node; else what was reserved is given back, and it raises."""
         asked: list[tuple[Reserver, PodState, str]] = []
         try:
             for pod, node in places:
-                for reserver in self._reservers:
+                for reserver in self._of(pod):
                     why = reserver.reserve(pod, node)
                     if why is not None:
                         raise PluginError(f"plugin {reserver.name} did not reserve {node} for {pod.key}: {why}")
@@ -37,10 +39,13 @@ class Reserving:
 
     def unreserve(self, pod: PodState, node: str) -> None:
         """The pod is not bound there after all.  One plugin's trouble keeps no other from being told; it raises."""
-        failed = [_give_back(reserver, pod, node) for reserver in reversed(self._reservers)]
+        failed = [_give_back(reserver, pod, node) for reserver in reversed(self._of(pod))]
         for error in failed:
             if error is not None:
                 raise error
+
+    def _of(self, pod: PodState) -> Sequence[Reserver]:
+        return self._profiles.of(pod.pod_class).reservers
 
 
 def _give_back(reserver: Reserver, pod: PodState, node: str) -> Exception | None:

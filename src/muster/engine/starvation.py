@@ -26,7 +26,7 @@ from muster.engine.ground import Ground
 from muster.engine.search import Search
 from muster.engine.unit import GangUnit, Order, Unit
 from muster.framework.contract import Bools, Capacity
-from muster.framework.profile import Profile
+from muster.framework.profile import Profiles
 from muster.framework.views import Views
 
 # about 10 ms with 1,000 nodes
@@ -83,13 +83,14 @@ class Starvation:
     def __init__(
         self,
         cluster: Cluster,
-        profile: Profile,
+        profiles: Profiles,
         views: Views,
         *,
         search: Search,
     ) -> None:
         self._cluster = cluster
-        self._profile = profile
+        profile = self._profile = profiles.first
+        self._profiles = profiles
         self._views = views
         self._search = search
         self._factor = profile.fairness.passes_per_member
@@ -384,7 +385,7 @@ class Starvation:
         nodes, version = self._cluster.nodes, self._now
         if self._empty is not None and self._empty[0] == version:
             return self._empty[1]
-        states = {plugin.name: plugin.new_state() for plugin in self._profile.stateful}
+        states = self._profiles.new_states()
         usage = Usage.of_empty_nodes(nodes.allocatable, states=states).copy()
         # it differs from the cluster's everywhere
         usage.log.mark_all(list(nodes.rows.values()))

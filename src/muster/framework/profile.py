@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import isnan
 from typing import TypeVar
@@ -11,6 +11,8 @@ import msgspec
 
 from muster.api.asks import Ask
 from muster.base.errors import ConfigError
+from muster.cluster.classes import PodClass
+from muster.cluster.usage import RowState
 from muster.framework.contract import (
     GangRule,
     PodGate,
@@ -154,6 +156,45 @@ class Profile:
             return ()
         honoured = self._filtering if hard else self._scoring
         return tuple(ask for ask in asks if ask.hard is hard and ask.plugin not in honoured)
+
+
+class Profiles:
+    """All profiles of one process; by a pod's scheduler name one of them places it.
+
+    They differ in what places pods.  How the queue is ordered, what a gang needs and who is evicted is the same for
+    all, since all stand in one queue for one cluster: the first says it.
+    """
+
+    def __init__(self, first: Profile, others: Sequence[Profile] = ()) -> None:
+        self.first = first
+        self.all = (first, *others)
+        for other in others:
+            if _shared(other) != _shared(first):
+                raise ConfigError("profiles of one scheduler must agree on how to queue, on gangs and on preemption")
+        self.scheduler_names = tuple(name for profile in self.all for name in profile.scheduler_names)
+        self.numbers = {
+            name: number for number, profile in enumerate(self.all) if number for name in profile.scheduler_names
+        }
+        """By scheduler name, for profiles other than the first."""
+        self.readers = _distinct(reader for profile in self.all for reader in profile.readers)
+
+    def of(self, pod_class: PodClass) -> Profile:
+        """The profile that places pods of the class."""
+        return self.all[pod_class.rules.profile]
+
+    def new_states(self) -> dict[str, RowState]:
+        """The states of an empty cluster, by plugin."""
+        return {plugin.name: plugin.new_state() for profile in self.all for plugin in profile.stateful}
+
+
+def _shared(profile: Profile) -> tuple[object, ...]:
+    victims = tuple(type(rule) for rule in profile.victims)
+    same = (profile.backoff, profile.preemption, profile.fairness, profile.unsupported)
+    return type(profile.order), type(profile.gang_rule), victims, *same
+
+
+def _distinct(readers: Iterable[PodReader]) -> list[PodReader]:
+    return list({reader.name: reader for reader in readers}.values())
 
 
 def _filters(plugin: Plugin) -> bool:

@@ -17,7 +17,7 @@ from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
 from muster.framework.contract import MAX_SCORE, Bools, Capacity, Outlook, RuleScore
-from muster.framework.profile import Profile
+from muster.framework.profile import Profile, Profiles
 
 # rating = score · 1024 + tie-break; key = rating · 2^20 + precedence: one argmax finds the best node, and names
 # decide among equals
@@ -36,9 +36,10 @@ CLASSES_AT_ONCE = 64
 class RulesView:
     """Which nodes a set of rules admits, and their raw rule scores; changes only with the nodes themselves."""
 
-    __slots__ = ("admitted", "capacity", "generation", "raw", "seen")
+    __slots__ = ("admitted", "capacity", "generation", "profile", "raw", "seen")
 
-    def __init__(self) -> None:
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
         self.admitted: Bools = np.zeros(0, np.bool_)
         self.raw: list[tuple[RuleScore, int, Ints]] = []
         """(plugin, weight, raw score by row), for plugins that tell nodes apart."""
@@ -108,10 +109,10 @@ class _Table:
 
 
 class Views:
-    """The views of one profile on one node table."""
+    """What profiles make of one node table."""
 
-    def __init__(self, profile: Profile, nodes: NodeTable) -> None:
-        self._profile = profile
+    def __init__(self, profiles: Profiles | Profile, nodes: NodeTable) -> None:
+        self._profiles = profiles if isinstance(profiles, Profiles) else Profiles(profiles)
         self._nodes = nodes
         self._rules: dict[NodeRules, RulesView] = {}
         self._table = _Table(nodes.capacity)
@@ -145,23 +146,24 @@ class Views:
         return Capacity.EXACT if self._adds_up(pod_class) else Capacity.BY_NODE
 
     def _adds_up(self, pod_class: PodClass) -> bool:
-        if any(plugin.concerns(pod_class) for plugin in self._profile.stateful):
+        profile = self._profiles.of(pod_class)
+        if any(plugin.concerns(pod_class) for plugin in profile.stateful):
             return False
-        return all(plugin.adds_up or not plugin.concerns(pod_class) for plugin in self._profile.room_filters)
+        return all(plugin.adds_up or not plugin.concerns(pod_class) for plugin in profile.room_filters)
 
     def is_wide(self, pod_class: PodClass) -> bool:
         """Whether it matters to the class where other pods are."""
         if pod_class.ties is None:
             return False
         census = self._nodes.usage.census
-        return any(plugin.concerns(pod_class, census) for plugin, _ in self._profile.wide)
+        return any(plugin.concerns(pod_class, census) for plugin, _ in self._profiles.of(pod_class).wide)
 
     def _is_limited(self, pod_class: PodClass) -> bool:
         """Whether pods of the class may be kept from nodes by where others are."""
         if pod_class.ties is None:
             return False
         census = self._nodes.usage.census
-        concerned = (plugin for plugin, _ in self._profile.wide if plugin.concerns(pod_class, census))
+        concerned = (plugin for plugin, _ in self._profiles.of(pod_class).wide if plugin.concerns(pod_class, census))
         return any(plugin.limits(pod_class, census) for plugin in concerned)
 
     def outlooks(self, pod_class: PodClass, usage: Usage) -> list[tuple[Outlook, int]]:
@@ -170,15 +172,15 @@ class Views:
             return []
         return [
             (plugin.outlook(pod_class, self._nodes, usage), weight)
-            for plugin, weight in self._profile.wide
+            for plugin, weight in self._profiles.of(pod_class).wide
             if plugin.concerns(pod_class, usage.census)
         ]
 
     def gathering(self, classes: Iterable[PodClass]) -> list[str]:
         """Labels of nodes by which pods of these classes may have to be in one domain."""
-        wide, census = self._profile.wide, self._nodes.usage.census
+        census = self._nodes.usage.census
         tied = [c for c in classes if c.ties is not None]
-        asked = ((plugin, c) for plugin, _ in wide for c in tied if plugin.concerns(c, census))
+        asked = ((plugin, c) for c in tied for plugin, _ in self._profiles.of(c).wide if plugin.concerns(c, census))
         return sorted({key for plugin, c in asked for key in plugin.gathers(c)})
 
     def with_others(self, views: Iterable[ClassView], limit: int) -> list[ClassView]:
@@ -235,7 +237,7 @@ class Views:
         if view is None:
             if len(self._rules) >= _RULES_KEPT:
                 self._rules.clear()
-            view = self._rules[rules] = RulesView()
+            view = self._rules[rules] = RulesView(self._profiles.all[rules.profile])
         log, nodes = self._nodes.described, self._nodes
         if view.seen == log.end:
             return view
@@ -269,7 +271,7 @@ class Views:
         """How many more copies the row takes as it is in `usage`, and how the next is rated, by room alone."""
         room, line = Room(self._nodes, usage, np.array([row], np.intp)), view.pod_class.line
         copies = self._copies(line, view.rules, room)
-        return int(copies[0, 0]), int(self._room_ratings(line, room)[0, 0])
+        return int(copies[0, 0]), int(_room_ratings(view.rules.profile, line, room)[0, 0])
 
     # --- keeping them up to date ---
 
@@ -321,7 +323,7 @@ class Views:
 
     def _copies(self, lines: Lines, rules: RulesView, room: Room) -> Ints:
         copies: Ints | None = None
-        for plugin in self._profile.room_filters:
+        for plugin in rules.profile.room_filters:
             limit = plugin.copies(lines, room)
             if limit is not None:
                 copies = limit if copies is None else np.minimum(copies, limit)
@@ -337,17 +339,9 @@ class Views:
         return key
 
     def _ratings(self, view: ClassView, lines: Lines, room: Room) -> Ints:
-        ratings = self._room_ratings(lines, room)
+        ratings = _room_ratings(view.rules.profile, lines, room)
         if view.rules.raw:
             ratings += self._rule_score(view, room.rows) << TIE_BREAK_BITS
-        return ratings
-
-    def _room_ratings(self, lines: Lines, room: Room) -> Ints:
-        total: Ints | int = 0
-        for plugin, weight in self._profile.room_scores:
-            part = plugin.score(lines, room)
-            total = total + (part if weight == 1 else weight * part)
-        ratings: Ints = (total << TIE_BREAK_BITS) + self._profile.tie_break.finer(lines, room)
         return ratings
 
     def _rule_score(self, view: ClassView, rows: Rows | None) -> Ints:
@@ -356,12 +350,12 @@ class Views:
 
     def _compute_rules(self, rules: NodeRules, view: RulesView) -> None:
         admitted = np.ones(self._nodes.capacity, np.bool_)
-        for plugin in self._profile.rule_filters:
+        for plugin in view.profile.rule_filters:
             admitted &= plugin.admits(rules, self._nodes, None)
         view.admitted = admitted
         view.generation += 1
         view.raw = []
-        for scorer, weight in self._profile.rule_scores:
+        for scorer, weight in view.profile.rule_scores:
             raw = scorer.raw(rules, self._nodes, None)
             # where all nodes are equal the score is a constant, which no choice depends on
             if raw is not None and raw.any():
@@ -369,17 +363,26 @@ class Views:
 
     def _repair_rules(self, rules: NodeRules, view: RulesView, rows: Rows) -> None:
         admitted = np.ones(len(rows), np.bool_)
-        for plugin in self._profile.rule_filters:
+        for plugin in view.profile.rule_filters:
             admitted &= plugin.admits(rules, self._nodes, rows)
         view.admitted[rows] = admitted
         known = {scorer.name: raw for scorer, _, raw in view.raw}
-        for scorer, _ in self._profile.rule_scores:
+        for scorer, _ in view.profile.rule_scores:
             raw = scorer.raw(rules, self._nodes, rows)
             if scorer.name in known and raw is not None:
                 known[scorer.name][rows] = raw
             elif raw is not None and raw.any():
                 self._compute_rules(rules, view)
                 return
+
+
+def _room_ratings(profile: Profile, lines: Lines, room: Room) -> Ints:
+    total: Ints | int = 0
+    for plugin, weight in profile.room_scores:
+        part = plugin.score(lines, room)
+        total = total + (part if weight == 1 else weight * part)
+    ratings: Ints = (total << TIE_BREAK_BITS) + profile.tie_break.finer(lines, room)
+    return ratings
 
 
 def rule_score(rules: RulesView, peaks: tuple[int, ...], rows: Rows | None = None) -> Ints:

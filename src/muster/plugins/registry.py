@@ -291,22 +291,25 @@ class _Ratings(Outlook):
 # --- journals ---
 
 _PARTS = "profile"
+_OTHERS = "others"
 # headers of scenarios name the strategy alone
 _STRATEGY = "strategy"
 
 
-def to_journal(parts: ProfileParts) -> dict[str, str]:
+def to_journal(parts: ProfileParts, *others: ProfileParts) -> dict[str, str]:
     """The settings for a journal's header."""
-    return {_PARTS: msgspec.json.encode(parts).decode()}
+    header = {_PARTS: msgspec.json.encode(parts).decode()}
+    return header | ({_OTHERS: msgspec.json.encode(others).decode()} if others else {})
 
 
-def from_journal(settings: Mapping[str, str]) -> Profile:
-    """The profile that a journal's header names, whoever wrote it; JournalError if this version cannot make it."""
+def from_journal(settings: Mapping[str, str]) -> list[Profile]:
+    """The profiles that a journal's header names, whoever wrote it; JournalError if this version cannot make them."""
     try:
         if settings.keys() == {_STRATEGY}:
-            return make_profile(ProfileParts(plugins=default_parts(Strategy(settings[_STRATEGY]))))
-        if settings.keys() == {_PARTS}:
-            return make_profile(_read_parts(settings[_PARTS]))
+            return [make_profile(ProfileParts(plugins=default_parts(Strategy(settings[_STRATEGY]))))]
+        if settings.keys() in ({_PARTS}, {_PARTS, _OTHERS}):
+            others = msgspec.json.decode(settings.get(_OTHERS, "[]"), type=list[ProfileParts])
+            return [make_profile(parts) for parts in (_read_parts(settings[_PARTS]), *others)]
     except (ValueError, msgspec.DecodeError, ConfigError) as error:
         raise JournalError("settings that this version does not know", settings=dict(settings)) from error
     raise JournalError("settings that this version does not know", settings=dict(settings))

@@ -134,7 +134,7 @@ def _counters(roll: Roll) -> tuple[object, ...]:
 
 def compare_views(engine: Engine) -> None:
     """Whether the views that the engine keeps rank the nodes as views made from scratch do."""
-    kept, fresh = engine._views, Views(engine._profile, engine.cluster.nodes)
+    kept, fresh = engine._views, Views(engine._profiles, engine.cluster.nodes)
     for pod_class in dict.fromkeys(pod.pod_class for pod in engine.cluster.pods.values()):
         one, other = kept.of(pod_class), fresh.of(pod_class)
         _compare("copies of", pod_class.room, one.copies.tolist(), other.copies.tolist())

@@ -98,7 +98,7 @@ def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[by
         return engine if journal is None else Recorder(engine, journal, settings=settings)
 
     faults = ScenarioFaults()
-    world = World(lambda: Engine(from_journal(settings)), start=START, faults=faults, through=through)
+    world = World(lambda: Engine(*from_journal(settings)), start=START, faults=faults, through=through)
     if scenario.beside:
         parts = msgspec.structs.replace(scenario.parts, scheduler_names=(scenario.beside,))
         world.beside(lambda: Engine(make_profile(parts)))

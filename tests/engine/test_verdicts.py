@@ -5,7 +5,7 @@ import pytest
 from muster.engine.changes import Failure
 from muster.engine.decisions import Release
 from muster.engine.verdicts import Outcome, Refusal, fit_error
-from tests.builders import HOSTNAME, cluster, only, strictly, told, tolerate
+from tests.builders import HOSTNAME, cluster, evenly, only, pod, strictly, told, tolerate
 
 
 def said(world, unit="g", after=0.0):
@@ -109,21 +109,34 @@ REFUSALS = [
         "members that keep apart",
         lambda: beside("a", "b").gang("g", members=3, cpu=1, labels={"app": "g"}, apart=strictly("g", key="zone")),
         Outcome.WAITING,
-        "needs 3 × 1 cpu, 2 nodes have room for 2 (2 didn't match pod anti-affinity rules); 1 more is missing",
+        "needs 3 × 1 cpu, 2 nodes have room for 2 (2 didn't match pod anti-affinity rules); 2 of 3 have a place before "
+        "required anti-affinity asks for one more zone; 1 more is missing",
     ),
     (
         "members that keep apart by node",
         lambda: beside("a", "b").gang("g", members=3, cpu=1, labels={"app": "g"}, apart=strictly("g")),
         Outcome.WAITING,
-        "needs 3 × 1 cpu, 2 nodes have room for 2 (2 didn't match pod anti-affinity rules); 1 more is missing; "
-        "1 node of 8 cpu would do",
+        "needs 3 × 1 cpu, 2 nodes have room for 2 (2 didn't match pod anti-affinity rules); 2 of 3 have a place before "
+        "required anti-affinity asks for one more hostname; 1 more is missing; 1 node of 8 cpu would do",
     ),
     (
         "members that want to be near a pod that is not there",
         lambda: beside("a", "b").gang("g", members=2, cpu=1, near=strictly("db", key="zone")),
         Outcome.NOT_FOUND,
-        "needs 2 × 1 cpu, 2 nodes have room for none (2 didn't match pod affinity rules), "
-        "but no placement found that keeps the rules between pods (not proven impossible); 2 more are missing",
+        "needs 2 × 1 cpu, 2 nodes have room for none (2 didn't match pod affinity rules); "
+        "required affinity asks for pods that are nowhere (not proven impossible); 2 more are missing",
+    ),
+    (
+        "members that are to be spread over zones of which one is full",
+        lambda: (
+            beside("a", "b")
+            .see(pod("old", cpu=8, on="nb", phase="Running"))
+            .gang("g", members=4, cpu=1, labels={"app": "g"}, spread=[evenly("g", key="zone")])
+        ),
+        Outcome.NOT_FOUND,
+        "needs 4 × 1 cpu, 2 nodes have room for 1 (1 didn't match pod topology spread constraints); 1 of 4 has a place "
+        "before spread over zone (maxSkew 1) asks for zone b, which has no room (not proven impossible); "
+        "3 more are missing",
     ),
     (
         "several shapes",

@@ -63,4 +63,4 @@ def test_it_does_not_score():
 
 def test_a_journal_keeps_how_units_preempt():
     settings = PreemptionSettings(gangs=False, rounds=7, patience_seconds=5.0)
-    assert from_journal(to_journal(ProfileParts(preemption=settings))).preemption == settings
+    assert from_journal(to_journal(ProfileParts(preemption=settings)))[0].preemption == settings

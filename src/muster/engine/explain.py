@@ -22,7 +22,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Shortage, Suggestion, Verdict
-from muster.framework.contract import Bools, Capacity
+from muster.framework.contract import Bools, Capacity, Obstacle
 from muster.framework.profile import Profiles
 from muster.framework.views import ClassView, Views
 
@@ -131,8 +131,16 @@ class Explainer:
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             refusals=self._refusals(pod_class, trial.usage, ground.excluded),
             host_ports=tuple(port.port for port in pod_class.ports),
+            obstacles=self._obstacles(pod_class, trial.usage, blocked),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
         )
+
+    def _obstacles(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Obstacle, ...]:
+        outlooks = self._views.outlooks(pod_class, usage)
+        if not outlooks:
+            return ()
+        room = self._views.on_trial(pod_class, usage, blocked=blocked).copies > 0
+        return tuple(found for outlook, _ in outlooks if (found := outlook.obstacle(room)) is not None)
 
     def _enough_in_all(self, pod_class: PodClass, view: ClassView, count: int, blocked: Bools | None) -> bool:
         """Whether the nodes that may be used have room for so many if it could be put together."""

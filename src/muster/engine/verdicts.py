@@ -11,6 +11,7 @@ import msgspec
 from muster.api.asks import Ask
 from muster.base.errors import PluginError
 from muster.base.quantity import show
+from muster.framework.contract import Obstacle
 
 
 class Outcome(StrEnum):
@@ -61,6 +62,8 @@ class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     host_ports: tuple[int, ...] = ()
     fragmented: bool = False
     """Enough is free in all, but in pieces too small to hold the members."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """Rules between pods that keep the next member from nodes with room, with the members placed that fit."""
 
     def times(self, count: int) -> str:
         """So many of them: "3 × 2 cpu + 4Gi memory"."""
@@ -138,10 +141,12 @@ def fit_error(nodes: int, refusals: tuple[Refusal, ...]) -> str:
 
 def summary(verdict: Verdict) -> str:
     """One sentence for people: what is needed, what is there, what is missing, what would do."""
-    there = _room(verdict)
-    if verdict.outcome is Outcome.NOT_FOUND:
+    there, hindered = _room(verdict), [_hinders(need) for need in verdict.needs if need.obstacles]
+    if verdict.outcome is Outcome.NOT_FOUND and (len(verdict.needs) > 1 or not hindered):
         there += f", but no placement found {_of_what_kind(verdict)}"
-    parts = [f"{_needs(verdict)}, {there}"]
+    elif verdict.outcome is Outcome.NOT_FOUND:
+        hindered[-1] += f" ({_UNPROVEN})"
+    parts = [f"{_needs(verdict)}, {there}", *hindered]
     if verdict.outcome is Outcome.PREEMPTING:
         parts.append(f"has a place when {_count(verdict.leaving, 'pod')} {_have(verdict.leaving)} left")
         return "; ".join(parts)
@@ -176,6 +181,7 @@ def failure(error: Exception) -> str:
     return f"the scheduler failed: {type(error).__name__}: {error}"
 
 
+_UNPROVEN = "not proven impossible"
 MEMBERS_MISSING = "not all of its members exist"
 MEMBERS_GATED = "members may not be placed yet"
 UNPROVEN = " No place was found for it beside the other members, which is no proof that there is none."
@@ -294,8 +300,8 @@ def _room(verdict: Verdict) -> str:
 def _of_what_kind(verdict: Verdict) -> str:
     """Members of one shape always find their places, unless these depend on each other."""
     if len(verdict.needs) == 1:
-        return "that keeps the rules between pods (not proven impossible)"
-    return "for all together (members of different shapes: not proven impossible)"
+        return f"that keeps the rules between pods ({_UNPROVEN})"
+    return f"for all together (members of different shapes: {_UNPROVEN})"
 
 
 def _too_little(short: Shortage) -> str:
@@ -325,6 +331,22 @@ def _refused(refusal: Refusal) -> str:
     return f"{refusal.nodes} {reason.replace('were', 'was') if refusal.nodes == 1 else reason}"
 
 
+_MOST_DOMAINS = 3
+
+
+def _hinders(need: Need) -> str:
+    """What a rule between pods asks for, and how many have a place before it does."""
+    obstacle = need.obstacles[0]
+    before = f"{need.fits} of {need.members} {_have(need.fits)} a place before " if need.fits else ""
+    label = obstacle.label.rpartition("/")[2]
+    if not obstacle.domains:
+        return f"{before}{obstacle.rule} asks for {obstacle.wants}"
+    if len(obstacle.domains) > _MOST_DOMAINS:
+        return f"{before}{obstacle.rule} asks for one of {len(obstacle.domains)} values of {label}, which have no room"
+    asked = _and(list(obstacle.domains), word="or")
+    return f"{before}{obstacle.rule} asks for {label} {asked}, which {_have(len(obstacle.domains))} no room"
+
+
 def _would_do(suggestion: Suggestion, needs: tuple[Need, ...]) -> str:
     asked = {name for need in needs for name, _ in need.request}
     shape = " + ".join(show(name, amount) for name, amount in suggestion.allocatable if name in asked)
@@ -336,8 +358,8 @@ def _would_do(suggestion: Suggestion, needs: tuple[Need, ...]) -> str:
     return " ".join(parts) + " would do"
 
 
-def _and(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _and(words: list[str], word: str = "and") -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {word} {words[-1]}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import Enum
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -119,6 +120,19 @@ class RoomTieBreak(ABC):
         """0 to 1023 by line and row, larger for the node to prefer."""
 
 
+class Obstacle(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A rule that keeps the next pod from nodes with room, and sends it where there is none."""
+
+    rule: str
+    """As part of a sentence: "spread over zone (maxSkew 1)"."""
+    label: str
+    """Of nodes, by which the rule tells domains apart."""
+    domains: tuple[str, ...] = ()
+    """Values of the label where the pod could go if there was room, sorted; none if there are no such domains."""
+    wants: str = ""
+    """What it asks for, if there are none."""
+
+
 class Outlook(ABC):
     """What a plugin makes of all nodes for the next pod of one class, while pods of the class are placed."""
 
@@ -140,6 +154,10 @@ class Outlook(ABC):
 
     def score(self, takes: Bools) -> Ints | None:
         """0 to 100 by row, relative to the rows that take the pod; others may have any.  None if all are equal."""
+        return None
+
+    def obstacle(self, room: Bools) -> Obstacle | None:
+        """Which of its rules, if one does, keeps the next pod from rows that have room for it."""
         return None
 
 

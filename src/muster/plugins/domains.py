@@ -13,11 +13,13 @@ from muster.framework.contract import Bools
 class Domains:
     """How many pods are in each domain of one label; row by row, those in the domain of the row."""
 
-    __slots__ = ("_ids", "counts")
+    __slots__ = ("_column", "_ids", "counts", "label")
 
     def __init__(self, nodes: NodeTable, key: str, pods: Ints) -> None:
         """`pods` by row."""
         column = nodes.labels.column(key)
+        self.label = key
+        self._column = column
         self._ids: NDArray[np.int32] = column.ids
         self.counts: Ints = np.bincount(self._ids, weights=pods, minlength=len(column.values) + 1).astype(np.int64)
         """By domain; rows without the label are no domain."""
@@ -38,9 +40,19 @@ class Domains:
         if domain := int(self._ids[row]):
             self.counts[domain] += count
 
+    def names(self, rows: Bools) -> tuple[str, ...]:
+        """The domains that any of the rows is in, sorted."""
+        present = self.present(rows)
+        return tuple(sorted(name for name, domain in self._column.values.items() if present[domain]))
+
     def present(self, rows: Bools) -> Bools:
         """By domain: whether any of the rows is in it."""
         found = np.zeros(len(self.counts), np.bool_)
         found[self._ids[rows]] = True
         found[0] = False
         return found
+
+
+def short(label: str) -> str:
+    """A label as people call it: the zone, not topology.kubernetes.io/zone."""
+    return label.rpartition("/")[2]

@@ -15,8 +15,8 @@ from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.cluster.ties import Look, Term, Ties
 from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Outlook, Wide
-from muster.plugins.domains import Domains
+from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Obstacle, Outlook, Wide
+from muster.plugins.domains import Domains, short
 
 NEAR = "node(s) didn't match pod affinity rules"
 FAR = "node(s) didn't match pod anti-affinity rules"
@@ -175,6 +175,20 @@ class _Affinity(Outlook):
         if self._others:
             found.append((OTHERS, np.logical_or.reduce([domains.by_row > 0 for domains in self._others])))
         return found
+
+    def obstacle(self, room: Bools) -> Obstacle | None:
+        if self._together and not (near := self._is_near())[room].all():
+            domains = self._together[0]
+            wants = "pods that are nowhere"
+            return Obstacle(
+                rule="required affinity", label=domains.label, domains=domains.names(domains.named & near), wants=wants
+            )
+        for domains in (*(found for found, _ in self._apart), *self._others):
+            closed = domains.by_row > 0
+            if closed[room].any():
+                free, more = domains.names(domains.named & ~closed), f"one more {short(domains.label)}"
+                return Obstacle(rule="required anti-affinity", label=domains.label, domains=free, wants=more)
+        return None
 
     def _is_near(self) -> Bools:
         near: Bools = np.logical_and.reduce([domains.by_row > 0 for domains in self._together])

@@ -11,8 +11,8 @@ from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.cluster.ties import Spread
 from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Outlook, Wide
-from muster.plugins.domains import Domains
+from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Obstacle, Outlook, Wide
+from muster.plugins.domains import Domains, short
 from muster.plugins.node_affinity import NodeAffinity
 from muster.plugins.taint_toleration import TaintToleration
 
@@ -112,6 +112,18 @@ class _Evenly(Outlook):
                 uneven |= constraint.too_uneven() & ~unnamed
             self._refused = [(UNNAMED, unnamed), (UNEVEN, uneven)]
         return self._refused or []
+
+    def obstacle(self, room: Bools) -> Obstacle | None:
+        for constraint in self._hard:
+            uneven = constraint.too_uneven()
+            if (room & uneven).any():
+                spread, domains = constraint.spread, constraint.domains
+                rule = f"spread over {short(spread.topology_key)} (maxSkew {spread.max_skew})"
+                asked = domains.names(domains.named & ~uneven)
+                return Obstacle(
+                    rule=rule, label=spread.topology_key, domains=asked, wants="more domains than there are"
+                )
+        return None
 
     def score(self, takes: Bools) -> Ints | None:
         if not self._soft:

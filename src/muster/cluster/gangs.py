@@ -118,7 +118,8 @@ class GangState(Roll):
     def count(self, pod: PodState) -> None:
         Roll.count(self, pod)
         # as long as nothing of it ran or was being bound, some who succeeded may have counted for nothing
-        if pod.stage is BOUND or pod.stage is SUCCEEDED or (pod.stage is BINDING and self._succeeded_ever):
+        stage = pod.stage
+        if stage is BOUND or stage is SUCCEEDED or (stage is BINDING and self._succeeded_ever):
             self.notice_start()
 
     def set_out(self, pods: list[PodState]) -> None:

@@ -85,9 +85,9 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     created: float
     priority: int
     pod_class: PodClass
-    gang: str | None
+    gang: str | None = None
     """Key of its gang; None for a lone pod."""
-    subset: str
+    subset: str = ""
     """Which it counts for: what `names_subset` means where its gang is declared."""
     names: Membership | None = None
     """How it names its gang, if it names two; None for all others."""
@@ -103,13 +103,13 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """For whom the pod was bound, or is being bound; None while pending, and where nobody wrote it down."""
     marked: str = ""
     """Key of the gang that has started, as the pod says for a gang that has no status; "" if it does not."""
-    gates: tuple[str, ...]
-    gated_by: str | None
+    gates: tuple[str, ...] = ()
+    gated_by: str | None = None
     """Why it may not be decided yet, as the profile and its gates say; or since its priority is not its gang's."""
-    leaving: bool
+    leaving: bool = False
     """Being deleted, or released by us: no longer counts for its gang, takes room until it is gone."""
-    stage: Stage
-    node: str
+    stage: Stage = PENDING
+    node: str = ""
     """Where it takes room; "" while pending or ended."""
     asks: tuple[Ask, ...] = ()
     """What the pod asks for beside room on a node that it admits."""

@@ -128,25 +128,18 @@ class Roll:
         self.uncount(pod)
 
     def count(self, pod: PodState) -> None:
-        self._count(pod, 1)
         if pod.candidate:
             self.candidates[pod.uid] = pod
-            _add(self._controllers, pod.controller, 1)
-            if pod.gated_by is not None:
-                self.gated += 1
-            else:
-                _add(self.classes, pod.pod_class, 1)
+            self._count_candidate(pod, 1)
+        else:
+            self._count(pod, 1)
 
     def uncount(self, pod: PodState) -> None:
         """Call before a member changes in anything that is counted, `leaving` and `condemned` too, `count` after."""
-        self._count(pod, -1)
-        if self.candidates.pop(pod.uid, None) is None:
-            return
-        _add(self._controllers, pod.controller, -1)
-        if pod.gated_by is not None:
-            self.gated -= 1
+        if self.candidates.pop(pod.uid, None) is not None:
+            self._count_candidate(pod, -1)
         else:
-            _add(self.classes, pod.pod_class, -1)
+            self._count(pod, -1)
 
     def set_out(self, pods: list[PodState]) -> None:
         """Candidates, none of them gated, are being bound: counted anew all at once, since most are alike."""
@@ -165,7 +158,21 @@ class Roll:
             _add(self._placed_priorities, priority, number)
             _add(self._runs, record.run, number)
 
+    def _count_candidate(self, pod: PodState, by: int) -> None:
+        self.version += 1
+        counts = self._counts.get(pod.subset)
+        if counts is None:
+            counts = self._counts[pod.subset] = _Count()
+        counts.pending += by
+        self._priorities[pod.priority] = self._priorities.get(pod.priority, 0) + by
+        _add(self._controllers, pod.controller, by)
+        if pod.gated_by is not None:
+            self.gated += by
+        else:
+            _add(self.classes, pod.pod_class, by)
+
     def _count(self, pod: PodState, by: int) -> None:
+        """Of one that is no candidate."""
         self.version += 1
         stage = pod.stage
         if stage is PENDING and not pod.ours:
@@ -181,9 +188,6 @@ class Roll:
         if counts is None:
             counts = self._counts[pod.subset] = _Count()
         self._priorities[pod.priority] = self._priorities.get(pod.priority, 0) + by
-        if stage is PENDING:
-            counts.pending += by
-            return
         record = pod.record
         _add(self._runs, 0 if record is None else record.run, by)
         if stage is SUCCEEDED:

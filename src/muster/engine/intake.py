@@ -313,8 +313,9 @@ class Intake:
 
     def _settle_names(self, key: str) -> None:
         """What the gang declares has changed: pods that name another besides may belong to that, or no longer do."""
-        for pod in list(self._named_twice.get(key, {}).values()):
-            self._settle_name(pod)
+        if key in self._named_twice:
+            for pod in list(self._named_twice[key].values()):
+                self._settle_name(pod)
 
     def _settle_name(self, pod: PodState) -> None:
         """A pod that names two gangs goes to the one that counts; one that was bound stays in that of its record."""
@@ -327,8 +328,7 @@ class Intake:
             return
         before.remove(pod)
         self._unreserve(pod)
-        pod.gang = key
-        pod.names_subset, pod.subset = pod.names.subset_in(key), self._subset(pod.names)
+        self._name_gang(pod, pod.names)
         pod.gated_by, pod.gated_as = self._why_gated(pod)
         after = self._cluster.gang(key)
         after.add(pod)
@@ -339,11 +339,6 @@ class Intake:
                 self._cluster.relevel(gang)
         self.noted.members.append(pod)
         self._cluster.forget_if_empty(before)
-
-    def _subset(self, member: Membership) -> str:
-        key = member.settled(self._gives_way)
-        gang, named = self._cluster.gangs.get(key), member.subset_in(key)
-        return named if gang is None or gang.declared is None else gang.declared.subset_of(named)
 
     def _gives_way(self, key: str) -> bool:
         gang = self._cluster.gangs.get(key)
@@ -424,46 +419,54 @@ class Intake:
         """A pod that is new, or new to its gang; nothing changes yet."""
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod) if spec.node_name else (membership(pod), None)
-        names_two = member is not None and bool(member.besides)
-        gang = None if member is None else member.settled(self._gives_way) if names_two else member.gang
-        # what the field names may be the basic group that the Job controller makes for every Job
-        alone = member is None or spec.scheduling_group is not None
-        return PodState(
+        # What few pods have is set below: up to 15 keywords are passed as they are, more of them in a dict made for the
+        # call (Python 3.11), and with all of them this took 2.7 µs instead of 0.4
+        state = PodState(
             uid=meta.uid,
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
             pod_class=self._cluster.classes.of(pod),
-            gang=gang,
-            subset="" if member is None else self._subset(member),
-            names_subset="" if member is None or gang is None else member.subset_in(gang),
-            names=member if names_two else None,
             ours=spec.scheduler_name in self._names,
-            controller=pod_facts.controller(pod) if meta.owner_references else "",
-            owners=pod_facts.owners(meta.namespace, meta.owner_references) if meta.owner_references and member else "",
-            record=record,
-            marked=pod_facts.marked(pod) if spec.node_name else "",
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
-            gated_by=None,
             # the API server lets nobody change these: they are read once
             asks=asks_of(spec),
-            astray=pod.astray,
-            unsettled=pod.unsettled,
-            remark=remark(pod) if alone and meta.labels and not spec.node_name else "",
-            leaving=meta.deletion_timestamp is not None,
             stage=pod_facts.stage(pod, PENDING),
-            node="",
-            bound_at=pod_facts.bound_at(pod) if status.conditions else None,
-            said=pod_facts.said(pod) if status.conditions else None,
             labels=meta.labels,
-            lasting=bool(meta.owner_references) and pod_facts.lasting(pod),
-            leaving_until=seconds(meta.deletion_timestamp) if meta.deletion_timestamp else None,
-            evicted=meta.deletion_timestamp is not None and pod_facts.evicted(pod),
             preempts=spec.preemption_policy != "Never",
-            started_at=pod_facts.started_at(pod) if status.start_time else None,
             running=status.phase == "Running",
             nominated=status.nominated_node_name,
         )
+        if member is not None:
+            self._name_gang(state, member)
+        if spec.node_name:
+            state.record, state.marked = record, pod_facts.marked(pod)
+        elif member is None or spec.scheduling_group is not None:
+            # what the field names may be the basic group that the Job controller makes for every Job
+            state.remark = remark(pod)
+        if pod.astray:
+            state.astray, state.unsettled = pod.astray, pod.unsettled
+        if meta.owner_references:
+            state.controller, state.lasting = pod_facts.controller(pod), pod_facts.lasting(pod)
+            state.owners = "" if member is None else pod_facts.owners(meta.namespace, meta.owner_references)
+        if status.conditions:
+            state.bound_at, state.said = pod_facts.bound_at(pod), pod_facts.said(pod)
+        if status.start_time:
+            state.started_at = pod_facts.started_at(pod)
+        if meta.deletion_timestamp is not None:
+            state.leaving, state.leaving_until = True, seconds(meta.deletion_timestamp)
+            state.evicted = pod_facts.evicted(pod)
+        return state
+
+    def _name_gang(self, state: PodState, member: Membership) -> None:
+        """The pod is in the gang that it names, or in the one that counts of two."""
+        state.gang, state.names_subset = member.gang, member.subset
+        if member.besides:
+            state.names, state.gang = member, member.settled(self._gives_way)
+            state.names_subset = member.subset_in(state.gang)
+        gang = self._cluster.gangs.get(state.gang)
+        declared = None if gang is None else gang.declared
+        state.subset = state.names_subset if declared is None else declared.subset_of(state.names_subset)
 
     def _pod_came(self, state: PodState, node: str) -> None:
         state.gated_by, state.gated_as = self._why_gated(state)

@@ -130,9 +130,11 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def without_subset(self, named: str) -> str | None:
         """Why a member that names this subset may not be placed; None if it may."""
+        counts_for = self.subset_of(named)
+        for subset in self.subsets:
+            if subset.name == counts_for:
+                return None
         known = self.subset_names
-        if self.subset_of(named) in known:
-            return None
         there = ", ".join(name or '""' for name in known) if len(known) > 1 or known[0] else "none"
         if not named:
             return f"the pod names no subset; the group has {there}"

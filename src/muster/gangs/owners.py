@@ -23,7 +23,8 @@ GANG_LABEL = "muster.dev/gang"
 MIN_COUNT_LABEL = "muster.dev/min-count"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "muster"}
 
-_LABELS = frozenset((GANG_LABEL, MIN_COUNT_LABEL))
+LABELS = frozenset((GANG_LABEL, MIN_COUNT_LABEL))
+"""By which a pod asks for a group."""
 _LWS_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 
 # names of groups are values of labels, too
@@ -47,7 +48,7 @@ def asks(pod: Pod) -> int | None:
 def remark(pod: Pod) -> str:
     """Why the pod gets no group although it asks for one; "" for most."""
     labels = pod.metadata.labels
-    if _LABELS.isdisjoint(labels) or labels.get(GANG_LABEL) == "false":
+    if LABELS.isdisjoint(labels) or labels.get(GANG_LABEL) == "false":
         return ""
     gang, minimum = labels.get(GANG_LABEL), labels.get(MIN_COUNT_LABEL)
     if gang not in (None, "true"):
@@ -166,7 +167,7 @@ def _number(value: Any, default: int = 1) -> int:
 
 def _role(template: Any, count: int, *, wave: int = 0) -> Role:
     labels = _map(_map(_map(template).get("metadata")).get("labels"))
-    return Role(not _LABELS.isdisjoint(labels) and labels.get(GANG_LABEL) != "false", count, wave)
+    return Role(not LABELS.isdisjoint(labels) and labels.get(GANG_LABEL) != "false", count, wave)
 
 
 def _replicas(spec: Mapping[str, Any]) -> Shape:

@@ -46,6 +46,7 @@ DIALECTS: tuple[Dialect, ...] = (
 """In order of precedence: of two names on one pod, and of two objects of one name, the first counts."""
 
 _MARKS = frozenset(name for dialect in DIALECTS for name in (*dialect.marks.labels, *dialect.marks.annotations))
+_REMARKED = owners.LABELS.union(*(dialect.marks.labels for dialect in DIALECTS))
 _BY_NAME = {"": NATIVE} | {dialect.name: dialect for dialect in DIALECTS}
 
 
@@ -79,10 +80,9 @@ def membership(pod: Pod) -> Membership | None:
 
 def remark(pod: Pod) -> str:
     """Why a lone pod is no member although it says something of that; "" for most."""
-    if pod.alone:
+    if pod.alone or _REMARKED.isdisjoint(pod.metadata.labels):
         return ""
-    said = "" if is_plain(pod) else next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "")
-    return said or owners.remark(pod)
+    return next(filter(None, (dialect.remark(pod) for dialect in DIALECTS)), "") or owners.remark(pod)
 
 
 def gang_of(pod: Pod, groups: Mapping[str, PodGroup]) -> str | None:

@@ -65,7 +65,7 @@ class Dialect(ABC):
         """The gang that the pod names in this dialect, if it does."""
 
     def remark(self, pod: Pod) -> str:
-        """Why a pod is no member although it says something of that; "" for most."""
+        """Why a pod is no member although labels of it say something of that; "" for most."""
         return ""
 
     def unsaid(self, pod: Pod) -> Pod:

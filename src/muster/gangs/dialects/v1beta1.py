@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from muster.api.asks import Ask
 from muster.api.resources import CUSTOM_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.api.times import seconds
@@ -102,33 +104,48 @@ def goes_whole(minimum: int | None, *, priority_class: str = "") -> PodGroupSpec
 def declare(group: PodGroup, *, dialect: Dialect) -> Gang:
     """What a PodGroup declares; `dialect` is the one that its object speaks."""
     meta, spec = group.metadata, group.spec
-    gang = spec.scheduling_policy.gang
     mode = spec.disruption_mode
-    now = condition(group.status.conditions, INITIALLY_SCHEDULED)
-    below = condition(group.status.conditions, BELOW_MINIMUM)
-    target = condition(group.status.conditions, DISRUPTION_TARGET)
-    restarts = meta.annotations.get(BELOW_MINIMUM_ANNOTATION) == BelowMinimum.RESTART
-    return Gang(
+    # not more than 15 keywords, which would take three times as long (Python 3.11 makes a dict for them)
+    gang = Gang(
         key=f"{meta.namespace}/{meta.name}",
         uid=meta.uid,
         created=seconds(meta.creation_timestamp),
         subsets=_subsets(meta.annotations) or (_whole(spec.scheduling_policy),),
         names_others=dialect.names_others,
-        policy=Policy.GANG if gang else Policy.BASIC,
+        policy=Policy.GANG if spec.scheduling_policy.gang else Policy.BASIC,
         priority=spec.priority,
         one_priority=dialect.one_priority,
-        timeout_seconds=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
-        start_timeout_seconds=_seconds(meta.annotations.get(START_TIMEOUT_ANNOTATION), 0.0) or None,
         disruption=DisruptionMode.ALL if mode and mode.all else DisruptionMode.SINGLE,
         preempts=spec.preemption_policy != "Never",
-        holds_partial=meta.annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
-        below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
-        grace_seconds=_seconds(meta.annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
         fitting_reason=dialect.fitting_reason,
-        asks=(*_asks(spec), *(Ask(field, plugin="") for field in group.asks)),
+        asks=_asks(group),
         remark=group.remark,
-        made_by_controller=any(owner.controller for owner in meta.owner_references),
+        made_by_controller=bool(meta.owner_references) and meta.controller is not None,
         has_status=dialect.has_status,
+    )
+    if meta.annotations:
+        gang = _annotated(gang, meta.annotations)
+    return _said(gang, group.status.conditions) if group.status.conditions else gang
+
+
+def _annotated(gang: Gang, annotations: Mapping[str, str]) -> Gang:
+    restarts = annotations.get(BELOW_MINIMUM_ANNOTATION) == BelowMinimum.RESTART
+    return replace(
+        gang,
+        timeout_seconds=_seconds(annotations.get(TIMEOUT_ANNOTATION), DEFAULT_TIMEOUT_SECONDS),
+        start_timeout_seconds=_seconds(annotations.get(START_TIMEOUT_ANNOTATION), 0.0) or None,
+        holds_partial=annotations.get(ON_PARTIAL_ANNOTATION) == "hold",
+        below_minimum=BelowMinimum.RESTART if restarts else BelowMinimum.WAIT,
+        grace_seconds=_seconds(annotations.get(GRACE_ANNOTATION), DEFAULT_GRACE_SECONDS),
+    )
+
+
+def _said(gang: Gang, conditions: tuple[Condition, ...]) -> Gang:
+    now = condition(conditions, INITIALLY_SCHEDULED)
+    below = condition(conditions, BELOW_MINIMUM)
+    target = condition(conditions, DISRUPTION_TARGET)
+    return replace(
+        gang,
         # whoever is below its minimum has had it: the first condition may have got lost
         started=any(found is not None and found.status == "True" for found in (now, below)),
         started_at=_since(now),
@@ -151,14 +168,15 @@ def _whole(policy: SchedulingPolicy) -> Subset:
     return Subset(desired=None if policy.basic is None else policy.basic.desired_count)
 
 
-def _asks(spec: PodGroupSpec) -> tuple[Ask, ...]:
-    constraints = spec.scheduling_constraints
-    asked = {
-        _PARENT: spec.parent_composite_pod_group_name,
-        _TOPOLOGY: constraints is not None and constraints.topology,
-        _DEVICES: spec.resource_claims,
-    }
-    return tuple(ask for ask, is_asked in asked.items() if is_asked)
+def _asks(group: PodGroup) -> tuple[Ask, ...]:
+    spec, found = group.spec, list[Ask]()
+    if spec.parent_composite_pod_group_name:
+        found.append(_PARENT)
+    if spec.scheduling_constraints is not None and spec.scheduling_constraints.topology:
+        found.append(_TOPOLOGY)
+    if spec.resource_claims:
+        found.append(_DEVICES)
+    return (*found, *[Ask(field, plugin="") for field in group.asks])
 
 
 def subsets_text(minimums: Iterable[tuple[str, int]]) -> str:
@@ -168,8 +186,10 @@ def subsets_text(minimums: Iterable[tuple[str, int]]) -> str:
 
 def _subsets(annotations: Mapping[str, str]) -> tuple[Subset, ...]:
     """What the annotation says; nothing if it cannot be read."""
+    if SUBSETS_ANNOTATION not in annotations:
+        return ()
     subsets: dict[str, Subset] = {}
-    for part in filter(None, annotations.get(SUBSETS_ANNOTATION, "").split(",")):
+    for part in filter(None, annotations[SUBSETS_ANNOTATION].split(",")):
         name, _, minimum = part.strip().partition("=")
         if name in subsets or not (minimum.isascii() and minimum.isdecimal()) or len(minimum) > _LONGEST_MINIMUM:
             return ()

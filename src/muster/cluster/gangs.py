@@ -145,6 +145,8 @@ class GangState(Roll):
 
         Those need not that replace what the gang has lost of what it started with.
         """
+        if not self.unread and self.reading is None:
+            return {}
         declared = self.declared
         if declared is None or not self.has_started:
             # what is being read now is of no use: should it start, or its object come back, it is read once more

@@ -50,7 +50,8 @@ _QUIET_SECONDS = 2.0
 _GATE_SECONDS = 5.0
 
 # every pod passes these: `Phase.GONE` takes 70 ns in Python 3.11, this name 5
-_GONE, _TRIED_AND_PLACED, _PLACED = Phase.GONE, Cause.PLACED, Outcome.PLACED
+_GONE, _ASSEMBLING, _BACKING_OFF = Phase.GONE, Phase.ASSEMBLING, Phase.BACKING_OFF
+_TRIED_AND_PLACED, _PLACED, _THINKING = Cause.PLACED, Outcome.PLACED, Outcome.THINKING
 
 _What = TypeVarTuple("_What")
 
@@ -144,7 +145,7 @@ class Engine:
                 self._unbooked = self._queue.notice()
                 work = 0 if self._unbooked else work
                 self._queue.offer_room()
-            elif tried[-1].outcome is not Outcome.PLACED:
+            elif tried[-1].outcome is not _PLACED:
                 self._queue.offer_room()
             self._tell_starving()
         self._queue.end_turn()
@@ -175,13 +176,13 @@ class Engine:
     def _settle(self) -> bool:
         """Puts units of which something changed where they belong; whether that is done for all of them."""
         noted = self._intake.noted
-        self._status.unreadable(noted.unreadable)
-        noted.unreadable.clear()
-        self._status.overruled(noted.overruled)
-        noted.overruled.clear()
-        self._handle_spared(noted)
+        if noted.unreadable or noted.overruled:
+            self._tell_who_wrote(noted)
+        if noted.spared:
+            self._handle_spared(noted)
         # what became of binds must be known before a deadline or a retry looks at them
-        self._handle_failures(noted)
+        if noted.failed:
+            self._handle_failures(noted)
         for pod in noted.asking:
             failed = pod.gated_as == SCHEDULER_ERROR
             self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
@@ -212,6 +213,12 @@ class Engine:
                 self._tell_newcomers(noted)
                 return True
         return False
+
+    def _tell_who_wrote(self, noted: Noted) -> None:
+        self._status.unreadable(noted.unreadable)
+        noted.unreadable.clear()
+        self._status.overruled(noted.overruled)
+        noted.overruled.clear()
 
     def _guard(self, key: str, work: Callable[[*_What], None], *what: *_What) -> None:
         """Does some work for one unit: a plugin that raises costs that unit a while, and nobody else anything."""
@@ -330,7 +337,7 @@ class Engine:
         if pod.gated_by is not None:
             self._assemble(unit, cause)
             self._status.pods_gated([pod])
-        elif unit.phase is Phase.ASSEMBLING or unit.phase is Phase.GONE:
+        elif unit.phase is _GONE or unit.phase is _ASSEMBLING:
             self._wake(unit, cause)
         elif unit.is_parked:
             parked = self._queue.parked(unit)
@@ -454,7 +461,7 @@ class Engine:
     def _wake(self, unit: Unit, cause: Cause) -> None:
         """The unit is ready, or will be when its backoff is over; members that say nothing then say why they wait."""
         self._queue.wake(unit, cause)
-        if unit.phase is Phase.BACKING_OFF:
+        if unit.phase is _BACKING_OFF:
             self._intake.noted.members += [pod for pod in unit.candidates if pod.said is None]
 
     def _assemble(self, unit: Unit, cause: Cause) -> None:
@@ -624,7 +631,7 @@ class Engine:
     def _file(self, tried: Tried) -> None:
         """Puts a unit that was tried where it belongs."""
         unit, outcome = tried.unit, tried.outcome
-        if outcome is Outcome.THINKING:
+        if outcome is _THINKING:
             # it is the first of those that are ready, and stays that
             self._queue.push(unit, Cause.PUT_BACK)
             return

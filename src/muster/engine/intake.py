@@ -45,6 +45,9 @@ from muster.gangs.dialects import declare, membership, remark
 from muster.gangs.model import Gang, Membership
 from muster.gangs.record import BoundFor, bound_for
 
+# every pod passes this: `Cause.MEMBER_CAME` takes 70 ns in Python 3.11, this name 5
+_CAME = Cause.MEMBER_CAME
+
 
 class Noted:
     """What happened and has not been acted on; the engine takes from it piece by piece."""
@@ -477,13 +480,13 @@ class Intake:
             gang = self._cluster.gang(key)
             gang.add(state)
             gang.joins(state)
-            self.noted.gangs[key] = Cause.MEMBER_CAME
+            self.noted.gangs[key] = _CAME
             self.noted.members.append(state)
             if state.names is not None:
                 self._named_twice.setdefault(state.names.gang, {})[state.uid] = state
                 self._overrule(state, key)
         elif state.ours:
-            self.noted.pods.append((state, Cause.MEMBER_CAME))
+            self.noted.pods.append((state, _CAME))
 
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec

@@ -33,6 +33,7 @@ _REMEMBERED_WORK = 5_000_000
 
 # every pod passes these: `Phase.READY` takes 70 ns in Python 3.11, this name 5
 _READY, _TRYING, _TURN, _PUT_BACK = Phase.READY, Phase.TRYING, Cause.TURN, Cause.PUT_BACK
+_WAITING, _RESERVING = Phase.WAITING, Phase.RESERVING
 
 _Entry = tuple[Order, int, Unit]
 """A unit with the order and the ticket that it had when it came: void if it has another ticket now."""
@@ -88,7 +89,8 @@ class SchedulingQueue:
                 self.unforeseen[before, cause, phase] += 1
             self.ready += (phase is _READY) - (before is _READY)
             unit.phase = phase
-        self._waiting.leave(unit.key)
+        if before is _WAITING or before is _RESERVING:
+            self._waiting.leave(unit.key)
         self._moves += 1
         unit.ticket = self._moves
 

@@ -52,9 +52,10 @@ class StartTimeouts:
 
 def _limit(gang: GangState) -> float | None:
     """Seconds that the gang waits for its start, if it waits for that and holds nothing."""
-    if gang.declared is None or gang.has_started or gang.running or gang.binding or not gang.candidates:
+    seconds = None if gang.declared is None else gang.declared.start_timeout_seconds
+    if seconds is None or gang.has_started or gang.running or gang.binding or not gang.candidates:
         return None
-    return gang.declared.start_timeout_seconds
+    return seconds
 
 
 def _waits_since(gang: GangState) -> float:

@@ -62,7 +62,8 @@ class Stream:
     def place(self, units: Sequence[Small]) -> list[list[int]]:
         """Takes the room for the first of `units`, as many as can be told at once; their rows, unit by unit."""
         asked = {c: self._views.of(c) for c in dict.fromkeys(unit.pod_class for unit in units)}
-        units = list(takewhile(lambda unit: self._is_foreseeable(asked[unit.pod_class], unit.pod_class), units))
+        if unforeseeable := {c for c, view in asked.items() if not self._is_foreseeable(view, c)}:
+            units = list(takewhile(lambda unit: unit.pod_class not in unforeseeable, units))
         if not units:
             return []
         wanted = [unit.pod_class for unit in units for _ in unit.pods]

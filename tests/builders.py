@@ -19,6 +19,7 @@ from muster.api.wire import (
     ContainerPort,
     DisruptionMode,
     Empty,
+    Fact,
     GangPolicy,
     Metadata,
     Node,
@@ -54,6 +55,7 @@ from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
+    FactSeen,
     Failure,
     GroupGone,
     GroupRead,
@@ -338,10 +340,10 @@ class World:
         self.engine.apply(changes)
         return self
 
-    def see(self, *objects: Node | Pod | PodGroup | PodDisruptionBudget) -> "World":
+    def see(self, *objects: Node | Pod | PodGroup | PodDisruptionBudget | Fact) -> "World":
         """The objects are there, or have changed."""
         kinds = {Node: NodeSeen, Pod: PodSeen, PodGroup: GroupSeen, PodDisruptionBudget: BudgetSeen}
-        return self.apply(*(kinds[type(found)](found) for found in objects))
+        return self.apply(*(kinds.get(type(found), FactSeen)(found) for found in objects))
 
     def node(self, name: str, **facts: object) -> "World":
         return self.see(node(name, **facts))

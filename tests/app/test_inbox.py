@@ -5,16 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muster.api.wire import Metadata, Namespace, PodDisruptionBudget
+from muster.api import kinds
+from muster.api.kinds import address_of
+from muster.api.wire import Identity, Metadata, PodDisruptionBudget
 from muster.app.inbox import Inbox, Warm
 from muster.engine.changes import (
     Bound,
     BudgetGone,
     BudgetSeen,
+    FactGone,
+    FactSeen,
     GroupGone,
     GroupSeen,
-    NamespaceGone,
-    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -27,8 +29,8 @@ def budget(name):
     return PodDisruptionBudget(metadata=Metadata(name=name, namespace="team", uid=f"uid-{name}"))
 
 
-def namespace(name):
-    return Namespace(metadata=Metadata(name=name, labels={"stage": "test"}))
+def fact(kind, name):
+    return kind.struct(metadata=Identity(name=name, namespace="team" if kind.resource.namespaced else ""))
 
 
 def at(version, thing):
@@ -91,7 +93,10 @@ def test_a_replica_that_stands_by_keeps_the_latest_of_each_object():
         (NodeSeen(node("n")), NodeGone("n")),
         (GroupSeen(group("g", 2)), GroupGone("team/g")),
         (BudgetSeen(budget("b")), BudgetGone("team/b")),
-        (NamespaceSeen(namespace("team")), NamespaceGone("team")),
+        *(
+            (FactSeen(fact(kind, "f")), FactGone(name, "team/f" if kind.resource.namespaced else "f"))
+            for name, kind in kinds.KINDS.items()
+        ),
     ],
 )
 def test_what_is_gone_is_forgotten(seen, gone):
@@ -102,7 +107,7 @@ def test_what_is_gone_is_forgotten(seen, gone):
 
 def test_what_was_never_seen_may_go():
     warm = Warm()
-    warm.put([PodGone("x"), NodeGone("x"), GroupGone("x/y"), BudgetGone("x/y"), NamespaceGone("x")])
+    warm.put([PodGone("x"), NodeGone("x"), GroupGone("x/y"), BudgetGone("x/y"), FactGone("namespaces", "x")])
     assert warm.take() == []
 
 
@@ -117,8 +122,8 @@ def test_nodes_come_first_and_pods_last():
     """So that pods find their nodes and their gangs, and rules between pods the labels of namespaces."""
     warm = Warm()
     warm.put([PodSeen(pod("a", gang="g", on="n")), BudgetSeen(budget("b")), GroupSeen(group("g", 1))])
-    warm.put([NamespaceSeen(namespace("team")), NodeSeen(node("n"))])
-    assert [type(change) for change in warm.take()] == [NodeSeen, NamespaceSeen, GroupSeen, BudgetSeen, PodSeen]
+    warm.put([FactSeen(fact(kinds.NAMESPACES, "team")), NodeSeen(node("n"))])
+    assert [type(change) for change in warm.take()] == [NodeSeen, FactSeen, GroupSeen, BudgetSeen, PodSeen]
 
 
 def test_what_was_kept_is_taken_once():
@@ -133,13 +138,20 @@ def test_a_bind_while_another_replica_leads_is_a_bug():
         Warm().put([Bound("uid-a", "n", 0.0)])
 
 
+def of_kind(kind):
+    return (
+        lambda name, version: FactSeen(at(version, fact(kind, name))),
+        lambda name: FactGone(*address_of(fact(kind, name))),
+    )
+
+
 KINDS = st.sampled_from(
     [
         (lambda name, version: PodSeen(at(version, pod(name))), lambda name: PodGone(f"uid-{name}")),
         (lambda name, version: NodeSeen(at(version, node(name))), NodeGone),
         (lambda name, version: GroupSeen(at(version, group(name, 1))), lambda name: GroupGone(f"team/{name}")),
         (lambda name, version: BudgetSeen(at(version, budget(name))), lambda name: BudgetGone(f"team/{name}")),
-        (lambda name, version: NamespaceSeen(at(version, namespace(name))), NamespaceGone),
+        *map(of_kind, kinds.KINDS.values()),
     ]
 )
 

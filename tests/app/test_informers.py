@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from muster.api.kinds import KINDS, NAMESPACES, SERVICES
 from muster.api.resources import (
     CUSTOM_POD_GROUPS,
     DISRUPTION_BUDGETS,
-    NAMESPACES,
     NATIVE_POD_GROUPS,
     NODES,
     PODS,
@@ -17,7 +17,7 @@ from muster.api.resources import (
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.base.errors import ApiError
-from muster.engine.changes import BudgetGone, BudgetSeen, NamespaceGone, NamespaceSeen
+from muster.engine.changes import BudgetGone, BudgetSeen, FactGone, FactSeen
 from muster.gangs.dialects import NATIVE
 from muster.kube.reflector import Gone
 from tests.kube.server import Api, Direct, deleted, modified, page, refusal, running, until
@@ -25,22 +25,22 @@ from tests.kube.server import Api, Direct, deleted, modified, page, refusal, run
 pytestmark = pytest.mark.looptime
 
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
-KINDS = (NODES, NAMESPACES, PRIORITY_CLASSES, DISRUPTION_BUDGETS, *NATIVE_POD_GROUPS, *CUSTOM_POD_GROUPS, PODS)
+ALWAYS = (NODES, PRIORITY_CLASSES, DISRUPTION_BUDGETS, *NATIVE_POD_GROUPS, *CUSTOM_POD_GROUPS, PODS)
 
 
 @pytest.fixture
 def api():
     """A cluster with nothing in it."""
     api = Api()
-    for kind in KINDS:
-        api.on("LIST", kind.path(), page())
+    for resource in (*ALWAYS, *(kind.resource for kind in KINDS.values())):
+        api.on("LIST", resource.path(), page())
     return api
 
 
 @asynccontextmanager
-async def reading(api):
+async def reading(api, *, must=(), may=()):
     inbox = Inbox()
-    informers = Informers(Direct(api), inbox)
+    informers = Informers(Direct(api), inbox, must=must, may=may)
 
     async def read():
         await asyncio.gather(*(reflector.run() for reflector in informers))
@@ -111,32 +111,57 @@ async def test_a_new_leader_reads_the_budgets_anew(api):
         assert [change.budget.status.disruptions_allowed for change in inbox.take()] == [3]
 
 
-def namespace(version=1, **labels):
-    return {"metadata": {"name": "team", "uid": "uid-team", "resourceVersion": str(version), "labels": labels}}
+# --- what plugins read ---
 
 
-async def test_namespaces_are_told_as_they_come_change_and_go(api):
-    api.on("LIST", NAMESPACES.path(), page(namespace(stage="test")))
-    async with reading(api) as (informers, inbox):
+def thing(kind, version=1, **labels):
+    meta = {"name": "x", "uid": "uid-x", "resourceVersion": str(version), "labels": labels}
+    return {"metadata": meta | ({"namespace": "team"} if kind.resource.namespaced else {})}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("needed", [True, False])
+async def test_what_plugins_read_is_told_as_it_comes_changes_and_goes(api, kind, needed):
+    path = kind.resource.path()
+    api.on("LIST", path, page(thing(kind, stage="test")))
+    async with reading(api, **{"must" if needed else "may": [kind]}) as (informers, inbox):
         await informers.synced()
         (seen,) = inbox.take()
-        assert isinstance(seen, NamespaceSeen)
-        assert (seen.namespace.metadata.name, seen.namespace.metadata.labels) == ("team", {"stage": "test"})
-        watch = await watched(api, NAMESPACES.path())
-        watch.send(modified(namespace(2, stage="live")), deleted(namespace(3)))
+        assert isinstance(seen, FactSeen)
+        assert (seen.fact.metadata.name, seen.fact.metadata.labels) == ("x", {"stage": "test"})
+        watch = await watched(api, path)
+        watch.send(modified(thing(kind, 2, stage="live")), deleted(thing(kind, 3)))
         await until(inbox.filled.is_set)
         changed, gone = inbox.take()
-        assert changed.namespace.metadata.labels == {"stage": "live"}
-        assert gone == NamespaceGone("team")
+        assert changed.fact.metadata.labels == {"stage": "live"}
+        assert gone == FactGone(kind.name, "team/x" if kind.resource.namespaced else "x")
 
 
-async def test_nothing_is_in_step_before_the_namespaces_were_read(api):
+async def test_what_no_plugin_reads_is_not_read(api):
+    async with reading(api, must=[NAMESPACES]) as (informers, _):
+        await informers.synced()
+        asked = {call.path for call in api.asked("LIST")}
+        assert asked & {kind.resource.path() for kind in KINDS.values()} == {NAMESPACES.resource.path()}
+
+
+async def test_nothing_is_in_step_before_all_was_read_that_plugins_must_know(api):
     """A pod placed without them may be where another, from a namespace with such labels, must not have it."""
-    api.on("LIST", NAMESPACES.path(), refusal(403, "namespaces is forbidden"))
-    async with reading(api) as (informers, _):
-        await until(lambda: informers.namespaces.trouble is not None)
-        await until(lambda: all(one.synced.is_set() for one in informers if one is not informers.namespaces))
-        assert not informers.namespaces.synced.is_set()
+    api.on("LIST", NAMESPACES.resource.path(), refusal(403, "namespaces is forbidden"))
+    async with reading(api, must=[NAMESPACES]) as (informers, _):
+        namespaces = informers.facts[NAMESPACES.name]
+        await until(lambda: namespaces.trouble is not None)
+        await until(lambda: all(one.synced.is_set() for one in informers if one is not namespaces))
+        assert not namespaces.synced.is_set()
+
+
+@pytest.mark.parametrize("code", [403, 404])
+async def test_what_plugins_can_do_without_keeps_nobody_waiting(api, code):
+    api.on("LIST", SERVICES.resource.path(), refusal(code, "services is forbidden"), page(thing(SERVICES)))
+    async with reading(api, may=[SERVICES]) as (informers, inbox):
+        await informers.synced()
+        assert inbox.take() == []
+        await asyncio.sleep(20)
+        assert [type(change) for change in inbox.take()] == [FactSeen]
 
 
 async def test_whether_a_label_counts_is_asked_again_when_the_group_of_the_field_is_read(api):

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from structlog.testing import capture_logs
 
-from muster.app.preflight import ASKED_FOR, Right, check_rights
+from muster.api.kinds import KINDS, NAMESPACES, REPLICA_SETS, SERVICES
+from muster.app.preflight import ASKED_FOR, Right, check_rights, to_read
 from muster.base.errors import KubeError
 from tests.kube.server import Api, Cut, Direct, Reply, refusal
 
@@ -23,10 +25,10 @@ def allowing(*, all_but=()):
     return answer
 
 
-async def checked(*answers):
+async def checked(*answers, must=(), may=()):
     api = Api()
     api.on("POST", REVIEWS, *answers)
-    await check_rights(Direct(api))
+    await check_rights(Direct(api), must=must, may=may)
     return api
 
 
@@ -55,7 +57,15 @@ async def test_who_may_list_but_not_watch_may_not_begin():
 async def test_a_role_from_before_rules_between_pods_were_followed_is_not_enough():
     """Without their labels, a rule about namespaces would be about none."""
     with pytest.raises(KubeError, match="the API server refuses to let us watch namespaces;"):
-        await checked(allowing(all_but=[Right("watch", "", "namespaces")]))
+        await checked(allowing(all_but=[Right("watch", "", "namespaces")]), must=[NAMESPACES])
+
+
+async def test_without_the_right_to_what_plugins_can_do_without_it_begins_and_says_so():
+    with capture_logs() as logs:
+        await checked(allowing(all_but=to_read([REPLICA_SETS])), may=[SERVICES, REPLICA_SETS])
+    (warning,) = logs
+    assert (warning["log_level"], warning["right"]) == ("warning", "watch replicasets.apps")
+    assert warning["cannot"] == REPLICA_SETS.purpose
 
 
 @pytest.mark.parametrize(
@@ -75,4 +85,17 @@ def test_what_is_asked_for_is_what_the_manifests_grant_beyond_the_lists_that_are
         for verb in rule["verbs"]
         if verb != "list"
     }
-    assert set(ASKED_FOR) == granted
+    assert {*ASKED_FOR, *to_read(KINDS.values())} == granted
+
+
+def test_the_manifests_let_every_kind_that_plugins_read_be_listed_and_watched_and_no_more():
+    (role,) = [one for one in yaml.safe_load_all(RBAC.read_text()) if one["kind"] == "ClusterRole"]
+    for kind in KINDS.values():
+        verbs = {
+            verb
+            for rule in role["rules"]
+            if kind.resource.group in rule["apiGroups"] and kind.resource.plural in rule["resources"]
+            for verb in rule["verbs"]
+        }
+        # a ReplicaSet may be whom a group is made for: it is read by name then
+        assert verbs - {"get"} == {"list", "watch"}, kind.name

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Affinity, Metadata, Namespace, PodAffinity, PodAffinityTerm, PreferredPods, TopologySpread
+from muster.api.wire import Affinity, Identity, Namespace, PodAffinity, PodAffinityTerm, PreferredPods, TopologySpread
 from muster.base.selectors import LabelSelector
-from muster.engine.changes import NamespaceGone, NamespaceSeen
+from muster.engine.changes import FactGone, FactSeen
 from tests.builders import NAMESPACE, cluster, evicted, node, placements, pod, told
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"
@@ -177,7 +177,7 @@ def test_a_zone_of_a_node_may_change():
 @pytest.mark.parametrize("labels", [{"team": "ml"}, {}])
 def test_pods_are_chosen_by_the_labels_of_their_namespaces(labels):
     chosen = LabelSelector({"team": "ml"})
-    world = zones(a="x", b="y").apply(NamespaceSeen(Namespace(metadata=Metadata(name=NAMESPACE, labels=labels))))
+    world = zones(a="x", b="y").apply(FactSeen(Namespace(metadata=Identity(name=NAMESPACE, labels=labels))))
     world.see(pod("db", cpu=1, on="b", labels={"app": "db"}))
     world.see(member("web", "web", apart=must("db", ZONE, namespace_selector=chosen), cpu=1))
     # it goes to the emptier node unless it may not
@@ -191,9 +191,11 @@ def test_a_namespace_that_gets_a_label_lets_somebody_go():
     world = zones(a="x").see(pod("db", cpu=1, on="a", labels={"app": "db"}))
     world.see(member("near", "near", near=must("db", ZONE, namespace_selector=chosen)))
     assert placements(world.decide()) == {}
-    named = NamespaceSeen(Namespace(metadata=Metadata(name=NAMESPACE, labels={"team": "ml"})))
+    named = FactSeen(Namespace(metadata=Identity(name=NAMESPACE, labels={"team": "ml"})))
     assert placements(world.apply(named).decide()) == {"near": "a"}
-    world.apply(NamespaceGone(NAMESPACE)).see(member("late", "late", near=must("db", ZONE, namespace_selector=chosen)))
+    world.apply(FactGone("namespaces", NAMESPACE)).see(
+        member("late", "late", near=must("db", ZONE, namespace_selector=chosen))
+    )
     assert placements(world.decide()) == {}
 
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.api.resources import NATIVE_POD_GROUPS
 from muster.api.resources import PODS as PODS_RESOURCE
@@ -41,10 +42,10 @@ BETA, ALPHA = (resource.path() for resource in NATIVE_POD_GROUPS)
 class Reader:
     """Keeps what was delivered: names with versions, and "-name" for what is gone."""
 
-    def __init__(self, api, resources, optional=True):
+    def __init__(self, api, resources, lacking=(404,)):
         self.batches = []
         self.state = {}
-        self.reflector = Reflector(Direct(api), resources, Pod, deliver=self._take, optional=optional)
+        self.reflector = Reflector(Direct(api), resources, Pod, deliver=self._take, lacking=lacking)
 
     def _take(self, batch):
         assert batch
@@ -79,8 +80,8 @@ def api():
 
 
 @asynccontextmanager
-async def reading(api, resources=(PODS_RESOURCE,), *, optional=True):
-    reader = Reader(api, resources, optional)
+async def reading(api, resources=(PODS_RESOURCE,), *, lacking=(404,)):
+    reader = Reader(api, resources, lacking)
     async with running(reader.reflector.run()) as task:
         yield reader
         assert not task.done(), task.exception()
@@ -661,7 +662,7 @@ async def test_a_kind_that_is_not_served_is_an_empty_one(api):
 async def test_a_server_that_forgets_a_kind_which_every_cluster_has_is_not_believed(api):
     """As a proxy that answers 404 for a while: no pod is gone because of that."""
     api.on("LIST", PODS, page(pod("a"), version=7))
-    async with reading(api, optional=False) as reader:
+    async with reading(api, lacking=()) as reader:
         watch = await watched(api)
         api.on("LIST", PODS, refusal(404))
         api.on("WATCH", PODS, refusal(404))
@@ -669,6 +670,33 @@ async def test_a_server_that_forgets_a_kind_which_every_cluster_has_is_not_belie
         await asyncio.sleep(60)
         assert reader.reflector.trouble.code == 404
         await reader.says("a@1")
+
+
+async def test_what_is_not_for_us_is_done_without_and_said_once(api):
+    api.on("LIST", PODS, refusal(403, "pods is forbidden"))
+    with capture_logs() as logs:
+        async with reading(api, lacking=(403, 404)) as reader:
+            await reader.reflector.synced.wait()
+            await asyncio.sleep(60)
+            assert reader.reflector.trouble is None
+            api.on("LIST", PODS, page(pod("a"), version=7))
+            await asyncio.sleep(15)
+            await reader.says("a@1")
+    assert [(log["kind"], log["because"]) for log in logs if log["log_level"] == "warning"] == [
+        ("pods", "pods is forbidden")
+    ]
+
+
+async def test_of_what_is_no_longer_for_us_what_was_known_stands(api):
+    """An API server that starts refuses much before it knows all roles."""
+    api.on("LIST", PODS, page(pod("a"), pod("b"), version=7), refusal(403), page(pod("b"), version=9))
+    api.on("WATCH", PODS, refusal(410), Stream())
+    async with reading(api, lacking=(403, 404)) as reader:
+        await until(lambda: len(api.asked("LIST")) == 2)
+        await settled()
+        await reader.says("a@1", "b@1")
+        await asyncio.sleep(60)
+        await reader.says("a@1", "b@1", "-a")
 
 
 async def test_a_list_without_a_version_is_no_list(api):

@@ -30,15 +30,20 @@ class OwnerReference(Wire, frozen=True):
     controller: bool | None = None
 
 
-class Metadata(Wire, frozen=True):
+class Identity(Wire, frozen=True):
+    """What tells an object from others, and its labels."""
+
     name: str
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    labels: dict[str, str] = {}
+
+
+class Metadata(Identity, frozen=True):
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
     generation: int = 0
-    labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     finalizers: tuple[str, ...] = ()
     owner_references: tuple[OwnerReference, ...] = ()
@@ -331,8 +336,42 @@ class PodDisruptionBudget(Wire, frozen=True):
     status: BudgetStatus = BudgetStatus()
 
 
-class Namespace(Wire, frozen=True):
-    metadata: Metadata
+# --- what plugins read besides (see kinds.py) -------------------------------------------------
+
+
+class Fact(Wire, frozen=True, tag_field="kind"):
+    """An object of a kind that some plugin reads; journals tell one kind from another by its name."""
+
+    metadata: Identity
+
+
+class Namespace(Fact, frozen=True, tag="Namespace"):
+    pass
+
+
+class LabelsToHave(Wire, frozen=True):
+    selector: dict[str, str] | None = None
+    """None selects no pod."""
+
+
+class LabelsToMatch(Wire, frozen=True):
+    selector: LabelSelector | None = None
+
+
+class Service(Fact, frozen=True, tag="Service"):
+    spec: LabelsToHave = LabelsToHave()
+
+
+class ReplicationController(Fact, frozen=True, tag="ReplicationController"):
+    spec: LabelsToHave = LabelsToHave()
+
+
+class ReplicaSet(Fact, frozen=True, tag="ReplicaSet"):
+    spec: LabelsToMatch = LabelsToMatch()
+
+
+class StatefulSet(Fact, frozen=True, tag="StatefulSet"):
+    spec: LabelsToMatch = LabelsToMatch()
 
 
 _Object = TypeVar("_Object", bound=Wire)

@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
+from muster.api.kinds import address_of
 from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
+    FactGone,
+    FactSeen,
     GroupGone,
     GroupSeen,
-    NamespaceGone,
-    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -50,7 +51,7 @@ class Warm:
         self._nodes: dict[str, Change] = {}
         self._groups: dict[str, Change] = {}
         self._budgets: dict[str, Change] = {}
-        self._namespaces: dict[str, Change] = {}
+        self._facts: dict[tuple[str, str], Change] = {}
         self._pods: dict[str, Change] = {}
 
     def put(self, changes: Iterable[Change]) -> None:
@@ -72,15 +73,15 @@ class Warm:
                     self._budgets[f"{budget.metadata.namespace}/{budget.metadata.name}"] = change
                 case BudgetGone(key):
                     self._budgets.pop(key, None)
-                case NamespaceSeen(namespace):
-                    self._namespaces[namespace.metadata.name] = change
-                case NamespaceGone(name):
-                    self._namespaces.pop(name, None)
+                case FactSeen(fact):
+                    self._facts[address_of(fact)] = change
+                case FactGone(kind, key):
+                    self._facts.pop((kind, key), None)
                 case _:
                     raise AssertionError(f"nothing is bound while another replica leads: {change}")
 
     def take(self) -> list[Change]:
-        all_kept = (self._nodes, self._namespaces, self._groups, self._budgets, self._pods)
+        all_kept = (self._nodes, self._facts, self._groups, self._budgets, self._pods)
         taken = [change for kept in all_kept for change in kept.values()]
         for kept in all_kept:
             kept.clear()

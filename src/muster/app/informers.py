@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 
+from muster.api.kinds import Kind
 from muster.api.resources import (
     DISRUPTION_BUDGETS,
-    NAMESPACES,
     NODES,
     PODS,
     PRIORITY_CLASSES,
     STORED_POD_GROUPS,
     Resource,
 )
-from muster.api.wire import Namespace, Node, Object, Pod, PodDisruptionBudget, PriorityClass
+from muster.api.wire import Fact, Node, Object, Pod, PodDisruptionBudget, PriorityClass
 from muster.app.inbox import Sink
 from muster.app.owners import Owners
 from muster.controllers.protection import NamedByLabel
@@ -24,8 +24,8 @@ from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
-    NamespaceGone,
-    NamespaceSeen,
+    FactGone,
+    FactSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -39,7 +39,7 @@ from muster.kube.reflector import Gone, Reflector
 _Any = (
     Reflector[Pod]
     | Reflector[Node]
-    | Reflector[Namespace]
+    | Reflector[Fact]
     | Reflector[PodDisruptionBudget]
     | Reflector[PriorityClass]
     | Reflector[Object]
@@ -47,12 +47,22 @@ _Any = (
 
 
 class Informers:
-    """One reflector a kind; `sink` may be exchanged between two changes.  Of `closed` dialects nothing is told but what
-    is left to be finished; where `groups_are_stored` and not served, Kubernetes' own are read all the same.
+    """One reflector a kind; `sink` may be exchanged between two changes.
+
+    Of kinds that plugins read those are read that they `must` know, and those that they `may`, where the server lets
+    us.  Of `closed` dialects nothing is told but what is left to be finished; where `groups_are_stored` and not served,
+    Kubernetes' own are read all the same.
     """
 
     def __init__(
-        self, client: Client, sink: Sink, *, closed: Collection[Dialect] = (), groups_are_stored: bool = False
+        self,
+        client: Client,
+        sink: Sink,
+        *,
+        must: Iterable[Kind[Fact]] = (),
+        may: Iterable[Kind[Fact]] = (),
+        closed: Collection[Dialect] = (),
+        groups_are_stored: bool = False,
     ) -> None:
         self.sink = sink
         self.groups = Groups(closed=closed)
@@ -62,16 +72,23 @@ class Informers:
         self.nodes = Reflector(client, [NODES], Node, deliver=self._nodes)
         self.classes = Reflector(client, [PRIORITY_CLASSES], PriorityClass, deliver=self._classes)
         self.budgets = Reflector(client, [DISRUPTION_BUDGETS], PodDisruptionBudget, deliver=self._budgets)
-        self.namespaces = Reflector(client, [NAMESPACES], Namespace, deliver=self._namespaces)
+        self.facts: dict[str, Reflector[Fact]] = {
+            kind.name: Reflector(client, [kind.resource], kind.struct, deliver=self._facts_of(kind), lacking=lacking)
+            for kinds, lacking in ((must, ()), (may, (403, 404)))
+            for kind in kinds
+        }
+        """Of what plugins read, by the name of the kind."""
         self.declaring: dict[Dialect, Reflector[Object]] = {
-            dialect: Reflector(client, resources, dialect.kind, deliver=self._of(dialect), optional=True)
+            dialect: Reflector(client, resources, dialect.kind, deliver=self._of(dialect), lacking=(404,))
             for dialect in DIALECTS
             if (resources := _resources(dialect, are_stored=groups_are_stored))
         }
         """Of objects that declare gangs."""
 
     def __iter__(self) -> Iterator[_Any]:
-        yield from (self.nodes, self.namespaces, self.classes, self.budgets)
+        yield self.nodes
+        yield from self.facts.values()
+        yield from (self.classes, self.budgets)
         yield from self.declaring.values()
         yield self.pods
 
@@ -113,8 +130,11 @@ class Informers:
     def _budgets(self, batch: list[PodDisruptionBudget | Gone]) -> None:
         self.sink.put([BudgetGone(one.key) if isinstance(one, Gone) else BudgetSeen(one) for one in batch])
 
-    def _namespaces(self, batch: list[Namespace | Gone]) -> None:
-        self.sink.put([NamespaceGone(one.key) if isinstance(one, Gone) else NamespaceSeen(one) for one in batch])
+    def _facts_of(self, kind: Kind[Fact]) -> Callable[[list[Fact | Gone]], None]:
+        def deliver(batch: list[Fact | Gone]) -> None:
+            self.sink.put([FactGone(kind.name, one.key) if isinstance(one, Gone) else FactSeen(one) for one in batch])
+
+        return deliver
 
     def _of(self, dialect: Dialect) -> Callable[[list[Object | Gone]], None]:
         def deliver(batch: list[Object | Gone]) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
+import structlog
 
+from muster.api.kinds import Kind
+from muster.api.wire import Fact
 from muster.base.errors import ApiError, KubeError
 from muster.gangs.dialects import CUSTOM, DIALECTS, NATIVE
 from muster.gangs.owners import OWNER_KINDS
 from muster.kube.client import Client
 from muster.kube.connection import Connection
+
+_log = structlog.get_logger()
 
 _START_SECONDS = 10.0
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -52,6 +57,11 @@ def _of_owners() -> Iterator[Right]:
         yield Right("get", kind.group, kind.plural)
 
 
+def to_read(kinds: Iterable[Kind[Fact]]) -> tuple[Right, ...]:
+    """The rights to follow what plugins read."""
+    return tuple(Right("watch", kind.resource.group, kind.resource.plural) for kind in kinds)
+
+
 ASKED_FOR = (
     Right("get", "", "pods"),
     Right("create", "", "pods", "binding"),
@@ -61,7 +71,6 @@ ASKED_FOR = (
     Right("create", "events.k8s.io", "events"),
     Right("watch", "", "pods"),
     Right("watch", "", "nodes"),
-    Right("watch", "", "namespaces"),
     Right("watch", "scheduling.k8s.io", "priorityclasses"),
     Right("watch", "policy", "poddisruptionbudgets"),
     *dict.fromkeys(_of_groups()),
@@ -71,7 +80,8 @@ ASKED_FOR = (
     *(Right("get", "kubeflow.org", f"{kind}jobs") for kind in ("mx", "paddle", "tf", "xgboost")),
 )
 """Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected or not read again, or
-decisions on what was listed long ago.  Lists need not be asked for: nothing begins before all of them were read."""
+decisions on what was listed long ago.  Lists need not be asked for: nothing begins before all of them were read.
+Beside these, what the plugins of a profile read: see `to_read`."""
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -113,12 +123,25 @@ class _Review(msgspec.Struct):
     status: _Allowed
 
 
-async def check_rights(client: Client) -> None:
-    """Raises KubeError if the server says that a right is missing; a server that does not say is taken to allow it."""
-    allowed = await asyncio.gather(*(_is_allowed(client, right) for right in ASKED_FOR))
-    missing = [str(right) for right, is_allowed in zip(ASKED_FOR, allowed, strict=True) if not is_allowed]
-    if missing:
-        raise KubeError(f"the API server refuses to let us {', '.join(missing)}", hint=_MISSING_RIGHTS)
+async def check_rights(client: Client, *, must: Iterable[Kind[Fact]] = (), may: Iterable[Kind[Fact]] = ()) -> None:
+    """Raises KubeError if the server says that a right is missing; a server that does not say is taken to allow it.
+
+    `must` is what plugins read.  Without the rights to what they `may` read it goes on, and the log says what is lost.
+    """
+    if missing := await _missing(client, (*ASKED_FOR, *to_read(must))):
+        raise KubeError(f"the API server refuses to let us {', '.join(map(str, missing))}", hint=_MISSING_RIGHTS)
+    may = tuple(may)
+    missing = await _missing(client, to_read(may))
+    for kind, right in zip(may, to_read(may), strict=True):
+        if right in missing:
+            _log.warning(
+                "a right is missing, going on without", right=str(right), cannot=kind.purpose, hint=_MISSING_RIGHTS
+            )
+
+
+async def _missing(client: Client, rights: Sequence[Right]) -> list[Right]:
+    allowed = await asyncio.gather(*(_is_allowed(client, right) for right in rights))
+    return [right for right, is_allowed in zip(rights, allowed, strict=True) if not is_allowed]
 
 
 async def _is_allowed(client: Client, right: Right) -> bool:

@@ -27,6 +27,7 @@ from muster.app.scheduler import Deciding, Scheduler
 from muster.app.settings import Settings, to_journal
 from muster.base.errors import ApiError
 from muster.engine.engine import Engine
+from muster.framework.profile import Profiles
 from muster.gangs.dialects import DIALECTS
 from muster.kube.client import Client
 from muster.kube.connection import Connection, load
@@ -100,7 +101,9 @@ class Muster:
     async def run(self) -> None:
         """Works until it is stopped; raises what makes going on impossible."""
         settings = self.settings
-        settings.make_profiles()  # what is wrong with it is said before anything else is done
+        # what is wrong with them is said before anything else is done
+        first, *others = settings.make_profiles()
+        profiles = Profiles(first, others)
         journal = None if settings.journal is None else Journal(settings.journal, settings=to_journal(settings))
         connection = load(
             kubeconfig=None if settings.kubeconfig is None else str(settings.kubeconfig),
@@ -121,7 +124,7 @@ class Muster:
             _log.info(
                 "connected", server=connection.server, kubernetes=version, source=connection.source, health_port=port
             )
-            self._ask_rights = partial(check_rights, client)
+            self._ask_rights = partial(check_rights, client, must=profiles.reads, may=profiles.may_read)
             self._settled = partial(self._make_ready, client)
             await self.schedule(client, journal)
 
@@ -133,9 +136,10 @@ class Muster:
     async def schedule(self, client: Client, journal: Journal | None = None) -> None:
         """Schedules the cluster of a client until it is stopped."""
         engine = Engine(*self.settings.make_profiles())
+        recorded = engine if journal is None else journal.of(engine)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._end)
-            await self._until_stopped(self._work(client, engine, engine if journal is None else journal.of(engine)))
+            await self._until_stopped(self._work(client, engine, recorded))
 
     # --- life ---
 
@@ -146,6 +150,8 @@ class Muster:
         self._informers = informers = Informers(
             client,
             inbox if leading else warm,
+            must=engine.profiles.reads,
+            may=engine.profiles.may_read,
             closed=self.settings.closed,
             groups_are_stored=self.settings.groups_are_stored,
         )

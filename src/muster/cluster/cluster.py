@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from muster.api.wire import Node
+from muster.api.kinds import NAMESPACES
+from muster.api.wire import Namespace, Node
 from muster.cluster.budgets import Budgets
 from muster.cluster.census import Aside, Bearing
 from muster.cluster.classes import ClassTable, PodClass
+from muster.cluster.facts import Facts
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.cluster.nodes import NodeTable
@@ -34,7 +36,9 @@ class Cluster:
     ) -> None:
         self.resources = ResourceNames()
         self.classes = ClassTable(self.resources, readers, profiles or {})
+        self.facts = Facts()
         self.namespaces = Namespaces()
+        self.facts.tell(NAMESPACES, self._namespace_changed)
         self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
@@ -206,9 +210,9 @@ class Cluster:
                 if row is not None and ties is not None:
                     self.nodes.usage.census.move(row, ties, aside, by)
 
-    def name_namespace(self, name: str, labels: Mapping[str, str]) -> None:
-        """The namespace has these labels, none if it is gone: rules may choose pods by them."""
-        if self.namespaces.put(name, labels):
+    def _namespace_changed(self, name: str, _: Namespace | None, now: Namespace | None) -> None:
+        """Rules may choose pods by the labels of their namespaces."""
+        if self.namespaces.put(name, {} if now is None else now.metadata.labels):
             self.version += 1
             self.nodes.usage.census.forget()
 

@@ -85,7 +85,8 @@ class _Feed:
         self.resource = kind.resource
         self.cores: list[Core] = []
         self.shelf = Shelf(seen=self._seen, gone=self._gone)
-        self.reflector = Reflector(client, [kind.resource], kind.type, deliver=self._deliver, optional=kind.optional)
+        lacking = (404,) if kind.optional else ()
+        self.reflector = Reflector(client, [kind.resource], kind.type, deliver=self._deliver, lacking=lacking)
         self._wake = wake
         self._decoder = msgspec.json.Decoder(kind.type)
 

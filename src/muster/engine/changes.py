@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from muster.api.wire import Namespace, Node, Pod, PodDisruptionBudget, PodGroup
+from muster.api.kinds import AnyFact
+from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup
 
 
 class _Change(msgspec.Struct, frozen=True, gc=False, tag_field="change", omit_defaults=True):
@@ -71,12 +72,16 @@ class BudgetGone(_Change, frozen=True, tag="budget-gone"):
     """namespace/name"""
 
 
-class NamespaceSeen(_Change, frozen=True, tag="namespace"):
-    namespace: Namespace
+class FactSeen(_Change, frozen=True, tag="fact"):
+    """An object of a kind that plugins read (api/kinds.py), as it is now."""
+
+    fact: AnyFact
 
 
-class NamespaceGone(_Change, frozen=True, tag="namespace-gone"):
-    name: str
+class FactGone(_Change, frozen=True, tag="fact-gone"):
+    kind: str
+    """Its name in the table of kinds."""
+    key: str
 
 
 class Bound(_Change, frozen=True, tag="bound"):
@@ -123,8 +128,8 @@ Change = (
     | GroupRead
     | BudgetSeen
     | BudgetGone
-    | NamespaceSeen
-    | NamespaceGone
+    | FactSeen
+    | FactGone
     | Bound
     | BindFailed
     | Spared

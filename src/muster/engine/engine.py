@@ -65,7 +65,7 @@ class Engine:
         self.audit = Audit()
         self.tally = Tally()
         self._profile = profile
-        self._profiles = profiles
+        self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
         self._intake = Intake(self.cluster, profiles)
         self._units: dict[str, Unit] = {}
@@ -252,7 +252,7 @@ class Engine:
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
-        if pod.asks and (passed_over := self._profiles.of(pod.pod_class).unhonoured(pod.asks, hard=False)):
+        if pod.asks and (passed_over := self.profiles.of(pod.pod_class).unhonoured(pod.asks, hard=False)):
             self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None
         if pod.remark and (gang is None or (gang.declared is not None and gang.declared.gives_way)):

@@ -25,11 +25,11 @@ from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
+    FactGone,
+    FactSeen,
     GroupGone,
     GroupRead,
     GroupSeen,
-    NamespaceGone,
-    NamespaceSeen,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -114,8 +114,8 @@ class Intake:
             BindFailed: self._bind_failed,
             BudgetSeen: self._budget_seen,
             BudgetGone: self._budget_gone,
-            NamespaceSeen: self._namespace_seen,
-            NamespaceGone: self._namespace_gone,
+            FactSeen: self._fact_seen,
+            FactGone: self._fact_gone,
             Spared: self._spared,
         }
 
@@ -378,12 +378,11 @@ class Intake:
         self._cluster.budgets.remove(change.key)
         self._cluster.version += 1
 
-    def _namespace_seen(self, change: NamespaceSeen) -> None:
-        meta = change.namespace.metadata
-        self._cluster.name_namespace(meta.name, meta.labels)
+    def _fact_seen(self, change: FactSeen) -> None:
+        self._cluster.facts.put(change.fact)
 
-    def _namespace_gone(self, change: NamespaceGone) -> None:
-        self._cluster.name_namespace(change.name, {})
+    def _fact_gone(self, change: FactGone) -> None:
+        self._cluster.facts.remove(change.kind, change.key)
 
     # --- pods ---
 

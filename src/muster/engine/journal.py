@@ -11,13 +11,28 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from muster.api.kinds import NAMESPACES
+from muster.api.wire import Namespace
 from muster.base.errors import JournalError
 from muster.cluster.cluster import Cluster
-from muster.engine.changes import Change
+from muster.engine.changes import Change, FactGone, FactSeen
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK, Engine
 
 FORMAT = 1
+
+
+class _NamespaceSeen(msgspec.Struct, frozen=True, tag_field="change", tag="namespace"):
+    """As versions wrote it that knew no other kind beside what they schedule."""
+
+    namespace: Namespace
+
+
+class _NamespaceGone(msgspec.Struct, frozen=True, tag_field="change", tag="namespace-gone"):
+    name: str
+
+
+_Written = Change | _NamespaceSeen | _NamespaceGone
 
 
 class Header(msgspec.Struct, frozen=True, tag="muster-journal", tag_field="record"):
@@ -27,7 +42,7 @@ class Header(msgspec.Struct, frozen=True, tag="muster-journal", tag_field="recor
 
 
 class Applied(msgspec.Struct, frozen=True, tag="apply", tag_field="record"):
-    changes: tuple[Change, ...]
+    changes: tuple[_Written, ...]
 
 
 class Decided(msgspec.Struct, frozen=True, tag="decide", tag_field="record"):
@@ -100,7 +115,7 @@ def replay(lines: Iterable[bytes], make_engine: Callable[[dict[str, str]], Engin
         elif engine is None:
             raise JournalError("a journal starts with a header", line=number)
         elif isinstance(record, Applied):
-            engine.apply(record.changes)
+            engine.apply([_as_now(change) for change in record.changes])
         else:
             decided = engine.decide(record.now, record.budget)
             calls += 1
@@ -121,6 +136,16 @@ def _records(lines: Iterable[bytes]) -> Iterable[tuple[int, Record]]:
             yield number, decoder.decode(line)
         except msgspec.DecodeError as error:
             raise JournalError(f"not a journal record: {error}", line=number) from error
+
+
+def _as_now(change: _Written) -> Change:
+    match change:
+        case _NamespaceSeen(namespace):
+            return FactSeen(namespace)
+        case _NamespaceGone(name):
+            return FactGone(NAMESPACES.name, name)
+        case _:
+            return change
 
 
 def _difference(line: int, record: Decided, decided: Sequence[Decision]) -> Difference | None:

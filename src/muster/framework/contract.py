@@ -8,6 +8,8 @@ Rules are asked about `rows` (None means all).  Room comes gathered, for several
 
 A third kind looks beyond the node, at pods anywhere: a placement may change what every other node, class and later
 member may do.  Whom such a plugin concerns is placed one after another, and the plugin is told of each: see Outlook.
+
+Which objects of other kinds it reads a plugin declares: api/kinds.py has those there are, cluster/facts.py keeps them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.api.wire import Pod
+from muster.api.kinds import Kind
+from muster.api.wire import Fact, Pod
 from muster.cluster.census import Census
 from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.gangs import GangState
@@ -45,10 +48,19 @@ class Capacity(Enum):
     BY_OTHERS = "an upper bound: where other pods are counts, too, on whatever node"
 
 
-class RuleFilter(ABC):
-    """Says which nodes a pod may use at all."""
+class Role(ABC):
+    """What all roles share."""
 
     name: str
+    reads: tuple[Kind[Fact], ...] = ()
+    """Kinds of objects that it must know: nothing is decided by who may not read them."""
+    may_read: tuple[Kind[Fact], ...] = ()
+    """Kinds that it does without, as if there were no such objects, where they cannot be read."""
+
+
+class RuleFilter(Role):
+    """Says which nodes a pod may use at all."""
+
     reason: str
     """Upstream's text for a node it refuses."""
 
@@ -61,10 +73,9 @@ class RuleFilter(ABC):
         return [(self.reason, ~self.admits(rules, nodes, rows))]
 
 
-class RoomFilter(ABC):
+class RoomFilter(Role):
     """Says how many more copies of a class each node takes."""
 
-    name: str
     adds_up = False
     """Its copies follow from requests and what is free alone, so pods of any classes can be counted together; else it
     is asked anew for every class, node and trial."""
@@ -82,10 +93,9 @@ class RoomFilter(ABC):
         """Upstream's reasons why a row takes no pod of the class; a row may have several."""
 
 
-class RuleScore(ABC):
+class RuleScore(Role):
     """Rates nodes by their own facts, relative to the best of those that can take the pod."""
 
-    name: str
     reverse: bool
     """A higher raw score is worse."""
     absolute = False
@@ -96,24 +106,20 @@ class RuleScore(ABC):
         """Raw scores, normalised by the framework; None if the plugin has nothing to say on these rules."""
 
 
-class RoomScore(ABC):
+class RoomScore(Role):
     """Rates nodes from 0 to 100 by the room on them."""
-
-    name: str
 
     @abstractmethod
     def score(self, lines: Lines, room: Room) -> Ints | int:
         """Scores by line and row, or one that is everybody's; rows that do not take the pod may have any."""
 
 
-class RoomTieBreak(ABC):
+class RoomTieBreak(Role):
     """Tells nodes with equal scores apart by the room on them; names decide only after it.
 
     Upstream's choice among equals is arbitrary.  A fine measure that changes with every placement spreads (or packs)
     equal pods evenly, and lets many pods be decided at once because they seldom want the same node.
     """
-
-    name: str
 
     @abstractmethod
     def finer(self, lines: Lines, room: Room) -> Ints:
@@ -161,10 +167,9 @@ class Outlook(ABC):
         return None
 
 
-class Wide(ABC):
+class Wide(Role):
     """Says where a pod may go, or had better go, by where other pods are."""
 
-    name: str
     filters = True
     """False for one that says only where it had better go."""
 
@@ -185,10 +190,8 @@ class Wide(ABC):
         """For pods of the class, with others where the usage has them, which does not change meanwhile."""
 
 
-class Stateful(ABC):
+class Stateful(Role):
     """Keeps state of its own that placements change; it is copied with every trial."""
-
-    name: str
 
     @abstractmethod
     def concerns(self, pod_class: PodClass) -> bool:
@@ -199,10 +202,9 @@ class Stateful(ABC):
         """The state of an empty cluster."""
 
 
-class PodReader(ABC):
+class PodReader(Role):
     """Reads of pods what its plugin's answers depend on; see cluster/traits.py."""
 
-    name: str
     is_shown: bool
     """The plugin judges a pod by where others are, so all pods show what was read of them."""
 
@@ -211,13 +213,11 @@ class PodReader(ABC):
         """A trait, or None for a pod that does not concern the plugin; never raises."""
 
 
-class Reserver(ABC):
+class Reserver(Role):
     """Is asked before all that a unit binds is bound, and told of what is not bound after all.
 
     What it keeps for itself is no part of a trial: what counts for placements belongs into traits.
     """
-
-    name: str
 
     @abstractmethod
     def reserve(self, pod: PodState, node: str) -> str | None:
@@ -228,10 +228,9 @@ class Reserver(ABC):
         """The pod is not bound there after all: another of its unit may not be, its bind failed, or it is gone."""
 
 
-class PodGate(ABC):
+class PodGate(Role):
     """Keeps a pod, and with it a gang that has not started, out of the queue."""
 
-    name: str
     asks_again = False
     """Its answer may change although the pod does not: it is asked every few seconds."""
 
@@ -240,10 +239,8 @@ class PodGate(ABC):
         """Why the pod may not be decided yet; None if it may."""
 
 
-class GangRule(ABC):
+class GangRule(Role):
     """Says when a gang may be decided, and whether what was placed of it is enough."""
-
-    name: str
 
     @abstractmethod
     def waits_for(self, gang: GangState) -> str | None:
@@ -259,13 +256,11 @@ class GangRule(ABC):
         return placed
 
 
-class VictimRule(ABC):
+class VictimRule(Role):
     """Proposes victims: who may be evicted for whom, and whom to spare first.  The engine alone evicts.
 
     Its answers depend on what it is given alone: they are kept as long as the victim's pods and gang do not change.
     """
-
-    name: str
 
     @abstractmethod
     def may_evict(self, victim: Victim, *, priority: int) -> bool:
@@ -276,10 +271,8 @@ class VictimRule(ABC):
         """Larger for victims that are spared first."""
 
 
-class QueueOrder(ABC):
+class QueueOrder(Role):
     """Orders units in the queue; smaller comes first."""
-
-    name: str
 
     @abstractmethod
     def key(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import isnan
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from muster.api.asks import Ask
+from muster.api.kinds import KINDS, Kind
+from muster.api.wire import Fact
 from muster.base.errors import ConfigError
 from muster.cluster.classes import PodClass
 from muster.cluster.usage import RowState
@@ -133,6 +135,8 @@ class Profile:
         self.reservers = [p for p in listed if isinstance(p, Reserver)]
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.victims = [p for p in listed if isinstance(p, VictimRule)]
+        self.reads, self.may_read = _kinds(listed)
+        """Kinds of objects that its plugins must know, and those that they can do without."""
         self._scoring = frozenset(plugin.name for plugin, weight in plugins if weight)
         # one that is listed for its score alone filters nothing
         self._filtering = frozenset(p.name for p in listed if _filters(p))
@@ -178,6 +182,8 @@ class Profiles:
         }
         """By scheduler name, for profiles other than the first."""
         self.readers = _distinct(reader for profile in self.all for reader in profile.readers)
+        self.reads, self.may_read = _kinds(self.all)
+        """Kinds of objects that plugins must know, and those that they can do without."""
 
     def of(self, pod_class: PodClass) -> Profile:
         """The profile that places pods of the class."""
@@ -196,6 +202,19 @@ def _shared(profile: Profile) -> tuple[object, ...]:
 
 def _distinct(readers: Iterable[PodReader]) -> list[PodReader]:
     return list({reader.name: reader for reader in readers}.values())
+
+
+class _Reads(Protocol):
+    reads: tuple[Kind[Fact], ...]
+    may_read: tuple[Kind[Fact], ...]
+
+
+def _kinds(readers: Sequence[_Reads]) -> tuple[tuple[Kind[Fact], ...], tuple[Kind[Fact], ...]]:
+    """What any of them must read, and what else some may."""
+    must = tuple(kind for kind in KINDS.values() if any(kind in one.reads for one in readers))
+    return must, tuple(
+        kind for kind in KINDS.values() if kind not in must and any(kind in one.may_read for one in readers)
+    )
 
 
 def _filters(plugin: Plugin) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -97,8 +97,9 @@ class Reflector(Generic[Kind]):
         listing → watching → (watching: resumed where it ended | listing: history was lost)
 
     `deliver` takes a batch of objects and `Gone`s.  Deletions that a gap hid are found by comparing what is listed
-    with what was known.  An `optional` kind that is not served is an empty one, and is looked for again from time to
-    time; of others a server that says so is believed as little as any other error.
+    with what was known.  If the list is refused with one of the codes in `lacking`, it is done without and asked for
+    again from time to time: what is not served (404) is not there, and of what is not for us to read (403) stands what
+    was known.  Any other refusal is an error, and tried again until it is over.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Reflector(Generic[Kind]):
         kind: type[Kind],
         *,
         deliver: Callable[[list[Kind | Gone]], None],
-        optional: bool = False,
+        lacking: Collection[int] = (),
     ) -> None:
         self.resource: Resource | None = None
         """The first of `resources` that is served; None before the first list and if none is."""
@@ -120,7 +121,9 @@ class Reflector(Generic[Kind]):
         self._client = client
         self._candidates = tuple(resources)
         self._deliver = deliver
-        self._optional = optional
+        self._lacking = frozenset(lacking)
+        self._lacks = 0
+        """The code of the last refusal that was told."""
         self._version = ""
         """Where to go on watching; empty: a list is needed."""
         self._failures = 0
@@ -199,20 +202,23 @@ class Reflector(Generic[Kind]):
         self._wanted.clear()
         waiting, self._refreshed = self._refreshed, []
         before = self.resource
+        refused: ApiError | None = None
         try:
             for resource in self._candidates:
                 try:
                     version = await self._list_all(resource)
                 except ApiError as error:
-                    if error.code != 404 or not self._optional:
+                    if error.code not in self._lacking:
                         raise
+                    refused = error
                     continue
                 if before != resource:
                     _log.info("reading", kind=resource.name, version=resource.version, objects=len(self.known))
-                self._version = version
+                self._version, self._lacks = version, 0
                 break
             else:
-                self._not_served()
+                assert refused is not None
+                self._do_without(refused)
         except BaseException:
             # whoever waits is served by the next list
             self._refreshed += waiting
@@ -251,10 +257,16 @@ class Reflector(Generic[Kind]):
             self._deliver(list(missing))
         return page.metadata.resource_version
 
-    def _not_served(self) -> None:
-        if self.resource is not None:
-            _log.warning("no longer served", kind=self.resource.name)
-        self.resource = None
+    def _do_without(self, refused: ApiError) -> None:
+        """There is nothing to read: what is not served is not there; of what is not for us, what was known stands."""
+        before, self.resource = self.resource, None
+        if refused.code != 404:
+            if refused.code != self._lacks:
+                _log.warning("not for us to read, going on without", kind=self.name, because=refused.message)
+            self._lacks = refused.code
+            return
+        if before is not None:
+            _log.warning("no longer served", kind=before.name)
         if gone := [Gone(key, known.uid) for key, known in self.known.items()]:
             self.known.clear()
             self._deliver(list(gone))

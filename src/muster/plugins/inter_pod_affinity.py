@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from muster.api.kinds import NAMESPACES
 from muster.cluster.census import Aside, Bearing, Borne, Census, Chosen
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
@@ -28,6 +29,8 @@ HARD_WEIGHT = 1
 
 class InterPodAffinity(Wide):
     name = "InterPodAffinity"
+    # a term may be about pods in namespaces with some label: not knowing which would break what others were promised
+    reads = (NAMESPACES,)
 
     def __init__(self, *, hard_weight: int = HARD_WEIGHT, ignore_preferred_of_others: bool = False) -> None:
         self._hard_weight = hard_weight

@@ -253,7 +253,7 @@ class _OnlyScore(RuleScore):
     """A plugin without its other roles."""
 
     def __init__(self, plugin: RuleScore) -> None:
-        self.name = plugin.name
+        self.name, self.reads, self.may_read = plugin.name, plugin.reads, plugin.may_read
         self.reverse = plugin.reverse
         self._plugin = plugin
 
@@ -267,7 +267,7 @@ class _OnlyRates(Wide):
     filters = False
 
     def __init__(self, plugin: Wide) -> None:
-        self.name = plugin.name
+        self.name, self.reads, self.may_read = plugin.name, plugin.reads, plugin.may_read
         self._plugin = plugin
 
     def concerns(self, pod_class: PodClass, census: Census) -> bool:

@@ -10,9 +10,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from muster.api.kinds import Address, address_of, kind_of
 from muster.api.times import stamp
 from muster.api.wire import (
     Condition,
+    Fact,
     Metadata,
     Node,
     Pod,
@@ -27,6 +29,8 @@ from muster.engine.changes import (
     BudgetGone,
     BudgetSeen,
     Change,
+    FactGone,
+    FactSeen,
     GroupGone,
     GroupSeen,
     NodeGone,
@@ -82,6 +86,8 @@ class Objects(ABC):
         """By UID of a pod: its group, and that one's version, when it was created."""
         self.budgets: dict[str, PodDisruptionBudget] = {}
         """By namespace/name."""
+        self.facts: dict[Address, Fact] = {}
+        """Objects of the kinds that plugins read."""
         self.priority_classes: dict[str, PriorityClass] = {}
         self._leaving: set[str] = set()
         """UIDs of pods that kubelets are stopping."""
@@ -136,6 +142,21 @@ class Objects(ABC):
     def delete_budget(self, key: str) -> None:
         if self.budgets.pop(key, None) is not None:
             self._tell(BudgetGone(key))
+
+    def put_fact(self, fact: Fact) -> Address:
+        """Stores an object of a kind that plugins read, new or changed."""
+        if kind_of(fact).resource.namespaced:
+            fact = replace(fact, metadata=replace(fact.metadata, namespace=fact.metadata.namespace or "default"))
+        address = address_of(fact)
+        known = self.facts.get(address)
+        uid = f"{self._number():08d}-{fact.metadata.name}" if known is None else known.metadata.uid
+        self.facts[address] = fact = replace(fact, metadata=replace(fact.metadata, uid=uid))
+        self._tell(FactSeen(fact))
+        return address
+
+    def delete_fact(self, address: Address) -> None:
+        if self.facts.pop(address, None) is not None:
+            self._tell(FactGone(*address))
 
     def create_group(self, group: PodGroup, *, custom: bool = False) -> str:
         """Stores a new group as the API server would; returns its key.
@@ -236,6 +257,7 @@ class Objects(ABC):
     def objects(self) -> list[Change]:
         """What a scheduler reads first."""
         objects: list[Change] = [NodeSeen(node) for node in self.nodes.values()]
+        objects += [FactSeen(fact) for fact in self.facts.values()]
         objects += [GroupSeen(group) for group in self.groups.values()]
         objects += [BudgetSeen(budget) for budget in self.budgets.values()]
         objects += [PodSeen(pod) for pod in self.pods.values()]

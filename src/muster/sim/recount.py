@@ -6,9 +6,11 @@ from collections.abc import Container
 
 import numpy as np
 
-from muster.api.wire import Pod
+from muster.api.kinds import KINDS, Address
+from muster.api.wire import Fact, Pod
 from muster.cluster.census import Aside, Census
 from muster.cluster.cluster import Cluster
+from muster.cluster.facts import Facts
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.roll import Roll
@@ -29,6 +31,7 @@ def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> 
     cluster = engine.cluster
     _compare("nodes known", "", set(cluster.nodes.rows), set(world.nodes))
     _compare("pods known", "", set(cluster.pods), set(world.pods))
+    _compare("other objects known", "", _by_address(cluster.facts), world.facts)
     for uid, pod in world.pods.items():
         state = cluster.pods[uid]
         _compare_pod(state, pod, world.nodes)
@@ -36,6 +39,10 @@ def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> 
         _compare("whether it leaves:", state.key, state.leaving, leaves)
     _compare_rows(cluster)
     _compare_gangs(cluster)
+
+
+def _by_address(facts: Facts) -> dict[Address, Fact]:
+    return {Address(name, key): fact for name, kind in KINDS.items() for key, fact in facts.all(kind).items()}
 
 
 def _compare_pod(state: PodState, pod: Pod, nodes: Container[str]) -> None:
@@ -134,7 +141,7 @@ def _counters(roll: Roll) -> tuple[object, ...]:
 
 def compare_views(engine: Engine) -> None:
     """Whether the views that the engine keeps rank the nodes as views made from scratch do."""
-    kept, fresh = engine._views, Views(engine._profiles, engine.cluster.nodes)
+    kept, fresh = engine._views, Views(engine.profiles, engine.cluster.nodes)
     for pod_class in dict.fromkeys(pod.pod_class for pod in engine.cluster.pods.values()):
         one, other = kept.of(pod_class), fresh.of(pod_class)
         _compare("copies of", pod_class.room, one.copies.tolist(), other.copies.tolist())

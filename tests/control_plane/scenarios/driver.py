@@ -27,10 +27,11 @@ class Driver:
     """
 
     def __init__(self, client, *, parts, clock, times, late):
-        self.engine = _Engine(make_profile(parts))
+        profile = make_profile(parts)
+        self.engine = _Engine(profile)
         self.inbox = Inbox()
         self.lens = _Lens(self.inbox, times)
-        self.informers = Informers(client, self.lens)
+        self.informers = Informers(client, self.lens, must=profile.reads, may=profile.may_read)
         self._clock = clock
         self._late = late
         self._outbox = Outbox()

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 import yaml
 
+from muster.api.kinds import NAMESPACES
 from muster.app.configuration import load, loads
 from muster.app.settings import LeaderElection, Settings, host_and_port, make_engine, override, to_journal
 from muster.base.errors import ConfigError
@@ -14,8 +15,10 @@ from muster.engine.changes import Failure
 from muster.engine.engine import Engine
 from muster.engine.journal import Recorder, replay
 from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Unsupported
+from muster.plugins.default_spread import BY_THEIR_SELECTORS as SPREAD_BY
+from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import PLUGINS, AffinityArgs, FitArgs
+from muster.plugins.registry import PLUGINS, AffinityArgs, FitArgs, SpreadArgs
 from tests.builders import World, cluster, node, placements, pod, rather, strictly
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -584,6 +587,9 @@ def test_weights_that_no_rating_has_room_for_are_refused():
 # --- arguments of plugins ---------------------------------------------------------------------------
 
 
+EVENLY = "{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}"
+
+
 def fit(text):
     return part(plugins("{}", f"[{{name: NodeResourcesFit, args: {{scoringStrategy: {text}}}}}]"), "NodeResourcesFit")
 
@@ -637,11 +643,6 @@ def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
         (
             "name: PodTopologySpread, args: {defaultingTypes: List}",
             ".args.defaultingTypes: unknown field; did you mean defaultingType?",
-        ),
-        (
-            "name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{topologyKey: zone}]}",
-            ".args.defaultConstraints: not supported: Muster spreads only pods that ask for it themselves; "
-            "leave it out",
         ),
         (
             "name: DefaultPreemption, args: {minCandidateNodesPercentage: 101}",
@@ -799,24 +800,80 @@ def test_how_pods_that_are_there_draw_others_is_read(args, found):
     assert settings.make_profiles()[0]
 
 
-SPREAD = "profiles: [{schedulerName: s, pluginConfig: [{name: PodTopologySpread, args: %s}]}]"
+@pytest.mark.parametrize(
+    "args", ["{}", "{kind: PodTopologySpreadArgs}", "{defaultConstraints: []}", "{defaultingType: System}"]
+)
+def test_pods_are_spread_as_the_system_does_it_unless_a_file_says_otherwise(args):
+    settings = configured("PodTopologySpread", args)
+    assert part(settings, "PodTopologySpread").args is None
+    assert make_engine(to_journal(settings)).profiles.may_read == SPREAD_BY
+
+
+def test_a_file_may_ask_for_no_default_constraints():
+    settings = configured("PodTopologySpread", "{defaultingType: List}")
+    assert part(settings, "PodTopologySpread").args == SpreadArgs()
+    assert make_engine(to_journal(settings)).profiles.may_read == ()
+
+
+ONLY_LISTED = "defaultingType must be List where defaultConstraints are given; write defaultingType: List"
 
 
 @pytest.mark.parametrize(
-    "args", ["{}", "{kind: PodTopologySpreadArgs}", "{defaultConstraints: []}", "{defaultingType: List}"]
+    ("args", "message"),
+    [
+        (f"defaultConstraints: [{EVENLY}]", f": {ONLY_LISTED}"),
+        (f"defaultingType: System, defaultConstraints: [{EVENLY}]", f".defaultingType: {ONLY_LISTED}"),
+        (
+            f"defaultingType: List, defaultConstraints: [{EVENLY}, {EVENLY}]",
+            ".defaultConstraints[1]: there is one for zone like this already; keep one of them",
+        ),
+    ],
 )
-def test_a_file_that_asks_for_no_default_constraints_gets_none_in_silence(args):
-    assert read(SPREAD % args).settings == Settings(scheduler_names=("s",))
-    assert read(SPREAD % args).notes == ()
+def test_lists_of_default_constraints_that_cannot_be_meant_are_refused(args, message):
+    with pytest.raises(ConfigError) as caught:
+        configured("PodTopologySpread", f"{{{args}}}")
+    assert str(caught.value) == f"f.yaml: profiles[0].pluginConfig[0].args{message}"
 
 
-def test_default_constraints_that_a_file_asks_for_by_name_are_noted_to_have_no_effect():
-    found = read(SPREAD % "{defaultingType: System}")
-    assert found.settings == Settings(scheduler_names=("s",))
-    assert found.notes == (
-        "profiles[0].pluginConfig[0].args.defaultingType has no effect yet: "
-        "Muster spreads only pods that ask for it themselves",
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        ("maxSkew: 1, ", "", ": needs a maxSkew"),
+        ("topologyKey: zone", "topologyKey: ''", ": needs a topologyKey"),
+        ("zone", "'a b'", ".topologyKey: label key 'a b': the name is not 1 to 63 of A-Z a-z 0-9 - _ ."),
+        ("maxSkew: 1", "maxSkew: 0", ".maxSkew: must be a whole number of at least 1, not 0"),
+        ("ScheduleAnyway", "No", ".whenUnsatisfiable: must be text, not false"),
+        (
+            "ScheduleAnyway",
+            "Never",
+            ".whenUnsatisfiable: must be DoNotSchedule or ScheduleAnyway, not 'Never'",
+        ),
+        ("maxSkew", "minDomains: 0, maxSkew", ".minDomains: must be a whole number of at least 1, not 0"),
+        ("maxSkew", "nodeTaintsPolicy: honor, maxSkew", ".nodeTaintsPolicy: must be Honor or Ignore, not 'honor'"),
+        ("maxSkew", "labelSelector: {}, maxSkew", ".labelSelector: has no place here: whom it is about is said by"),
+    ],
+)
+def test_a_default_constraint_that_cannot_be_followed_is_refused(written, instead, message):
+    listed = EVENLY.replace(written, instead)
+    with pytest.raises(ConfigError) as caught:
+        configured("PodTopologySpread", f"{{defaultingType: List, defaultConstraints: [{listed}]}}")
+    assert f"f.yaml: profiles[0].pluginConfig[0].args.defaultConstraints[0]{message}" in str(caught.value)
+
+
+def test_default_constraints_are_read():
+    hard = (
+        "{topologyKey: rack, maxSkew: 2, whenUnsatisfiable: DoNotSchedule, minDomains: 3, nodeAffinityPolicy: Ignore, "
+        "nodeTaintsPolicy: Honor}"
     )
+    settings = configured("PodTopologySpread", f"{{defaultingType: List, defaultConstraints: [{EVENLY}, {hard}]}}")
+    listed = (
+        DefaultConstraint(topology_key="zone", max_skew=1),
+        DefaultConstraint(
+            topology_key="rack", max_skew=2, hard=True, min_domains=3, honours_affinity=False, honours_taints=True
+        ),
+    )
+    assert part(settings, "PodTopologySpread").args == SpreadArgs(constraints=listed)
+    assert make_engine(to_journal(settings)).profiles.reads == (NAMESPACES, *SPREAD_BY)
 
 
 def test_a_plugin_is_configured_once():

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from muster.base.errors import ApiError
 from tests.plain_scheduler.cluster import Cluster
 from tests.plain_scheduler.random_clusters import STRATEGIES, surroundings
+from tests.plain_scheduler.spread import LISTS
 
 SECONDS = 30
 _LOOK_AGAIN_SECONDS = 0.002
@@ -166,6 +167,9 @@ def _configuration():
         }
         for name, strategy in STRATEGIES.items()
     ]
+    for name, constraints in LISTS.items():
+        args = {"defaultingType": "List", "defaultConstraints": constraints}
+        profiles.append({"schedulerName": name, "pluginConfig": [{"name": "PodTopologySpread", "args": args}]})
     return {"percentageOfNodesToScore": 100, "profiles": profiles}
 
 

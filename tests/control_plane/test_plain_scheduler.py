@@ -55,7 +55,7 @@ def compare(real, world):
     for sent in world.coming:
         seen, node, message, scores = real.about(sent)
         answer = Answer(world.seed, sent["metadata"]["name"], node, message, scores)
-        decision = decide(cluster, seen, strategy=STRATEGIES[seen["spec"]["schedulerName"]])
+        decision = decide(cluster, seen, strategy=STRATEGIES.get(seen["spec"]["schedulerName"]))
         answers.append(answer)
         plain = answer_of(decision, world=world.seed, pod=answer.pod)
         if not answer.agrees_with(plain):

@@ -32,7 +32,7 @@ STRATEGIES = {
     "packing": Strategy("MostAllocated", {"cpu": 2, "memory": 1, EXTENDED: 3}),
     "ratio": Strategy("RequestedToCapacityRatio", {"cpu": 1, EXTENDED: 5}, ((8, 0), (40, 10), (70, 3), (100, 7))),
 }
-"""By the name of the scheduler that a pod asks for."""
+"""By the name of the scheduler that a pod asks for; those that spread pods otherwise have the first."""
 
 EVERYTHING, SPREAD, COMPANY = "everything", "spread", "company"
 _TOPICS = (EVERYTHING, SPREAD, EVERYTHING, COMPANY)
@@ -225,6 +225,10 @@ class Chance(random.Random):
         pod = self._pod(name)
         spec = pod["spec"]
         spec["schedulerName"] = self.choice(("default-scheduler", "default-scheduler", *STRATEGIES))
+        # drawn apart: without it worlds stay what they were
+        apart = random.Random(str(pod))
+        if apart.random() < 1 / 5:
+            spec["schedulerName"] = apart.choice(("listed", "listed", "listed", "unspread"))
         self._resources(pod, is_small=not self.off_topic(4))
         self._ports(pod)
         if self.topic == COMPANY or self.off_topic(2):

@@ -14,11 +14,23 @@ NO_LABEL = Refusal(("node(s) didn't match pod topology spread constraints (missi
 
 HOSTNAME = "kubernetes.io/hostname"
 _SOFT = "ScheduleAnyway"
+_HARD = "DoNotSchedule"
+_ZONE = "topology.kubernetes.io/zone"
 DEFAULTS = (
     {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": _SOFT},
-    {"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 5, "whenUnsatisfiable": _SOFT},
+    {"topologyKey": _ZONE, "maxSkew": 5, "whenUnsatisfiable": _SOFT},
 )
 """For pods without constraints of their own, over the pods that their Services and their controller select."""
+LISTS = {
+    "listed": (
+        {"topologyKey": _ZONE, "maxSkew": 1, "whenUnsatisfiable": _HARD, "minDomains": 3},
+        {"topologyKey": HOSTNAME, "maxSkew": 2, "whenUnsatisfiable": _HARD, "nodeTaintsPolicy": "Honor"},
+        {"topologyKey": _ZONE, "maxSkew": 2, "whenUnsatisfiable": _SOFT, "nodeAffinityPolicy": "Ignore"},
+        {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": _SOFT},
+    ),
+    "unspread": (),
+}
+"""Instead of those, by the name of the scheduler that a pod asks for."""
 
 
 class Constraint:
@@ -57,7 +69,7 @@ class Constraint:
 
 
 def refuses(cluster: Cluster, pod: Document) -> Callable[[Machine], Refusal | None]:
-    constraints = [Constraint(document, pod) for document in _listed(pod, "DoNotSchedule")]
+    constraints = _constraints(cluster, pod, _HARD)
     matching = []
     for constraint in constraints:
         domains: Counter[str] = Counter()
@@ -80,12 +92,9 @@ def refuses(cluster: Cluster, pod: Document) -> Callable[[Machine], Refusal | No
 
 
 def score(cluster: Cluster, pod: Document, takers: Sequence[Machine]) -> dict[str, int]:
-    constraints = [Constraint(document, pod) for document in _listed(pod, _SOFT)]
-    # nodes without a zone are still spread over by default
-    needs_all_keys = bool(pod["spec"].get("topologySpreadConstraints"))
-    if not needs_all_keys:
-        selector = cluster.owners.selector_of(pod)
-        constraints = [] if selector.is_empty else [Constraint(document, pod, selector) for document in DEFAULTS]
+    constraints = _constraints(cluster, pod, _SOFT)
+    # nodes without a zone are still spread over by the system's own
+    needs_all_keys = _says_itself(pod) or pod["spec"].get("schedulerName") in LISTS
     if not constraints:
         return {machine.name: 0 for machine in takers}
     scored = _with_all_keys(takers, constraints) if needs_all_keys else list(takers)
@@ -112,8 +121,21 @@ def score(cluster: Cluster, pod: Document, takers: Sequence[Machine]) -> dict[st
     return {machine.name: parts.get(machine.name, 0) for machine in takers}
 
 
-def _listed(pod: Document, what: str) -> list[Document]:
-    return [each for each in pod["spec"].get("topologySpreadConstraints") or [] if each["whenUnsatisfiable"] == what]
+def _says_itself(pod: Document) -> bool:
+    return bool(pod["spec"].get("topologySpreadConstraints"))
+
+
+def _constraints(cluster: Cluster, pod: Document, what: str) -> list[Constraint]:
+    """The pod's own, or those by default."""
+    if _says_itself(pod):
+        return [Constraint(each, pod) for each in pod["spec"]["topologySpreadConstraints"] if _is(each, what)]
+    selector = cluster.owners.selector_of(pod)
+    listed = [] if selector.is_empty else LISTS.get(pod["spec"].get("schedulerName", ""), DEFAULTS)
+    return [Constraint(each, pod, selector) for each in listed if _is(each, what)]
+
+
+def _is(document: Document, what: str) -> bool:
+    return bool(document["whenUnsatisfiable"] == what)
 
 
 def _with_all_keys(machines: Iterable[Machine], constraints: Sequence[Constraint]) -> list[Machine]:

@@ -5,6 +5,7 @@ from contextlib import closing
 import msgspec
 from msgspec.structs import replace
 
+from muster.api.kinds import KINDS, address_of
 from muster.api.resources import NATIVE_POD_GROUPS, NODES, PODS
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PriorityClass, SchedulingGroup
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH
@@ -35,6 +36,7 @@ _STORAGES = {
     "poddisruptionbudgets.policy": PodDisruptionBudget,
     "priorityclasses.scheduling.k8s.io": PriorityClass,
     **{resource.name: BY_NAME[dialect].kind for dialect, resource in RESOURCES.items()},
+    **{name: kind.struct for name, kind in KINDS.items()},
 }
 
 
@@ -250,6 +252,11 @@ class Cluster:
         found = self._all("poddisruptionbudgets.policy")
         return {f"{namespace}/{name}": budget for (namespace, name), (_, budget, _) in found.items()}
 
+    @property
+    def facts(self):
+        """What plugins read, by kind and key."""
+        return {address_of(fact): fact for name in KINDS for fact in self._list(name)}
+
     def serves(self, resource):
         """Whether objects of a custom kind can be made."""
         return self.store.get(DEFINITIONS, "", resource.name) is not None
@@ -298,4 +305,5 @@ class Snapshot:
         self.classes = cluster.classes
         self.groups = self.groups_told = cluster.groups
         self.budgets = cluster.budgets
+        self.facts = cluster.facts
         self.in_flight = cluster.in_flight

@@ -28,7 +28,7 @@ from muster.edge import groups
 from muster.edge.by_pods import DeclaredByPods
 from muster.edge.groups import Groups
 from muster.edge.owned import Owned
-from muster.engine.changes import BindFailed, Bound, Failure, PodGone, Spared
+from muster.engine.changes import BindFailed, Bound, FactSeen, Failure, PodGone, Spared
 from muster.gangs.dialects import NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.kube import reflector, writes
@@ -62,7 +62,7 @@ class Fault(NamedTuple):
     @property
     def without(self):
         """Troubles that came later, by which worlds that were seen to catch it would be others."""
-        return frozenset({MIXED} - self.needs)
+        return frozenset({MIXED, "services"} - self.needs)
 
 
 def fault(*rules, needs=(), first=0):
@@ -473,6 +473,12 @@ def a_new_leader_does_not_read_again(patch):
 def who_stands_by_remembers_pods_that_are_gone(patch):
     put = Warm.put
     patch(Warm, "put", lambda self, changes: put(self, [one for one in changes if not isinstance(one, PodGone)]))
+
+
+@fault("recount", needs=["services", "kills"])
+def what_plugins_read_is_not_kept_by_who_stands_by(patch):
+    put = Warm.put
+    patch(Warm, "put", lambda self, changes: put(self, [one for one in changes if not isinstance(one, FactSeen)]))
 
 
 @fault("recount", "agreement", "told", needs=["kills"], first=19)

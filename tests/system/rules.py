@@ -37,7 +37,7 @@ from muster.api.wire import condition
 from muster.cluster.pods import Stage
 from muster.controllers.protection import FINALIZER
 from muster.edge.groups import Groups
-from muster.engine.changes import BudgetSeen, NodeSeen, Spared
+from muster.engine.changes import BudgetSeen, FactSeen, NodeSeen, Spared
 from muster.engine.decisions import Bind, CallOff, Evict, Release
 from muster.engine.engine import Engine
 from muster.framework.profile import Fairness
@@ -410,6 +410,7 @@ class Rules:
         engine = Engine(*SETTINGS.make_profiles())
         engine.apply([NodeSeen(node) for node in snapshot.nodes.values()])
         engine.apply([BudgetSeen(budget) for budget in snapshot.budgets.values()])
+        engine.apply([FactSeen(fact) for fact in snapshot.facts.values()])
         groups = Groups()
         for found in snapshot.classes.values():
             groups.class_seen(found)

@@ -3,6 +3,7 @@
 from random import Random
 from urllib.parse import quote
 
+from muster.api.kinds import SERVICES
 from muster.api.resources import DISRUPTION_BUDGETS, NAMESPACES, NODES, PODS, Resource
 from muster.controllers.objects import JOBS
 from muster.kube.client import MERGE_PATCH
@@ -109,6 +110,23 @@ class Stories:
         spec = spec | {"selector": {"matchLabels": {"app": rng.choice("xy")}}}
         self._cluster.create(DISRUPTION_BUDGETS.path(NAMESPACE), {"metadata": {"name": name}, "spec": spec})
         return f"budget {name}: {spec}"
+
+    # --- what belongs together ---
+
+    def service(self, rng):
+        """A Service comes, chooses other pods, or goes."""
+        name, selector = rng.choice("ab"), {"app": rng.choice("xyz")}
+        services, there = SERVICES.resource, self._cluster.documents(SERVICES.name)
+        path = services.path(NAMESPACE, name)
+        if name not in [one["metadata"]["name"] for one in there]:
+            spec = {"selector": selector, "ports": [{"port": 80}]}
+            self._cluster.create(services.path(NAMESPACE), {"metadata": {"name": name}, "spec": spec})
+            return f"Service {name} for {selector}"
+        if rng.random() < 0.4:
+            self._cluster.delete(path)
+            return f"Service {name} goes"
+        self._cluster.patch(path, {"spec": {"selector": selector}})
+        return f"Service {name} is for {selector}"
 
     def evict(self, rng):
         """Somebody drains: the server decides by the budgets."""

@@ -5,6 +5,9 @@ import pytest
 from tests.system.dialects import MIXED
 from tests.system.run import run
 
+# troubles that worlds were given since
+LATELY = {"services"}
+
 SEEDS = {
     52: "the gang of a Workload was looked for among PodGroups, again and again (app/writer)",
     1794912191068: "an object that has no conditions was to say that it does not count, again and again (app/writer)",
@@ -36,9 +39,9 @@ OLDER_SEEDS = {
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_world_holds(seed):
-    assert run(seed).violation == "", SEEDS[seed]
+    assert run(seed, without=LATELY).violation == "", SEEDS[seed]
 
 
 @pytest.mark.parametrize("seed", OLDER_SEEDS)
 def test_the_world_holds_without_other_dialects(seed):
-    assert run(seed, without={MIXED}).violation == "", OLDER_SEEDS[seed]
+    assert run(seed, without=LATELY | {MIXED}).violation == "", OLDER_SEEDS[seed]

@@ -73,6 +73,8 @@ _LATER = {
     "all kinds": 0.05,
     MIXED: 0.5,
     LATE_KINDS: 0.2,
+    # Services come and go, and pods that they choose are spread
+    "services": 0.25,
 }
 
 # half of the worlds are about pods alone, or too little would happen to them; in the others there is more, each by a
@@ -146,6 +148,7 @@ _KINDS = (
     ("delete_group", 2, MIXED),
     ("move", 5, MIXED),
     ("remake", 3, MIXED),
+    ("service", 4, "services"),
 )
 _FIRST = {"define": "definitions", "family": "owners", "apply": "appliers", "job": "jobs", "budget": "budgets"}
 _DEADLY = ("bind", "bind", "delete", "lease", "condition", "group")
@@ -447,6 +450,8 @@ class Hand(Stories):
         labels = {}
         if "budgets" in self.mood:
             labels["app"] = rng.choice("xyz")
+        elif "services" in self.mood:
+            labels["app"] = Random(f"app of {name}").choice("xyz")
         if "dead kubelets" in self.mood and rng.random() < 0.7:
             spec["tolerations"] = [*spec.get("tolerations", ()), *TOLERATES_LOSS]
         if gang:

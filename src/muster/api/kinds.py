@@ -99,14 +99,14 @@ def address_of(fact: Fact) -> Address:
 
 # pods of one owner share its address
 @lru_cache(maxsize=16_384)
-def _owner(api_version: str, kind: str, namespace: str, name: str) -> Address | None:
-    found = _BY_OWNER.get((api_version, kind))
-    return None if found is None else Address(found.name, found.key(Identity(name=name, namespace=namespace)))
+def _address(kind: Kind[Fact], namespace: str, name: str) -> Address:
+    return Address(kind.name, kind.key(Identity(name=name, namespace=namespace)))
 
 
 def owner_of(namespace: str, owners: tuple[OwnerReference, ...]) -> Address | None:
     """The controller among the owners of an object in this namespace, if it is of one of the kinds."""
     for owner in owners:
         if owner.controller:
-            return _owner(owner.api_version, owner.kind, namespace, owner.name)
+            kind = _BY_OWNER.get((owner.api_version, owner.kind))
+            return None if kind is None else _address(kind, namespace, owner.name)
     return None

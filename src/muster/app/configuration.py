@@ -166,7 +166,6 @@ def _profile(place: Value, *, only: bool, notes: _Notes) -> tuple[str, ProfilePa
     name = _scheduler_name(place, fields, only=only, notes=notes)
     _note_percentage(fields, notes)
     args = read_args(fields.get("pluginConfig"))
-    notes += args.notes
     parts = read_plugins(fields.get("plugins"), args, profile=place)
     try:
         make_profile(parts)

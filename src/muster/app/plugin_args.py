@@ -18,10 +18,12 @@ import msgspec
 
 from muster.app.document import Value, advice
 from muster.base.errors import ConfigError
+from muster.base.selectors import Requirement
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
 from muster.plugins.by_users import offered
+from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import ABSENT, PLUGINS, AffinityArgs, FitArgs, PluginArgs, entry_of
+from muster.plugins.registry import ABSENT, PLUGINS, AffinityArgs, FitArgs, PluginArgs, SpreadArgs, entry_of
 
 __all__ = ["API_VERSION", "BINDER", "Args", "plugin_name", "read_args"]
 
@@ -42,8 +44,6 @@ class Args(msgspec.Struct, frozen=True):
     preemption: PreemptionSettings = PreemptionSettings()
     fairness: Fairness = Fairness()
     unsupported: Unsupported = Unsupported.REFUSE
-    notes: tuple[str, ...] = ()
-    """What has no effect, one line each."""
 
 
 def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ()) -> str:
@@ -89,7 +89,7 @@ def _with(found: Args, name: str, args: Value) -> Args:
         case "InterPodAffinity":
             return _with_own(found, name, _affinity_args(args), default=AffinityArgs())
         case "PodTopologySpread":
-            return msgspec.structs.replace(found, notes=(*found.notes, *_spread_args(args)))
+            return _with_own(found, name, _spread_args(args), default=None)
         case "NodeResourcesBalancedAllocation":
             _balanced_args(args)
             return found
@@ -104,8 +104,8 @@ def _with(found: Args, name: str, args: Value) -> Args:
     raise args.error(f"{name} takes no arguments", hint="leave them out")
 
 
-def _with_own(found: Args, name: str, own: PluginArgs, *, default: PluginArgs) -> Args:
-    if own == default:
+def _with_own(found: Args, name: str, own: PluginArgs | None, *, default: PluginArgs | None) -> Args:
+    if own is None or own == default:
         return found
     return msgspec.structs.replace(found, of_plugins={**found.of_plugins, name: own})
 
@@ -242,14 +242,60 @@ def _affinity_args(args: Value) -> AffinityArgs:
     return found
 
 
-def _spread_args(args: Value) -> tuple[str, ...]:
-    """What has no effect of them."""
-    fields = _args(args, "PodTopologySpread", ("defaultConstraints", "defaultingType"))
-    defaulting = fields.get("defaultingType")
-    if defaulting is not None and (text := defaulting.text()) not in ("System", "List"):
-        raise defaulting.error(f"must be System or List, not '{text}'")
-    _refuse(fields, ("defaultConstraints",), why="Muster spreads only pods that ask for it themselves")
-    # whoever leaves it to its default need not be told in every log
-    if defaulting is None or text == "List":
-        return ()
-    return (f"{defaulting.path} has no effect yet: Muster spreads only pods that ask for it themselves",)
+def _spread_args(args: Value) -> SpreadArgs | None:
+    """None for the constraints of the system."""
+    kind, listed = "defaultingType", "defaultConstraints"
+    fields = _args(args, "PodTopologySpread", (kind, listed))
+    defaulting = fields[kind].text() if kind in fields else ""
+    if defaulting not in ("System", "List", ""):
+        raise fields[kind].error(f"must be System or List, not '{defaulting}'")
+    constraints = _constraints(fields[listed]) if listed in fields else ()
+    if defaulting == "List":
+        return SpreadArgs(constraints=constraints)
+    if constraints:
+        raise fields.get(kind, args).error(f"{kind} must be List where {listed} are given", hint=f"write {kind}: List")
+    return None
+
+
+def _constraints(value: Value) -> tuple[DefaultConstraint, ...]:
+    found: dict[tuple[str, bool], DefaultConstraint] = {}
+    for item in value.items():
+        constraint = _constraint(item)
+        which = constraint.topology_key, constraint.hard
+        if which in found:
+            raise item.error(f"there is one for {constraint.topology_key} like this already", hint="keep one of them")
+        found[which] = constraint
+    return tuple(found.values())
+
+
+def _constraint(item: Value) -> DefaultConstraint:
+    needed = ("maxSkew", "topologyKey", "whenUnsatisfiable")
+    policies = {"nodeAffinityPolicy": "honours_affinity", "nodeTaintsPolicy": "honours_taints"}
+    fields = item.fields((*needed, "minDomains", *policies, "labelSelector", "matchLabelKeys"))
+    for name in needed:
+        if name not in fields or fields[name].empty:
+            raise item.error(f"needs a {name}")
+    for name in ("labelSelector", "matchLabelKeys"):
+        if name in fields:
+            why = "whom it is about is said by the Services and the owner of each pod"
+            raise fields[name].error(f"has no place here: {why}", hint="leave it out")
+    key = fields["topologyKey"].text()
+    if problems := Requirement(key, "Exists").problems():
+        raise fields["topologyKey"].error("; ".join(problems))
+    given = {
+        ours: _choice(fields[name], ("Honor", "Ignore")) == "Honor" for name, ours in policies.items() if name in fields
+    }
+    return DefaultConstraint(
+        topology_key=key,
+        max_skew=fields["maxSkew"].integer(least=1),
+        hard=_choice(fields["whenUnsatisfiable"], ("DoNotSchedule", "ScheduleAnyway")) == "DoNotSchedule",
+        min_domains=fields["minDomains"].integer(least=1) if "minDomains" in fields else 1,
+        **given,
+    )
+
+
+def _choice(value: Value, known: tuple[str, ...]) -> str:
+    text = value.text()
+    if text not in known:
+        raise value.error(f"must be {' or '.join(known)}, not '{text}'")
+    return text

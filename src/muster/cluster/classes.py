@@ -6,20 +6,21 @@ labelled with its index, are one class unless somebody asks for the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from muster.api.requests import TOO_MUCH, Requests, effective_requests
 from muster.api.wire import Pod, PreferredNodes, Toleration
 from muster.base.selectors import NodeSelector
 from muster.cluster.resources import CPU, MEMORY, PODS, ResourceNames
-from muster.cluster.ties import NO_RULES, Look, PodRules, Ties, rules_of
+from muster.cluster.ties import NO_RULES, Look, PodRules, Spread, Ties, rules_of
 from muster.cluster.traits import NO_TRAITS, TraitReader, Traits, read_traits
 
 
@@ -190,14 +191,15 @@ class ClassTable:
         self._by_needs = WeakValueDictionary()
         self._tied: WeakValueDictionary[tuple[PodClass, Ties], PodClass] = WeakValueDictionary()
         self._ties: WeakValueDictionary[tuple[Look, PodRules], Ties] = WeakValueDictionary()
-        self._keys: frozenset[str] | None = None
-        """Labels of pods that rules of pods have read so far; None if no pod had any."""
-        self.has_news = False
-        """Rules read more of pods than before: see `take_news`."""
-        self._came: set[str] = set()
-        self._first_came = False
+        self._read: dict[str | None, frozenset[str]] = {}
+        """Labels of pods that rules of pods have read so far, by the pods' namespace; under None those that are read of
+        pods anywhere.  A namespace at whose pods no rule looked is not in it."""
+        self._visible: dict[str, frozenset[str]] = {}
+        """By namespace, all that is read of its pods; made when it is asked for."""
+        self._news: dict[str | None, set[str] | None] = {}
 
-    def of(self, pod: Pod) -> PodClass:
+    def of(self, pod: Pod, spread: tuple[Spread, ...] = ()) -> PodClass:
+        """The class of a pod that is spread like this unless it says itself how."""
         spec = pod.spec
         traits = read_traits(self._inward, pod) if self._inward else NO_TRAITS
         profile = self._profiles.get(spec.scheduler_name, 0) if self._profiles else 0
@@ -222,12 +224,14 @@ class ClassTable:
         elif found.unknown and self._has_come(found.unknown):
             found = self._by_wire[spelling] = self.learn(found)
         shown = read_traits(self._shown, pod) if self._shown else NO_TRAITS
-        if spec.affinity is None and not spec.topology_spread_constraints and self._keys is None and not shown:
+        namespace, rules = pod.metadata.namespace, NO_RULES
+        if spread or spec.affinity is not None or spec.topology_spread_constraints:
+            rules = rules_of(pod)
+            if spread and not rules.spread:
+                rules = replace(rules, spread=spread)
+        elif not shown and namespace not in self._read and None not in self._read:
             return found
-        rules = rules_of(pod)
-        if rules is not NO_RULES:
-            self._read(rules)
-        return self._with_ties(found, pod.metadata.namespace, pod.metadata.labels, rules, shown)
+        return self._with_ties(found, namespace, pod.metadata.labels, rules, shown)
 
     def _has_come(self, resources: tuple[str, ...]) -> bool:
         return any(self._names.find(name) is not None for name in resources)
@@ -237,16 +241,26 @@ class ClassTable:
         base = self._of_needs(pod_class.rules, pod_class.requests, pod_class.ports)
         return base if pod_class.ties is None else self._tie(base, pod_class.ties)
 
-    def take_news(self) -> Callable[[Mapping[str, str]], bool]:
-        """Which pods, by their labels, show more than when they were read."""
-        first, came = self._first_came, self._came
-        self.has_news, self._first_came, self._came = False, False, set()
-        return lambda labels: first or not came.isdisjoint(labels)
+    @property
+    def has_news(self) -> bool:
+        """Rules read more of pods than before: see `take_news`."""
+        return bool(self._news)
 
-    def seen_anew(self, pod_class: PodClass, namespace: str, labels: Mapping[str, str]) -> PodClass:
-        """The class of a pod with these labels now that rules read more of them."""
+    def take_news(self) -> Mapping[str | None, set[str] | None]:
+        """Labels that rules read since this was last asked, and did not before, by the pods' namespace: under None
+        those of pods anywhere.  None for a namespace at whose pods no rule had looked."""
+        news, self._news = self._news, {}
+        return news
+
+    def seen_anew(
+        self, pod_class: PodClass, namespace: str, labels: Mapping[str, str], spread: tuple[Spread, ...] | None = None
+    ) -> PodClass:
+        """The class of a pod with these labels now that rules read more of them, or that it is spread like this."""
         ties = pod_class.ties
         rules, traits = (NO_RULES, NO_TRAITS) if ties is None else (ties.rules, ties.look.traits)
+        if spread is not None and spread != rules.spread:
+            rules = replace(rules, spread=spread)
+            rules = NO_RULES if rules == NO_RULES else rules
         return self._with_ties(pod_class.base, namespace, labels, rules, traits)
 
     def _intern(self, pod: Pod, traits: Traits, profile: int) -> PodClass:
@@ -261,26 +275,44 @@ class ClassTable:
 
     # --- ties ---
 
-    def _read(self, rules: PodRules) -> None:
-        known = self._keys or frozenset()
-        if self._keys is None or not rules.keys <= known:
-            self.has_news = True
-            self._first_came |= self._keys is None
-            self._came |= rules.keys - known
-            self._keys = known | rules.keys
-
     def _with_ties(
         self, base: PodClass, namespace: str, labels: Mapping[str, str], rules: PodRules, traits: Traits
     ) -> PodClass:
-        if self._keys is None and not traits:
+        if rules is NO_RULES and not traits and namespace not in self._read and None not in self._read:
             return base
-        keys = self._keys or ()
-        shown = tuple(sorted((key, value) for key, value in labels.items() if key in keys))
-        look = Look(namespace, shown, traits)
-        ties = self._ties.get((look, rules))
+        # rules that somebody has were read when they came
+        ties = self._ties.get((self._look(namespace, labels, traits), rules))
         if ties is None:
-            ties = self._ties[look, rules] = Ties(look, rules)
+            self._read_more(rules)
+            look = self._look(namespace, labels, traits)
+            ties = self._ties.get((look, rules))
+            if ties is None:
+                ties = self._ties[look, rules] = Ties(look, rules)
         return self._tie(base, ties)
+
+    def _look(self, namespace: str, labels: Mapping[str, str], traits: Traits) -> Look:
+        keys = self._visible.get(namespace)
+        if keys is None:
+            nothing: frozenset[str] = frozenset()
+            keys = self._visible[namespace] = self._read.get(namespace, nothing) | self._read.get(None, nothing)
+        return Look(namespace, tuple(sorted([item for item in labels.items() if item[0] in keys])), traits)
+
+    def _read_more(self, rules: PodRules) -> None:
+        for selection in rules.selections:
+            anywhere = (None,) if selection.namespace_selector is not None else ()
+            for where in (*selection.namespaces, *anywhere):
+                known = self._read.get(where)
+                if known is None or not selection.keys <= known:
+                    self._reads(where, selection.keys, known)
+
+    def _reads(self, where: str | None, keys: frozenset[str], known: frozenset[str] | None) -> None:
+        """From now on these are read of pods there, too."""
+        self._read[where] = keys | (known or frozenset())
+        self._visible.clear()
+        if known is None:
+            self._news[where] = None
+        elif (came := self._news.setdefault(where, set())) is not None:
+            came |= keys - known
 
     def _tie(self, base: PodClass, ties: Ties) -> PodClass:
         found = self._tied.get((base, ties))

@@ -23,6 +23,8 @@ class Facts:
         self._by_kind: dict[str, dict[str, Fact]] = {}
         self._by_namespace: dict[tuple[str, str], dict[str, Fact]] = {}
         self._listeners: dict[str, list[_Listener]] = {}
+        self.failures = 0
+        """How often one of those who are told raised; to be set back."""
 
     # --- what is asked ---
 
@@ -70,7 +72,10 @@ class Facts:
 
     def _changed(self, kind: str, key: str, before: Fact | None, now: Fact | None) -> None:
         for listener in self._listeners.get(kind, ()):
-            listener(key, before, now)
+            try:
+                listener(key, before, now)
+            except Exception:  # a plugin's bug must not keep others from hearing of it
+                self.failures += 1
 
 
 def _says_the_same(before: Fact, now: Fact) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.asks import Ask
+from muster.api.kinds import Address
 from muster.cluster.classes import PodClass
 from muster.cluster.efforts import Efforts
 from muster.gangs.model import Membership
@@ -95,6 +96,10 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     """Key of the gang that it names in vain, since the other that it names is one that somebody asked for."""
     ours: bool
     """Names this scheduler; others are only counted where they run."""
+    owner: Address | None = None
+    """Its controller, if that is of a kind that plugins may read."""
+    spreads: bool = False
+    """It says itself how it is to be spread."""
     controller: str = ""
     """UID of the object that made the pod and replaces it; "" for none."""
     owners: str = ""

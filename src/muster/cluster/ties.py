@@ -34,6 +34,11 @@ class Selection(msgspec.Struct, frozen=True, gc=False):
     namespace_selector: tuple[Requirement, ...] | None = None
     """On the labels of their namespaces: pods of those count as well."""
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """Labels of pods that it reads."""
+        return frozenset(one.key for one in self.requirements or ())
+
 
 class Term(msgspec.Struct, frozen=True, gc=False):
     """Pods in the same domain: on nodes with the same value of this label."""
@@ -42,7 +47,7 @@ class Term(msgspec.Struct, frozen=True, gc=False):
     topology_key: str
 
 
-class Spread(msgspec.Struct, frozen=True, gc=False):
+class Spread(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """How unevenly pods may stand in the domains of a label."""
 
     selection: Selection
@@ -55,6 +60,8 @@ class Spread(msgspec.Struct, frozen=True, gc=False):
     """Only nodes that the pod's own node affinity admits are counted..."""
     honours_taints: bool = False
     """...and only those whose taints it tolerates."""
+    rates_unnamed: bool = False
+    """A node that lacks the label is rated by the pod's other constraints; else by none."""
 
 
 class PodRules(msgspec.Struct, frozen=True, gc=False):
@@ -73,11 +80,6 @@ class PodRules(msgspec.Struct, frozen=True, gc=False):
         yield from (term.selection for term in (*self.together, *self.apart))
         yield from (term.selection for _, term in self.preferred)
         yield from (spread.selection for spread in self.spread)
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Labels of other pods that the rules read."""
-        return frozenset(one.key for selection in self.selections for one in selection.requirements or ())
 
 
 NO_RULES = PodRules()
@@ -123,15 +125,15 @@ def _term(term: PodAffinityTerm, namespace: str) -> Term:
     chosen = term.namespace_selector
     # without either the pod's own is meant
     namespaces = tuple(sorted(set(term.namespaces))) or ((namespace,) if chosen is None else ())
-    selection = Selection(_requirements(term.label_selector), namespaces, _requirements(chosen))
+    selection = Selection(requirements_of(term.label_selector), namespaces, requirements_of(chosen))
     return Term(selection, term.topology_key)
 
 
 def _spread(asked: TopologySpread, pod: Pod) -> Spread:
-    requirements, labels = _requirements(asked.label_selector), pod.metadata.labels
+    requirements, labels = requirements_of(asked.label_selector), pod.metadata.labels
     if requirements is not None:
         own = (Requirement(key, "In", (labels[key],)) for key in asked.match_label_keys if key in labels)
-        requirements = _sorted((*requirements, *own))
+        requirements = in_order((*requirements, *own))
     return Spread(
         Selection(requirements, (pod.metadata.namespace,)),
         asked.topology_key,
@@ -143,14 +145,15 @@ def _spread(asked: TopologySpread, pod: Pod) -> Spread:
     )
 
 
-def _requirements(selector: LabelSelector | None) -> tuple[Requirement, ...] | None:
+def requirements_of(selector: LabelSelector | None) -> tuple[Requirement, ...] | None:
+    """Sorted, each once; None for a selector that chooses nobody."""
     if selector is None:
         return None
     labels = (Requirement(key, "In", (value,)) for key, value in selector.match_labels.items())
-    return _sorted((*labels, *selector.match_expressions))
+    return in_order((*labels, *selector.match_expressions))
 
 
-def _sorted(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+def in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
     return tuple(sorted(set(requirements), key=lambda one: (one.key, one.operator, one.values)))
 
 

@@ -151,7 +151,8 @@ class Engine:
         self._queue.end_turn()
         self._decider.eviction.settle()
         usage = self.cluster.nodes.usage
-        self.tally.errors, usage.failures = self.tally.errors + usage.failures, 0
+        self.tally.errors += usage.failures + self._intake.take_failures()
+        usage.failures = 0
         decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from muster.api.asks import asks_of
+from muster.api.kinds import owner_of
 from muster.api.times import seconds
 from muster.api.wire import Pod
 from muster.base.errors import MusterError, PluginError
+from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
@@ -37,6 +39,7 @@ from muster.engine.changes import (
     Spared,
 )
 from muster.engine.decisions import Placement
+from muster.engine.defaults import Defaults
 from muster.engine.life import Cause
 from muster.engine.reasons import GATED, GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
 from muster.engine.verdicts import unsupported
@@ -94,11 +97,14 @@ class Intake:
         self._cluster = cluster
         self._names = profiles.scheduler_names
         self._profiles = profiles
+        self._pods_in: dict[str, dict[str, PodState]] = {}
+        """All pods, by namespace and UID."""
         self._named_twice: dict[str, dict[str, PodState]] = {}
         """Pods that name two gangs, by the one that may give way, by UID."""
         self._renamed: dict[str, Pod] = {}
         """Pods that name another gang since they were to be bound, as last seen, by UID: should a bind be refused, the
         pod joins that."""
+        self._defaults = Defaults(cluster, profiles)
         self._readings = 0
         """How often an object was asked for."""
         self.noted = Noted()
@@ -127,26 +133,51 @@ class Intake:
             except MusterError as error:
                 # one object that cannot be read must not stop the others
                 self.noted.unreadable.append((change, str(error)))
+        if self._defaults.has_news:
+            self._spread_anew()
         if self._cluster.classes.has_news:
             self._look_anew(self._cluster.classes.take_news())
 
-    def _look_anew(self, shows_more: Callable[[Mapping[str, str]], bool]) -> None:
+    def take_failures(self) -> int:
+        """How often plugins raised while changes were taken in, since this was last asked."""
+        facts, defaults = self._cluster.facts, self._defaults
+        found, facts.failures, defaults.failures = facts.failures + defaults.failures, 0, 0
+        return found
+
+    def _spread_anew(self) -> None:
+        """Pods that do not say how they are to be spread, and have no node, may be spread otherwise than before."""
+        for namespace in self._defaults.take_news():
+            for state in self._pods_in.get(namespace, {}).values():
+                if state.stage is PENDING or state.stage is BINDING:
+                    self._default_anew(state)
+
+    def _default_anew(self, state: PodState) -> None:
+        pod_class = self._defaults.class_anew(state)
+        if pod_class is not state.pod_class and (_is_kept_off(pod_class) or _is_kept_off(state.pod_class)):
+            # where room is reserved for it may not be where it may go
+            self._unreserve(state)
+        self._retie(state, pod_class)
+
+    def _look_anew(self, news: Mapping[str | None, set[str] | None]) -> None:
         """Rules of pods read labels that none did before: pods that were alike may not be."""
-        for state in self._cluster.pods.values():
-            if not shows_more(state.labels):
-                continue
-            namespace = state.key.partition("/")[0]
-            pod_class = self._cluster.classes.seen_anew(state.pod_class, namespace, state.labels)
-            if pod_class is state.pod_class:
-                continue
-            gang = self._gang_of(state)
-            if gang is not None:
-                gang.uncount(state)
-            self._cluster.retie(state, pod_class)
-            if gang is not None:
-                gang.count(state)
-            if state.candidate:
-                self._note(state, gang, Cause.MEMBER_CHANGED)
+        for namespace in self._pods_in if None in news else [where for where in news if where is not None]:
+            read = [news[where] for where in (namespace, None) if where in news]
+            for state in self._pods_in.get(namespace, {}).values():
+                if any(keys is None or not keys.isdisjoint(state.labels) for keys in read):
+                    self._retie(state, self._cluster.classes.seen_anew(state.pod_class, namespace, state.labels))
+
+    def _retie(self, state: PodState, pod_class: PodClass) -> None:
+        """The pod stands otherwise to others than it did, and needs the same room."""
+        if pod_class is state.pod_class:
+            return
+        gang = self._gang_of(state)
+        if gang is not None:
+            gang.uncount(state)
+        self._cluster.retie(state, pod_class)
+        if gang is not None:
+            gang.count(state)
+        if state.candidate:
+            self._note(state, gang, Cause.MEMBER_CHANGED)
 
     # --- nodes and gangs ---
 
@@ -421,6 +452,7 @@ class Intake:
         """A pod that is new, or new to its gang; nothing changes yet."""
         meta, spec, status = pod.metadata, pod.spec, pod.status
         member, record = self._belongs(pod) if spec.node_name else (membership(pod), None)
+        owner = owner_of(meta.namespace, meta.owner_references) if meta.owner_references else None
         # What few pods have is set below: up to 15 keywords are passed as they are, more of them in a dict made for the
         # call (Python 3.11), and with all of them this took 2.7 µs instead of 0.4
         state = PodState(
@@ -428,7 +460,7 @@ class Intake:
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
-            pod_class=self._cluster.classes.of(pod),
+            pod_class=self._defaults.class_of(pod, owner),
             ours=spec.scheduler_name in self._names,
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             # the API server lets nobody change these: they are read once
@@ -449,8 +481,10 @@ class Intake:
         if pod.astray:
             state.astray, state.unsettled = pod.astray, pod.unsettled
         if meta.owner_references:
-            state.controller, state.lasting = pod_facts.controller(pod), pod_facts.lasting(pod)
+            state.owner, state.controller, state.lasting = owner, pod_facts.controller(pod), pod_facts.lasting(pod)
             state.owners = "" if member is None else pod_facts.owners(meta.namespace, meta.owner_references)
+        if spec.topology_spread_constraints:
+            state.spreads = True
         if status.conditions:
             state.bound_at, state.said = pod_facts.bound_at(pod), pod_facts.said(pod)
         if status.start_time:
@@ -473,6 +507,10 @@ class Intake:
     def _pod_came(self, state: PodState, node: str) -> None:
         state.gated_by, state.gated_as = self._why_gated(state)
         self._cluster.pods[state.uid] = state
+        beside = self._pods_in.get(namespace := _namespace(state))
+        if beside is None:
+            beside = self._pods_in[namespace] = {}
+        beside[state.uid] = state
         if state.stage is BOUND:
             self._cluster.occupy(state, node)
         if (key := state.gang) is not None:
@@ -490,7 +528,8 @@ class Intake:
     def _pod_changed(self, state: PodState, pod: Pod) -> None:
         spec = pod.spec
         # what may turn out to be unreadable is read before anything changes
-        pod_class = self._cluster.classes.of(pod)
+        owner = owner_of(pod.metadata.namespace, pod.metadata.owner_references)
+        pod_class = self._defaults.class_of(pod, owner, state)
         bound_at, started_at = pod_facts.bound_at(pod), pod_facts.started_at(pod)
         stage, node = pod_facts.stage(pod, state.stage), spec.node_name or state.node
         gang = self._gang_of(state)
@@ -527,7 +566,7 @@ class Intake:
         state.priority = spec.priority or 0
         if gang is None and stage is Stage.PENDING and pod.metadata.labels != state.labels:
             state.remark = remark(pod)
-        state.labels = pod.metadata.labels
+        state.labels, state.owner = pod.metadata.labels, owner
         state.started_at = started_at
         state.running = pod.status.phase == "Running"
         state.said = pod_facts.said(pod) or state.said
@@ -603,6 +642,10 @@ class Intake:
         state = self._cluster.pods.pop(change.uid, None)
         if state is None:
             return
+        beside = self._pods_in[namespace := _namespace(state)]
+        del beside[change.uid]
+        if not beside:
+            del self._pods_in[namespace]
         self._renamed.pop(change.uid, None)
         gang = self._gang_of(state)
         if gang is not None:
@@ -753,6 +796,16 @@ class Intake:
             self.noted.gangs[gang.key] = cause
         elif pod.ours:
             self.noted.pods.append((pod, cause))
+
+
+def _namespace(state: PodState) -> str:
+    key = state.key
+    return key[: key.index("/")]
+
+
+def _is_kept_off(pod_class: PodClass) -> bool:
+    """Whether the pod may be kept from nodes for the sake of an even spread."""
+    return pod_class.ties is not None and any(spread.hard for spread in pod_class.ties.rules.spread)
 
 
 def _gated_by(declared: Gang) -> tuple[object, ...]:

@@ -48,7 +48,7 @@ class Cause(StrEnum):
     MEMBER_CAME = "member came"
     """A pod was made, or joined, or its node came back."""
     MEMBER_CHANGED = "member changed"
-    """Gates were lifted or asked again; its size, priority or gang's word on it changed."""
+    """Gates were lifted or asked again; its size, priority, gang's word on it or default spread changed."""
     MEMBER_ENDED = "member ended"
     """It succeeded."""
     MEMBER_LOST = "member lost"

@@ -10,6 +10,8 @@ from muster.cluster.pods import Stage
 from muster.engine.reasons import BY_SCHEDULER, DISRUPTION_TARGET, POD_SCHEDULED
 from muster.gangs.record import STARTED
 
+_LASTING = frozenset(("DaemonSet", "Node"))
+
 
 def stage(pod: Pod, now: Stage) -> Stage:
     """What the object says; where it says less than we know (a bind it does not show yet), what we know."""
@@ -37,7 +39,11 @@ def turned_away(pod: Pod) -> bool:
 
 
 def controller(pod: Pod) -> str:
-    return next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
+    # every pod passes these two: a generator takes 0.3 µs more
+    for owner in pod.metadata.owner_references:
+        if owner.controller:
+            return owner.uid
+    return ""
 
 
 # members of one gang have few owners: they share the text
@@ -51,7 +57,10 @@ def marked(pod: Pod) -> str:
 
 
 def lasting(pod: Pod) -> bool:
-    return any(owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)
+    for owner in pod.metadata.owner_references:  # noqa: SIM110
+        if owner.kind in _LASTING:
+            return True
+    return False
 
 
 def evicted(pod: Pod) -> bool:

@@ -15,21 +15,23 @@ Which objects of other kinds it reads a plugin declares: api/kinds.py has those 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.api.kinds import Kind
+from muster.api.kinds import Address, Kind
 from muster.api.wire import Fact, Pod
 from muster.cluster.census import Census
 from muster.cluster.classes import Lines, NodeRules, PodClass
+from muster.cluster.facts import Facts
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.pods import PodState
 from muster.cluster.room import Room
+from muster.cluster.ties import Spread
 from muster.cluster.usage import Ints, RowState, Usage
 from muster.cluster.victims import Victim
 
@@ -188,6 +190,27 @@ class Wide(Role):
     @abstractmethod
     def outlook(self, pod_class: PodClass, nodes: NodeTable, usage: Usage) -> Outlook:
         """For pods of the class, with others where the usage has them, which does not change meanwhile."""
+
+
+class DefaultSpread(ABC):
+    """How pods of one cluster are spread that do not say it themselves, in step with the cluster's facts."""
+
+    def __init__(self) -> None:
+        self.news: set[str] = set()
+        """Namespaces whose pods may be spread otherwise than when they asked; to be emptied."""
+
+    @abstractmethod
+    def of(self, namespace: str, labels: Mapping[str, str], owner: Address | None) -> tuple[Spread, ...]:
+        """Constraints for a pod; equal ones are mostly the same object.  The owner is its controller, if plugins may
+        read such."""
+
+
+class Spreader(Role):
+    """Spreads pods that do not say themselves how they are to be spread: this belongs to their class."""
+
+    @abstractmethod
+    def by_default(self, facts: Facts) -> DefaultSpread | None:
+        """For the cluster that has these facts; None if nobody is spread who does not ask for it."""
 
 
 class Stateful(Role):

@@ -26,6 +26,7 @@ from muster.framework.contract import (
     RoomTieBreak,
     RuleFilter,
     RuleScore,
+    Spreader,
     Stateful,
     VictimRule,
     Wide,
@@ -49,6 +50,7 @@ Plugin = (
     | QueueOrder
     | VictimRule
     | Stateful
+    | Spreader
     | Wide
 )
 
@@ -134,6 +136,7 @@ class Profile:
         self.readers = [p for p in listed if isinstance(p, PodReader)]
         self.reservers = [p for p in listed if isinstance(p, Reserver)]
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
+        self.spreaders = [p for p in listed if isinstance(p, Spreader)]
         self.victims = [p for p in listed if isinstance(p, VictimRule)]
         self.reads, self.may_read = _kinds(listed)
         """Kinds of objects that its plugins must know, and those that they can do without."""

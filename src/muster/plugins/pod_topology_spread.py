@@ -1,4 +1,4 @@
-"""PodTopologySpread: pods evenly over the domains of a label, as far as they ask for it."""
+"""PodTopologySpread: pods evenly over the domains of a label, as far as they ask for it, or as is done by default."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 
 from muster.cluster.census import Aside, Census, Chosen
 from muster.cluster.classes import PodClass
+from muster.cluster.facts import Facts
 from muster.cluster.nodes import NodeTable
 from muster.cluster.ties import Spread
 from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, PLENTY, Bools, Obstacle, Outlook, Wide
+from muster.framework.contract import MAX_SCORE, PLENTY, Bools, DefaultSpread, Obstacle, Outlook, Spreader, Wide
+from muster.plugins.default_spread import BY_THEIR_SELECTORS, SYSTEM, BySelectors, DefaultConstraint
 from muster.plugins.domains import Domains, short
 from muster.plugins.node_affinity import NodeAffinity
 from muster.plugins.taint_toleration import TaintToleration
@@ -23,8 +25,19 @@ _HOSTNAME = "kubernetes.io/hostname"
 _MOST = 2**31 - 1
 
 
-class PodTopologySpread(Wide):
+class PodTopologySpread(Wide, Spreader):
     name = "PodTopologySpread"
+
+    def __init__(self, *, defaults: tuple[DefaultConstraint, ...] = SYSTEM) -> None:
+        """`defaults` are for pods that have no constraints of their own."""
+        self._defaults = defaults
+        if any(constraint.hard for constraint in defaults):
+            self.reads = BY_THEIR_SELECTORS
+        elif defaults:
+            self.may_read = BY_THEIR_SELECTORS
+
+    def by_default(self, facts: Facts) -> DefaultSpread | None:
+        return BySelectors(facts, self._defaults) if self._defaults else None
 
     def concerns(self, pod_class: PodClass, census: Census) -> bool:
         return pod_class.ties is not None and bool(pod_class.ties.rules.spread)
@@ -78,8 +91,9 @@ class _Evenly(Outlook):
         for is_hard, found in ((True, self._hard), (False, self._soft)):
             spreads = [spread for spread in ties.rules.spread if spread.hard is is_hard]
             columns = [nodes.labels.column(spread.topology_key).ids > 0 for spread in spreads]
-            # a node that lacks one of the labels counts for none of them
-            named: Bools = np.logical_and.reduce(columns) if columns else np.ones(nodes.capacity, np.bool_)
+            # a node that lacks one of the labels counts for none of them, unless they are the system's
+            strict = [column for spread, column in zip(spreads, columns, strict=True) if not spread.rates_unnamed]
+            named: Bools = np.logical_and.reduce(strict) if strict else np.ones(nodes.capacity, np.bool_)
             self._named[is_hard] = named
             for spread in spreads:
                 counted = named & _included(spread, pod_class, nodes)
@@ -132,11 +146,14 @@ class _Evenly(Outlook):
         raw = np.zeros(len(takes))
         for constraint in self._soft:
             spread = constraint.spread
+            here = constraint.domains.named
             if spread.topology_key == _HOSTNAME:
                 size, counts = int(np.count_nonzero(rated)), constraint.pods
             else:
-                size, counts = int(constraint.domains.present(rated).sum()), constraint.domains.by_row
-            raw += counts * math.log(size + 2) + (spread.max_skew - 1)
+                # those without the label are a domain as well when domains are counted
+                size = int(constraint.domains.present(rated).sum()) + bool((rated & ~here).any())
+                counts = constraint.domains.by_row
+            raw += (counts * math.log(size + 2) + (spread.max_skew - 1)) * here
         # as Go rounds: halves away from zero
         whole = np.floor(raw + 0.5).astype(np.int64)
         if not rated.any():

@@ -14,13 +14,15 @@ import msgspec
 from muster.base.errors import ConfigError, JournalError
 from muster.cluster.census import Census
 from muster.cluster.classes import NodeRules, PodClass
+from muster.cluster.facts import Facts
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints, Usage
 from muster.framework.by_users import points, roles
-from muster.framework.contract import Bools, Outlook, RuleScore, Wide
+from muster.framework.contract import Bools, DefaultSpread, Outlook, RuleScore, Spreader, Wide
 from muster.framework.profile import Backoff, Fairness, Plugin, PreemptionSettings, Profile, Unsupported
 from muster.plugins.by_users import load, made
 from muster.plugins.default_preemption import DefaultPreemption
+from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.inter_pod_affinity import HARD_WEIGHT, InterPodAffinity
 from muster.plugins.node_affinity import NodeAffinity
@@ -43,6 +45,7 @@ __all__ = [
     "Part",
     "PluginArgs",
     "ProfileParts",
+    "SpreadArgs",
     "UserArgs",
     "default_parts",
     "entry_of",
@@ -54,6 +57,7 @@ __all__ = [
 
 _FIT = "NodeResourcesFit"
 _BETWEEN = "InterPodAffinity"
+_SPREAD = "PodTopologySpread"
 _BOTH = frozenset({"preFilter", "filter", "preScore", "score"})
 
 
@@ -81,7 +85,14 @@ class UserArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     values: dict[str, Any] = {}
 
 
-PluginArgs = FitArgs | AffinityArgs | UserArgs
+class SpreadArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_SPREAD):
+    """How PodTopologySpread spreads pods that do not say it themselves."""
+
+    constraints: tuple[DefaultConstraint, ...] = ()
+    """Instead of those of the system; none, and nobody is spread who does not ask for it."""
+
+
+PluginArgs = FitArgs | AffinityArgs | SpreadArgs | UserArgs
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,6 +137,15 @@ def _inter_pod_affinity(args: PluginArgs | None) -> Sequence[Plugin]:
     raise _not_its_own(_BETWEEN)
 
 
+def _spread(args: PluginArgs | None) -> Sequence[Plugin]:
+    match args:
+        case None:
+            return [PodTopologySpread()]
+        case SpreadArgs():
+            return [PodTopologySpread(defaults=args.constraints)]
+    raise _not_its_own(_SPREAD)
+
+
 def _plain(make: Callable[[], Plugin]) -> Callable[[PluginArgs | None], Sequence[Plugin]]:
     def made(args: PluginArgs | None) -> Sequence[Plugin]:
         plugin = make()
@@ -154,7 +174,7 @@ PLUGINS: Mapping[str, Entry] = {
     "NodeAffinity": _entry(NodeAffinity, "preFilter", "filter", "preScore", "score", weight=2),
     "NodePorts": _entry(NodePorts, "preFilter", "filter"),
     _FIT: Entry(make=_fit, points=_BOTH, weight=1),
-    "PodTopologySpread": _entry(PodTopologySpread, "preFilter", "filter", "preScore", "score", weight=2),
+    _SPREAD: Entry(make=_spread, points=_BOTH, weight=2),
     _BETWEEN: Entry(make=_inter_pod_affinity, points=_BOTH, weight=2),
     "NodeResourcesBalancedAllocation": _entry(NodeResourcesBalancedAllocation, "preScore", "score", weight=1),
     "GangScheduling": _entry(GangScheduling, "preEnqueue", "reserve", "permit"),
@@ -261,7 +281,7 @@ class _OnlyScore(RuleScore):
         return self._plugin.raw(rules, nodes, rows)
 
 
-class _OnlyRates(Wide):
+class _OnlyRates(Wide, Spreader):
     """The same for one that looks beyond the node."""
 
     filters = False
@@ -272,6 +292,9 @@ class _OnlyRates(Wide):
 
     def concerns(self, pod_class: PodClass, census: Census) -> bool:
         return self._plugin.concerns(pod_class, census)
+
+    def by_default(self, facts: Facts) -> DefaultSpread | None:
+        return self._plugin.by_default(facts) if isinstance(self._plugin, Spreader) else None
 
     def outlook(self, pod_class: PodClass, nodes: NodeTable, usage: Usage) -> Outlook:
         return _Ratings(self._plugin.outlook(pod_class, nodes, usage))

@@ -5,11 +5,26 @@ Invariants and the oracle use these, so that a mistake in the engine's columns c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from muster.api.wire import Amount, Container, Node, Pod, PodGroup, Taint, Toleration
+from muster.api.kinds import Address, kind_of
+from muster.api.wire import (
+    Amount,
+    Container,
+    Fact,
+    Node,
+    Pod,
+    PodGroup,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    Taint,
+    Toleration,
+)
 from muster.base.quantity import amount
 
 Room = dict[str, int]
@@ -54,6 +69,30 @@ def needs_of(pod: Pod) -> Needs:
     nodes = spec.affinity.node_affinity if spec.affinity else None
     rules = msgspec.json.encode((sorted(spec.node_selector.items()), nodes, b"".join(tolerations)))
     return Needs(tuple(sorted(item for item in total.items() if item[1])), ports_of(pod), rules)
+
+
+def belongs_with(pod: Pod, facts: Mapping[Address, Fact]) -> set[tuple[str, str, tuple[str, ...]]]:
+    """What is asked of the labels of pods among which this one is spread by default; nothing, and it is not."""
+    meta = pod.metadata
+    labels: dict[str, str] = {}
+    expressions: list[tuple[str, str, tuple[str, ...]]] = []
+    owner = next(((one.api_version, one.kind, one.name) for one in meta.owner_references if one.controller), None)
+    # Services first: what a ReplicationController says of a label replaces what they do
+    for fact in sorted(facts.values(), key=lambda fact: not isinstance(fact, Service)):
+        version, kind = kind_of(fact).resource.api_version, type(fact).__name__
+        if fact.metadata.namespace != meta.namespace:
+            continue
+        if isinstance(fact, Service):
+            asked = fact.spec.selector or {}
+            labels |= asked if all(meta.labels.get(key) == value for key, value in asked.items()) else {}
+        elif (version, kind, fact.metadata.name) != owner:
+            continue
+        elif isinstance(fact, ReplicationController):
+            labels |= fact.spec.selector or {}
+        elif isinstance(fact, ReplicaSet | StatefulSet) and (selector := fact.spec.selector) is not None:
+            expressions += [(key, "In", (value,)) for key, value in selector.match_labels.items()]
+            expressions += [(one.key, one.operator, one.values) for one in selector.match_expressions]
+    return {*expressions, *((key, "In", (value,)) for key, value in labels.items())}
 
 
 def asks_in_vain(pod: Pod) -> bool:

@@ -17,6 +17,7 @@ from muster.cluster.roll import Roll
 from muster.cluster.usage import Ints
 from muster.engine.engine import Engine
 from muster.framework.views import Views
+from muster.sim.plain import belongs_with
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.world import World
 
@@ -31,18 +32,28 @@ def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> 
     cluster = engine.cluster
     _compare("nodes known", "", set(cluster.nodes.rows), set(world.nodes))
     _compare("pods known", "", set(cluster.pods), set(world.pods))
-    _compare("other objects known", "", _by_address(cluster.facts), world.facts)
+    kinds = (*engine.profiles.reads, *engine.profiles.may_read)
+    read = {address: fact for address, fact in world.facts.items() if KINDS[address.kind] in kinds}
+    _compare("other objects known", "", _by_address(cluster.facts), read)
     for uid, pod in world.pods.items():
         state = cluster.pods[uid]
         _compare_pod(state, pod, world.nodes)
         leaves = pod.metadata.deletion_timestamp is not None or uid in condemned
         _compare("whether it leaves:", state.key, state.leaving, leaves)
+        if state.ours and not pod.spec.node_name and not pod.spec.topology_spread_constraints:
+            _compare("by default it is spread among", state.key, _spread_among(state), belongs_with(pod, world.facts))
     _compare_rows(cluster)
     _compare_gangs(cluster)
 
 
 def _by_address(facts: Facts) -> dict[Address, Fact]:
     return {Address(name, key): fact for name, kind in KINDS.items() for key, fact in facts.all(kind).items()}
+
+
+def _spread_among(state: PodState) -> set[tuple[str, str, tuple[str, ...]]]:
+    spreads = () if state.pod_class.ties is None else state.pod_class.ties.rules.spread
+    asked = [one for spread in spreads for one in spread.selection.requirements or ()]
+    return {(one.key, one.operator, one.values) for one in asked}
 
 
 def _compare_pod(state: PodState, pod: Pod, nodes: Container[str]) -> None:

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import msgspec
 
+from muster.api.kinds import KINDS
 from muster.api.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.api.wire import Pod, PodGroup, read
 from muster.base.errors import ApiError, ObjectError
@@ -29,6 +30,8 @@ from muster.sim.scenario.actions import (
     Ungate,
 )
 
+READ = {kind.resource.kind: kind for kind in KINDS.values()}
+"""What plugins read, by the name that manifests have for it."""
 AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
 _TOGETHER = 32
 _ADMISSION_SECONDS = 10
@@ -68,7 +71,9 @@ class Hands:
         self._requests = requests
         self._groups = groups
         self.made = []
-        """Paths of what has no namespace, for whoever cleans up."""
+        """Paths of what whoever cleans up does not find by itself."""
+        self.read = {}
+        """Kinds of which it has made some, of those that plugins read."""
 
     async def perform(self, action):
         await self._do(action)
@@ -101,6 +106,11 @@ class Hands:
         elif kind == "PodDisruptionBudget":
             await self._requests("POST", DISRUPTION_BUDGETS.path(_namespace(manifest)), manifest)
             await self._allow(manifests.key(manifest), manifest["status"]["disruptionsAllowed"])
+        elif kind in READ:
+            resource = READ[kind].resource
+            self.read[READ[kind]] = None
+            await self._requests("POST", resource.path(_namespace(manifest)), manifest)
+            self.made.append(resource.path(_namespace(manifest), manifest["metadata"]["name"]))
         else:
             await self._requests("POST", NODES.path(), manifest)
             self.made.append(NODES.path(name=manifest["metadata"]["name"]))
@@ -145,6 +155,10 @@ class Hands:
             return
         if what.kind is RefKind.BUDGET:
             await self._requests("DELETE", _path(DISRUPTION_BUDGETS, what.key))
+            return
+        if what.kind is RefKind.OBJECT:
+            kind, _, name = what.key.partition("/")
+            await self._requests("DELETE", READ[kind].resource.path(manifests.NAMESPACE, name))
             return
         pods = [] if what.kind is RefKind.GROUP else self._members(what.key)
         await self._requests.if_there("DELETE", _path(self._groups, what.key))

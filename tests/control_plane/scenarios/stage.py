@@ -259,12 +259,14 @@ class KubeStage:
 
     async def _in_step(self):
         """What the server has, once the driver's reflectors have it too; None if they have something else by then."""
-        there = await self._list()
+        kinds = tuple(self._hands.read)
+        there = await self._list(kinds)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _CATCH_UP_SECONDS
         informers = self._driver.informers
         groups = next(one for one in informers.declaring.values() if one.resource == self._group_resource)
         reflectors = (informers.nodes, groups, informers.pods, informers.classes, informers.budgets)
+        reflectors += tuple(informers.facts[kind.name] for kind in kinds)
         while not there.is_known_to(reflectors):
             if loop.time() > deadline:
                 return None
@@ -315,7 +317,7 @@ class KubeStage:
     def _happened(self, what):
         self.history.append(Happened(self.now, what))
 
-    async def _list(self):
+    async def _list(self, kinds=()):
         """Without a resourceVersion in the request the server answers from its latest state."""
 
         async def all_of(resource, kind):
@@ -329,6 +331,7 @@ class KubeStage:
                 all_of(PODS, Pod),
                 all_of(PRIORITY_CLASSES, PriorityClass),
                 all_of(DISRUPTION_BUDGETS, PodDisruptionBudget),
+                *(all_of(kind.resource, kind.struct) for kind in kinds),
             )
         )
 
@@ -404,8 +407,9 @@ class _Page(msgspec.Struct, Generic[Kind]):
 class There:
     """What a server has at one time: all of it, and for scenarios what is in their namespace."""
 
-    def __init__(self, nodes=(), groups=(), pods=(), classes=(), budgets=()):
-        self._all = (nodes, groups, pods, classes, budgets)
+    def __init__(self, nodes=(), groups=(), pods=(), classes=(), budgets=(), *facts):
+        """`facts` are objects of other kinds that the scenario has had made, one list a kind."""
+        self._all = (nodes, groups, pods, classes, budgets, *facts)
         self.nodes = nodes
         self.groups = _ours(groups)
         self.pods = _ours(pods)

@@ -5,10 +5,12 @@ from msgspec.structs import replace
 from muster.cluster.census import Aside, Census, Chosen
 from muster.cluster.cluster import Cluster
 from muster.cluster.usage import Usage
+from muster.engine.defaults import Defaults
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.reservations import Reservations
 from muster.engine.waiting import WaitingRoom
+from muster.plugins.default_spread import BySelectors
 from muster.plugins.inter_pod_affinity import FAR, NEAR, OTHERS, _Affinity
 from muster.plugins.pod_topology_spread import _Evenly
 from tests.worlds.faults.registry import fault
@@ -142,3 +144,32 @@ def who_must_be_near_others_or_far_from_them_is_not_woken(patch):
         ]
 
     patch(WaitingRoom, "offer", only_the_others)
+
+
+@fault("recount", "services")
+def a_service_that_comes_later_says_nothing_to_who_waits(patch):
+    patch(Defaults, "take_news", lambda self: ())
+
+
+@fault("recount", "services")
+def an_owner_that_comes_later_says_nothing_to_who_waits(patch):
+    changed = BySelectors._owner_changed
+
+    def change(self, kind, key, before, now):
+        changed(self, kind, key, before, now)
+        self.news.clear()
+
+    patch(BySelectors, "_owner_changed", change)
+
+
+@fault("recount", "services")
+def who_is_labelled_anew_is_spread_as_before(patch):
+    class_of = Defaults.class_of
+
+    def keep(self, pod, owner, known=None):
+        if known is not None and not pod.spec.node_name:
+            spread = known.pod_class.ties.rules.spread if known.pod_class.ties else ()
+            return self._classes.of(pod, spread)
+        return class_of(self, pod, owner, known)
+
+    patch(Defaults, "class_of", keep)

@@ -36,6 +36,7 @@ from muster.gangs.dialects.v1beta1 import (
     TIMEOUT_ANNOTATION,
 )
 from muster.sim.chaos.hand import NAMESPACE, Hand, gang_of, new_uid
+from muster.sim.chaos.kin import owner
 from muster.sim.chaos.world import OTHER, STUCK_SECONDS
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from muster.sim.plain import ENDED
@@ -146,6 +147,8 @@ class Arrivals(Hand):
         owners: tuple[OwnerReference, ...] = ()
         if gang is not None and "reused" in self.mood and crc32(gang.encode()) % 3:
             owners = (OwnerReference(kind="Job", uid=f"job-{gang}-{self.jobs[gang]}", controller=True),)
+        if gang is None and "services" in self.mood:
+            owners = owner(name)
         if rng.random() < (0.1 if "crowded" in self.mood else 0.35):
             annotations[RUN_SECONDS] = rng.choice(("1", "7", "20", "45"))
             if rng.random() < 0.3:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, get_args
 
+from muster.framework.contract import Spreader
 from muster.framework.profile import Plugin, Profile
 from muster.plugins.registry import ProfileParts, make_plugins
 
@@ -50,9 +51,21 @@ def _faulty(plugin: Plugin, bugs: Bugs) -> Plugin:
     roles = [role for role in _ROLES if isinstance(plugin, role)]
     asked = {name for role in roles for name in vars(role) if callable(getattr(role, name)) and name[0] != "_"}
     # states are made when an engine is, and what an engine is made of is checked when it starts
-    answers = {name: _after(bugs, getattr(type(plugin), name)) for name in asked - {"new_state"}}
+    answers = {name: _after(bugs, getattr(type(plugin), name)) for name in asked - {"new_state", "by_default"}}
+    if isinstance(plugin, Spreader):
+        answers["by_default"] = _made_faulty(bugs, type(plugin).by_default)
     plugin.__class__ = type(f"Faulty{type(plugin).__name__}", (type(plugin),), answers)
     return plugin
+
+
+def _made_faulty(bugs: Bugs, make: Callable[..., Any]) -> Callable[..., Any]:
+    def made(*args: Any) -> Any:
+        spread = make(*args)
+        if spread is not None:
+            spread.of = _after(bugs, spread.of)
+        return spread
+
+    return made
 
 
 def _after(bugs: Bugs, answer: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Pods that look at each other: labels, and what pods of a shape ask of those around them."""
+"""Pods that look at each other: labels, what pods of a shape ask of those around them, and with whom they belong."""
 
 from __future__ import annotations
 
@@ -6,13 +6,31 @@ from random import Random
 
 from msgspec.structs import replace
 
-from muster.api.wire import Affinity, PodAffinity, PodAffinityTerm, PodSpec, PreferredPods, TopologySpread
+from muster.api.wire import (
+    Affinity,
+    Fact,
+    Identity,
+    LabelsToHave,
+    LabelsToMatch,
+    OwnerReference,
+    PodAffinity,
+    PodAffinityTerm,
+    PodSpec,
+    PreferredPods,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    TopologySpread,
+)
 from muster.base.selectors import LabelSelector, Requirement
 
 KIN = "kin"
 KINDS = ("x", "y", "z")
 _HOST = "kubernetes.io/hostname"
 _ZONE = "zone"
+_SYSTEM_ZONE = "topology.kubernetes.io/zone"
+_OWNERS = (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"), ("v1", "ReplicationController"))
 
 
 def domains(name: str, labels: dict[str, str]) -> dict[str, str]:
@@ -27,6 +45,46 @@ def domains(name: str, labels: dict[str, str]) -> dict[str, str]:
     if apart.random() < 0.04:
         del found[_HOST]
     return found
+
+
+def located(name: str, labels: dict[str, str]) -> dict[str, str]:
+    """The node's labels with those by which pods are spread by default; some nodes lack one or the other."""
+    apart = Random(f"located {name} {sorted(labels.items())}")
+    found = {_HOST: name, **labels} if apart.random() < 0.9 else dict(labels)
+    return {**found, _SYSTEM_ZONE: apart.choice("pqr")} if apart.random() < 0.8 else found
+
+
+def kin(rng: Random, shapes: int) -> list[dict[str, str]]:
+    """The labels that pods of each shape have."""
+    kinds = [rng.choice((*KINDS, *KINDS, "")) for _ in range(shapes)]
+    return [{KIN: kind} if kind else {} for kind in kinds]
+
+
+def owner(name: str) -> tuple[OwnerReference, ...]:
+    """Who made the pod of that name, if anybody did: often somebody of whom nobody knows."""
+    apart = Random(f"owner {name}")
+    if apart.random() < 0.5:
+        return ()
+    version, kind = apart.choice(
+        (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"), ("v1", "ReplicationController"))
+    )
+    made_by = OwnerReference(api_version=version, kind=kind, name=apart.choice(KINDS), uid=f"uid-{kind}")
+    return (replace(made_by, controller=apart.random() < 0.9),)
+
+
+def belonging(rng: Random, namespace: str) -> Fact:
+    """Something by which pods belong together: a Service or an owner, about some kind of pods, or none."""
+    labels = {KIN: rng.choice(KINDS)} if rng.random() < 0.9 else {}
+    if rng.random() < 0.2:
+        labels["app"] = rng.choice("ab")
+    meta = Identity(name=rng.choice(KINDS), namespace=namespace)
+    by_labels = rng.choice((Service, Service, ReplicationController, None, None))
+    if by_labels is not None:
+        return by_labels(metadata=meta, spec=LabelsToHave(selector=labels or None))
+    selector = LabelSelector(match_labels=labels)
+    if rng.random() < 0.2:
+        selector = replace(selector, match_expressions=(Requirement(KIN, "In", tuple(rng.sample(KINDS, 2))),))
+    return rng.choice((ReplicaSet, StatefulSet))(metadata=meta, spec=LabelsToMatch(selector=selector))
 
 
 def tied(rng: Random, shapes: list[PodSpec]) -> tuple[list[PodSpec], list[dict[str, str]]]:

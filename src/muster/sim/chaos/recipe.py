@@ -21,7 +21,7 @@ from muster.api.wire import (
     Toleration,
 )
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
-from muster.sim.chaos.kin import domains, tied
+from muster.sim.chaos.kin import domains, kin, located, tied
 
 GPU = "example.com/gpu"
 
@@ -75,7 +75,8 @@ _LIKELY = {
 # honours, in "uneven" ones members differ from each other in priority, or from what their group declares.
 # With "late evictions" deletions wait for what must stand on the API before them, with "bugs" plugins raise, and with
 # "lagging groups" changes of groups are told seconds after pods that came later; with "start timeouts" gangs step back
-# that have waited for long.  With "ties" pods ask to be near others, far from them, or spread.
+# that have waited for long.  With "ties" pods ask to be near others, far from them, or spread; with "services" they are
+# spread by default.
 _LIKELY_TOO = {
     "reused": 0.2,
     "remade": 0.2,
@@ -87,6 +88,7 @@ _LIKELY_TOO = {
     "lagging groups": 0.25,
     "start timeouts": 0.15,
     "ties": 0.25,
+    "services": 0.2,
 }
 
 # (kind of event, weight, the trouble it belongs to)
@@ -134,6 +136,8 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ("lose_members", 2, "remade"),
     ("grow_gang", 6, "grown"),
     ("relabel_pod", 2, "ties"),
+    ("service", 8, "services"),
+    ("relabel_pod", 2, "services"),
 )
 
 
@@ -174,6 +178,8 @@ def recipe(seed: int, *, as_first: bool = False, but: Mood = frozenset()) -> Rec
     labels: list[dict[str, str]] = [{} for _ in shapes]
     if "ties" in mood:
         shapes, labels = tied(Random(f"kin {seed}"), shapes)
+    elif "services" in mood:
+        labels = kin(Random(f"kin {seed}"), len(shapes))
     return Recipe(seed, mood, made, shapes, labels, plan)
 
 
@@ -215,7 +221,9 @@ def node_labels(rng: Random, name: str, mood: Mood) -> dict[str, str]:
         found["disk"] = rng.choice(("ssd", "hdd"))
     if rng.random() < 0.5:
         found["rank"] = str(rng.randint(1, 5))
-    return domains(name, found) if "ties" in mood else found
+    if "ties" in mood:
+        found = domains(name, found)
+    return located(name, found) if "services" in mood else found
 
 
 def taints(rng: Random) -> tuple[Taint, ...]:

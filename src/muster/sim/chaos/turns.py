@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 from msgspec.structs import replace
 
+from muster.api.kinds import address_of
 from muster.api.times import stamp
 from muster.api.wire import (
     BudgetSpec,
@@ -25,7 +27,7 @@ from muster.gangs.dialects.v1beta1 import (
 )
 from muster.sim.chaos.arrivals import Arrivals
 from muster.sim.chaos.hand import NAMESPACE, gang_of
-from muster.sim.chaos.kin import KIN, KINDS
+from muster.sim.chaos.kin import KIN, KINDS, belonging
 from muster.sim.plain import ENDED, needs_of
 
 _WISHES = (ON_PARTIAL_ANNOTATION, BELOW_MINIMUM_ANNOTATION, GRACE_ANNOTATION)
@@ -149,6 +151,16 @@ class Turns(Arrivals):
         labels = {**pod.metadata.labels, KIN: rng.choice(KINDS)}
         self.world.change_pod(replace(pod, metadata=replace(pod.metadata, labels=labels)))
         return f"{pod.metadata.name} has labels {labels}"
+
+    def service(self, rng: Random) -> str:
+        """Pods belong together, or no longer do: a Service or an owner comes, changes or goes."""
+        found = belonging(rng, NAMESPACE)
+        address = address_of(found)
+        if address in self.world.facts and rng.random() < 0.4:
+            self.world.delete_fact(address)
+            return f"{address.kind} {address.key} deleted"
+        self.world.put_fact(found)
+        return f"{address.kind} {address.key}: {msgspec.json.encode(found).decode()}"
 
     def ungate(self, rng: Random) -> str:
         pod = self.pick(rng, (pod for pod in self.world.pods.values() if pod.spec.scheduling_gates))

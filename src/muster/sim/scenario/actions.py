@@ -22,6 +22,8 @@ class RefKind(StrEnum):
     POD = "pod"
     NODE = "node"
     BUDGET = "budget"
+    OBJECT = "object"
+    """Of a kind that plugins read."""
 
 
 class Ref(msgspec.Struct, frozen=True):
@@ -29,7 +31,7 @@ class Ref(msgspec.Struct, frozen=True):
 
     kind: RefKind
     key: str
-    """namespace/name; of a node its name."""
+    """namespace/name; of a node its name, of an object of another kind kind/name."""
 
     def __str__(self) -> str:
         return f"{self.kind} {short(self.key)}"

@@ -13,7 +13,7 @@ class Book:
     """Names are noted while the file is read; references are checked at its end, so that order is free."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, None]] = {"gang": {}, "pod": {}, "node": {}, "budget": {}}
+        self._known: dict[str, dict[str, None]] = {"gang": {}, "pod": {}, "node": {}, "budget": {}, "object": {}}
         """By kind: keys of everything that any line creates."""
         self._pods: dict[str, list[Manifest]] = {}
         """By "gang/" or "pod/" and the key: the pods."""
@@ -38,6 +38,8 @@ class Book:
             self._known["node"][key] = None
         elif manifest["kind"] == "PodDisruptionBudget":
             self._known["budget"][key] = None
+        elif manifest["kind"] != "Pod":
+            self._known["object"][f"{manifest['kind']}/{manifest['metadata']['name']}"] = None
         else:
             self._known["pod"][key] = None
             self._pods.setdefault(f"pod/{key}", []).append(manifest)

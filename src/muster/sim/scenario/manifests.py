@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from muster.api.kinds import KINDS
 from muster.api.wire import Amount
 from muster.base.quantity import amount, show
 from muster.sim.objects import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
@@ -17,6 +18,11 @@ SCHEDULER = "muster"
 _IMAGE = "registry.k8s.io/pause:3.10"
 _HOSTNAME = "kubernetes.io/hostname"
 _DEFAULT_PODS = 110
+_NOT_NAMESPACED = (
+    "Node",
+    "PriorityClass",
+    *(kind.resource.kind for kind in KINDS.values() if not kind.resource.namespaced),
+)
 
 
 class PodShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,7 +200,7 @@ def key(manifest: Manifest) -> str:
     """namespace/name, or the name of what has no namespace."""
     metadata = manifest["metadata"]
     name = str(metadata["name"])
-    if manifest["kind"] in ("Node", "PriorityClass"):
+    if manifest["kind"] in _NOT_NAMESPACED:
         return name
     return f"{metadata.get('namespace', NAMESPACE)}/{name}"
 

@@ -6,6 +6,7 @@ from functools import singledispatchmethod
 
 from msgspec.structs import replace
 
+from muster.api.kinds import KINDS, Address
 from muster.api.wire import GangPolicy, Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass, Taint, read
 from muster.base.errors import ObjectError
 from muster.engine.decisions import Placement
@@ -30,6 +31,9 @@ from muster.sim.scenario.actions import (
 )
 from muster.sim.scenario.manifests import Manifest
 from muster.sim.world import World
+
+_READ = {kind.resource.kind: kind for kind in KINDS.values()}
+"""By the name that manifests have for it."""
 
 
 class ScenarioFaults(Faults):
@@ -98,6 +102,11 @@ class Hands:
             if manifests.key(manifest) in world.budgets:
                 raise ObjectError(f'poddisruptionbudgets "{manifest["metadata"]["name"]}" already exists')
             world.put_budget(read(PodDisruptionBudget, manifest))
+        elif kind in _READ:
+            address = Address(_READ[kind].name, manifests.key(manifest))
+            if address in world.facts:
+                raise ObjectError(f'{address.kind} "{manifest["metadata"]["name"]}" already exists')
+            world.put_fact(read(_READ[kind].struct, manifest))
         else:
             node = read(Node, manifest)
             if node.metadata.name in world.nodes:
@@ -113,6 +122,13 @@ class Hands:
         if what.kind is RefKind.BUDGET:
             self._budget(what.key)
             self._world.delete_budget(what.key)
+            return
+        if what.kind is RefKind.OBJECT:
+            kind, _, name = what.key.partition("/")
+            address = Address(_READ[kind].name, manifests.key({"kind": kind, "metadata": {"name": name}}))
+            if address not in self._world.facts:
+                raise ObjectError(f'{address.kind} "{name}" not found')
+            self._world.delete_fact(address)
             return
         pods = [] if what.kind is RefKind.GROUP else self._members(what.key)
         if what.key not in self._world.groups and not pods:

@@ -8,10 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from muster.api.kinds import KINDS
 from muster.api.requests import effective_requests
 from muster.api.wire import (
     Affinity,
     Amount,
+    Fact,
     Node,
     Pod,
     PodDisruptionBudget,
@@ -65,12 +67,13 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST_NAME = 253
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-_KINDS: dict[str, tuple[str, type[Pod | PodGroup | Node | PriorityClass | PodDisruptionBudget]]] = {
+_KINDS: dict[str, tuple[str, type[Pod | PodGroup | Node | PriorityClass | PodDisruptionBudget | Fact]]] = {
     "Pod": ("v1", Pod),
     "Node": ("v1", Node),
     "PodGroup": ("scheduling.k8s.io/v1beta1", PodGroup),
     "PriorityClass": ("scheduling.k8s.io/v1", PriorityClass),
     "PodDisruptionBudget": ("policy/v1", PodDisruptionBudget),
+    **{kind.resource.kind: (kind.resource.api_version, kind.struct) for kind in KINDS.values()},
 }
 
 

@@ -149,7 +149,7 @@ class Steps:
     # --- changing ---
 
     def delete(self, place: Place) -> Action:
-        what = self._ref(place, (RefKind.GANG, RefKind.GROUP, RefKind.POD, RefKind.BUDGET))
+        what = self._ref(place, (RefKind.GANG, RefKind.GROUP, RefKind.POD, RefKind.BUDGET, RefKind.OBJECT))
         return Delete(where=place.where, told=f"{what} is deleted", what=what)
 
     def lose(self, place: Place) -> Action:

@@ -1,7 +1,7 @@
 """InterPodAffinity: pods that want to be near others, or far from them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tests.plain_scheduler.cluster import Cluster, Machine, Running, labels_of, namespace_of
 from tests.plain_scheduler.node_rules import Refusal
@@ -23,7 +23,7 @@ class Term:
     """
 
     def __init__(self, document: Document, *, namespace: str, namespaces: dict[str, Labels]) -> None:
-        self.topology_key: str = document["topologyKey"]
+        self.topology_key: str = document.get("topologyKey", "")
         self._selector = Selector(document.get("labelSelector"))
         listed, chosen = document.get("namespaces") or [], document.get("namespaceSelector")
         self._namespaces = set(listed) if listed or chosen is not None else {namespace}
@@ -76,15 +76,27 @@ def refuses(cluster: Cluster, pod: Document) -> Callable[[Machine], Refusal | No
     return refuse
 
 
-def score(cluster: Cluster, pod: Document, takers: Iterable[Machine]) -> dict[str, int]:
-    """Weights of preferences that hold at the node, those of the new pod and those of running ones."""
+def score(
+    cluster: Cluster,
+    pod: Document,
+    takers: Sequence[Machine],
+    *,
+    hard_weight: int = HARD_WEIGHT,
+    ignores_theirs: bool = False,
+) -> dict[str, int]:
+    """Weights of preferences that hold at the node, those of the new pod and those of running ones.
+
+    Those of running ones may be ignored for pods without preferences of their own.
+    """
     near, far = preferred(cluster, pod, NEAR), preferred(cluster, pod, FAR)
+    if ignores_theirs and not near and not far:
+        return {machine.name: 0 for machine in takers}
     me = (namespace_of(pod), labels_of(pod))
     weights: Counter[tuple[str, str]] = Counter()
     for machine, other in _everybody(cluster):
         they = (other.namespace, other.labels)
         theirs = [
-            *((HARD_WEIGHT, term) for term in required(cluster, other.pod, NEAR)),
+            *((hard_weight, term) for term in required(cluster, other.pod, NEAR)),
             *preferred(cluster, other.pod, NEAR),
             *((-weight, term) for weight, term in preferred(cluster, other.pod, FAR)),
         ]
@@ -96,7 +108,7 @@ def score(cluster: Cluster, pod: Document, takers: Iterable[Machine]) -> dict[st
             if term.topology_key in machine.labels:
                 weights[term.topology_key, machine.labels[term.topology_key]] += weight
     raw = {machine.name: sum(weights[pair] for pair in machine.labels.items()) for machine in takers}
-    lowest, highest = min(raw.values()), max(raw.values())
+    lowest, highest = min(raw.values(), default=0), max(raw.values(), default=0)
     if lowest == highest:
         return dict.fromkeys(raw, 0)
     return {name: int(100.0 * (float(value - lowest) / float(highest - lowest))) for name, value in raw.items()}

@@ -68,8 +68,10 @@ class Constraint:
         )
 
 
-def refuses(cluster: Cluster, pod: Document) -> Callable[[Machine], Refusal | None]:
-    constraints = _constraints(cluster, pod, _HARD)
+def refuses(
+    cluster: Cluster, pod: Document, defaults: Sequence[Document] | None = None
+) -> Callable[[Machine], Refusal | None]:
+    constraints = _constraints(cluster, pod, _HARD, _by_default(pod) if defaults is None else defaults)
     matching = []
     for constraint in constraints:
         domains: Counter[str] = Counter()
@@ -91,10 +93,13 @@ def refuses(cluster: Cluster, pod: Document) -> Callable[[Machine], Refusal | No
     return refuse
 
 
-def score(cluster: Cluster, pod: Document, takers: Sequence[Machine]) -> dict[str, int]:
-    constraints = _constraints(cluster, pod, _SOFT)
+def score(
+    cluster: Cluster, pod: Document, takers: Sequence[Machine], defaults: Sequence[Document] | None = None
+) -> dict[str, int]:
+    defaults = _by_default(pod) if defaults is None else defaults
+    constraints = _constraints(cluster, pod, _SOFT, defaults)
     # nodes without a zone are still spread over by the system's own
-    needs_all_keys = _says_itself(pod) or pod["spec"].get("schedulerName") in LISTS
+    needs_all_keys = _says_itself(pod) or defaults is not DEFAULTS
     if not constraints:
         return {machine.name: 0 for machine in takers}
     scored = _with_all_keys(takers, constraints) if needs_all_keys else list(takers)
@@ -125,12 +130,16 @@ def _says_itself(pod: Document) -> bool:
     return bool(pod["spec"].get("topologySpreadConstraints"))
 
 
-def _constraints(cluster: Cluster, pod: Document, what: str) -> list[Constraint]:
+def _by_default(pod: Document) -> Sequence[Document]:
+    return LISTS.get(pod["spec"].get("schedulerName", ""), DEFAULTS)
+
+
+def _constraints(cluster: Cluster, pod: Document, what: str, defaults: Sequence[Document]) -> list[Constraint]:
     """The pod's own, or those by default."""
     if _says_itself(pod):
         return [Constraint(each, pod) for each in pod["spec"]["topologySpreadConstraints"] if _is(each, what)]
     selector = cluster.owners.selector_of(pod)
-    listed = [] if selector.is_empty else LISTS.get(pod["spec"].get("schedulerName", ""), DEFAULTS)
+    listed = [] if selector.is_empty else defaults
     return [Constraint(each, pod, selector) for each in listed if _is(each, what)]
 
 

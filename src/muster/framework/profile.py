@@ -132,6 +132,9 @@ class Profile:
         self.readers = [p for p in listed if isinstance(p, PodReader)]
         self.reservers = [p for p in listed if isinstance(p, Reserver)]
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
+        stateless = [p for p in self.room_filters if not isinstance(p, Stateful)]
+        self.inexact: list[Stateful | RoomFilter] = [*self.stateful, *(p for p in stateless if not p.adds_up)]
+        """Copies of classes that concern one of these need not add up."""
         self.victims = [p for p in listed if isinstance(p, VictimRule)]
         self._scoring = frozenset(plugin.name for plugin, weight in plugins if weight)
         # one that is listed for its score alone filters nothing

@@ -117,7 +117,7 @@ def weight_bound(
         for pod_class, amount in amounts.items():
             # cut each time: what a thousand shapes could take of petabytes is more than 64 bits count
             could_take = np.minimum(could_take + copies[pod_class] * amount, room)
-        at_most = total(could_take)
+        (at_most,) = totals(could_take[None])
         least, left = 0, needed
         for pod_class in sorted(wants, key=amounts.__getitem__):
             some = min(left, wants[pod_class])
@@ -127,6 +127,7 @@ def weight_bound(
     return None
 
 
-def total(amounts: Ints) -> int:
-    """The exact sum, by halves: a thousand nodes with petabytes each are more than 64 bits count."""
-    return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())
+def totals(amounts: Ints) -> list[int]:
+    """The exact sums over nodes, by halves: a thousand of them with petabytes each are more than 64 bits count."""
+    high, low = (amounts >> 32).sum(axis=1).tolist(), (amounts & 0xFFFFFFFF).sum(axis=1).tolist()
+    return [(upper << 32) + lower for upper, lower in zip(high, low, strict=True)]

@@ -16,7 +16,7 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, TooLittle, prove, total
+from muster.engine.answers import Answer, Budget, Impossible, NotFound, Placed, TooLittle, prove, totals
 from muster.engine.cycle import Trial
 from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
@@ -43,13 +43,15 @@ class _Histogram:
 
     def count(self, reasons: Iterable[tuple[str, Bools]], *, by_rule: bool = False, all_count: bool = False) -> None:
         """One plugin's reasons, with where each holds among `rows`; of several for a node the first counts, or all."""
-        refused = np.zeros(len(self.rows), np.bool_)
+        refused: Bools | None = None
         for reason, where in reasons:
-            counted = where if all_count else where & ~refused
+            counted = where if all_count or refused is None else where & ~refused
             if count := int(np.count_nonzero(counted)):
                 self._counts[reason, by_rule] = self._counts.get((reason, by_rule), 0) + count
-                refused |= counted
-        self.rows = self.rows[~refused]
+                refused = counted if refused is None else refused | counted
+        if refused is not None:
+            # most plugins refuse nobody
+            self.rows = self.rows[~refused]
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
@@ -151,7 +153,7 @@ class Explainer:
         usable = view.rules.admitted if blocked is None else view.rules.admitted & ~blocked
         room = np.maximum(free * usable, 0)
         needs = line.need[:, 0, 0].tolist()
-        return all(total(have) >= need * count for have, need in zip(room, needs, strict=True))
+        return all(have >= need * count for have, need in zip(totals(room), needs, strict=True))
 
     def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons."""

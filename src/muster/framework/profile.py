@@ -137,6 +137,9 @@ class Profile:
         self.reservers = [p for p in listed if isinstance(p, Reserver)]
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.spreaders = [p for p in listed if isinstance(p, Spreader)]
+        stateless = [p for p in self.room_filters if not isinstance(p, Stateful)]
+        self.inexact: list[Stateful | RoomFilter] = [*self.stateful, *(p for p in stateless if not p.adds_up)]
+        """Copies of classes that concern one of these need not add up."""
         self.victims = [p for p in listed if isinstance(p, VictimRule)]
         self.reads, self.may_read = _kinds(listed)
         """Kinds of objects that its plugins must know, and those that they can do without."""

@@ -146,10 +146,7 @@ class Views:
         return Capacity.EXACT if self._adds_up(pod_class) else Capacity.BY_NODE
 
     def _adds_up(self, pod_class: PodClass) -> bool:
-        profile = self._profiles.of(pod_class)
-        if any(plugin.concerns(pod_class) for plugin in profile.stateful):
-            return False
-        return all(plugin.adds_up or not plugin.concerns(pod_class) for plugin in profile.room_filters)
+        return not any(plugin.concerns(pod_class) for plugin in self._profiles.of(pod_class).inexact)
 
     def is_wide(self, pod_class: PodClass) -> bool:
         """Whether it matters to the class where other pods are."""

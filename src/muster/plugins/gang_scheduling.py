@@ -22,15 +22,15 @@ class GangScheduling(GangRule):
         return None
 
     def shortfall(self, gang: GangState, placed: dict[str, int]) -> dict[str, int]:
-        declared = gang.declared
+        declared, has_started = gang.declared, gang.has_started
         assert declared is not None
         lacking: dict[str, int] = {}
         for subset in declared.subsets:
             counts, more = gang.of(subset.name), placed.get(subset.name, 0)
             have = counts.bound + counts.binding + more
-            if have < subset.minimum and not (gang.has_started and _comes_back(have, more, gang.floor(subset))):
+            if have < subset.minimum and not (has_started and _comes_back(have, more, gang.floor(subset))):
                 lacking[subset.name] = subset.minimum - have
-        if lacking and gang.has_started and _some_come_back(gang, placed):
+        if lacking and has_started and _some_come_back(gang, placed):
             # these need not wait for others who come for what another subset was raised to, or is new for
             return {name: count for name, count in lacking.items() if placed.get(name)}
         return lacking

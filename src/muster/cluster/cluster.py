@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from muster.api.wire import Node
 from muster.cluster.budgets import Budgets
 from muster.cluster.census import Aside, Bearing
-from muster.cluster.classes import ClassTable, PodClass
+from muster.cluster.classes import ClassTable, Ignores, PodClass
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
 from muster.cluster.nodes import NodeTable
@@ -31,9 +31,10 @@ class Cluster:
         states: Mapping[str, RowState],
         readers: Sequence[TraitReader] = (),
         profiles: Mapping[str, int] | None = None,
+        ignores: Ignores = lambda profile, resource: False,
     ) -> None:
         self.resources = ResourceNames()
-        self.classes = ClassTable(self.resources, readers, profiles or {})
+        self.classes = ClassTable(self.resources, readers, profiles or {}, ignores=ignores)
         self.namespaces = Namespaces()
         self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
         self.pods: dict[str, PodState] = {}

@@ -16,6 +16,7 @@ from muster.api.wire import (
     BudgetStatus,
     Condition,
     Container,
+    ContainerImage,
     ContainerPort,
     DisruptionMode,
     Empty,
@@ -39,6 +40,7 @@ from muster.api.wire import (
     PreferredNodes,
     PreferredPods,
     Resources,
+    RestartRule,
     SchedulingConstraints,
     SchedulingGate,
     SchedulingGroup,
@@ -94,12 +96,19 @@ def node(
     labels: Mapping[str, str] | None = None,
     taints: Sequence[str] = (),
     cordoned: bool = False,
+    images: Mapping[str, int] | None = None,
+    features: Sequence[str] = (),
 ) -> Node:
+    """`images` maps names to sizes in MiB, `features` is what its kubelet can do."""
     allocatable = {"cpu": cpu, "memory": memory, "pods": pods} | ({GPU: gpu} if gpu else {})
     return Node(
         metadata=Metadata(name=name, labels=dict(labels or {})),
         spec=NodeSpec(unschedulable=cordoned, taints=tuple(taint(text) for text in taints)),
-        status=NodeStatus(allocatable=allocatable | dict(resources or {})),
+        status=NodeStatus(
+            allocatable=allocatable | dict(resources or {}),
+            images=tuple(ContainerImage(names=(n,), size_bytes=size << 20) for n, size in (images or {}).items()),
+            declared_features=tuple(features),
+        ),
     )
 
 
@@ -136,11 +145,14 @@ def pod(
     near: PodAffinity | None = None,
     apart: PodAffinity | None = None,
     spread: Sequence[TopologySpread] = (),
+    image: str = "",
+    whole: Mapping[str, Amount] | None = None,
+    restarts_all: bool = False,
 ) -> Pod:
     """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
 
     `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID, `near` and
-    `apart` its podAffinity and podAntiAffinity.
+    `apart` its podAffinity and podAntiAffinity, `whole` what the pod requests beside its container.
     """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
@@ -161,7 +173,15 @@ def pod(
             owner_references=_owners(owner, controller),
         ),
         spec=PodSpec(
-            containers=(Container(resources=Resources(requests=asked), ports=tuple(map(_port, ports))),),
+            containers=(
+                Container(
+                    image=image,
+                    resources=Resources(requests=asked),
+                    ports=tuple(map(_port, ports)),
+                    restart_policy_rules=(RestartRule(action="RestartAllContainers"),) if restarts_all else (),
+                ),
+            ),
+            resources=None if whole is None else Resources(requests=dict(whole)),
             node_name=on,
             node_selector=dict(selector or {}),
             affinity=_affinity(required, preferred or {}, near=near, apart=apart),

@@ -18,7 +18,7 @@ from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Unsu
 from muster.plugins.default_spread import BY_THEIR_SELECTORS as SPREAD_BY
 from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import PLUGINS, AffinityArgs, FitArgs, SpreadArgs
+from muster.plugins.registry import PLUGINS, AffinityArgs, BalancedArgs, FitArgs, SpreadArgs
 from tests.builders import World, cluster, node, placements, pod, rather, strictly
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -149,12 +149,11 @@ def test_upstreams_defaults_written_out_are_ours_under_upstreams_names():
 def test_a_list_of_all_upstream_plugins_is_refused_with_all_that_are_missing():
     ours = [name for name in PLUGINS if name != "GangScheduling"]
     theirs = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources"]
-    theirs += ["ImageLocality"]
     enabled = [{"name": name} for name in [*ours, *theirs, "DefaultBinder"]]
     text = yaml.safe_dump({"profiles": [{"schedulerName": "s", "plugins": {"multiPoint": {"enabled": enabled}}}]})
     assert refusal(text) == (
         "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding, "
-        "VolumeZone, DynamicResources, ImageLocality are not in Muster yet; leave them out"
+        "VolumeZone, DynamicResources are not in Muster yet; leave them out"
     )
 
 
@@ -365,7 +364,7 @@ def test_profiles_with_equal_plugins_are_one_with_several_names():
         - schedulerName: a
           plugins: {score: {disabled: [{name: NodeAffinity}]}}
         - schedulerName: b
-          plugins: {score: {disabled: [{name: NodeAffinity}, {name: ImageLocality}]}}
+          plugins: {score: {disabled: [{name: NodeAffinity}, {name: DynamicResources}]}}
     """)
     assert found.scheduler_names == ("a", "b")
     assert part(found, "NodeAffinity").weight == 0
@@ -427,10 +426,11 @@ def test_profiles_that_one_muster_cannot_serve_are_refused(profiles, message):
 # --- plugins ----------------------------------------------------------------------------------------
 
 FILTERS = ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"]
+FILTERS += ["PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"]
 
 
 def filters(found):
-    return [plugin.name for plugin in (found.make_profiles()[0].rule_filters + found.make_profiles()[0].room_filters)]
+    return [plugin.name for plugin in found.make_profiles()[0].filters]
 
 
 def test_a_disabled_plugin_is_gone():
@@ -440,7 +440,7 @@ def test_a_disabled_plugin_is_gone():
 
 def test_plugins_that_muster_lacks_may_be_disabled():
     found = plugins("""
-        multiPoint: {disabled: [{name: VolumeBinding}, {name: ImageLocality, weight: 1}]}
+        multiPoint: {disabled: [{name: VolumeBinding}, {name: DynamicResources, weight: 1}]}
         reserve: {disabled: [{name: '*'}]}
     """)
     assert found == Settings()
@@ -588,6 +588,8 @@ def test_weights_that_no_rating_has_room_for_are_refused():
 
 
 EVENLY = "{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}"
+RATIO = "name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio:"
+NO_POINT = "needs a shape with at least one point"
 
 
 def fit(text):
@@ -605,10 +607,27 @@ def fit(text):
             "{type: MostAllocated, resources: [{name: nvidia.com/gpu, weight: 5}, {name: cpu, weight: 1}]}",
             FitArgs(strategy=Strategy.MOST_ALLOCATED, weights={"nvidia.com/gpu": 5, "cpu": 1}),
         ),
+        ("{resources: [{name: cpu, weight: 99}, {name: cpu, weight: 2}]}", FitArgs(weights={"cpu": 101})),
+        (
+            "{type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{}, {utilization: 100, score: 10}]}}",
+            FitArgs(strategy=Strategy.REQUESTED_TO_CAPACITY_RATIO, shape=((0, 0), (100, 10))),
+        ),
     ],
 )
 def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
     assert fit(text).args == args
+
+
+def test_resources_that_pods_need_not_have_are_read():
+    args = "{ignoredResources: [example.com/foo], ignoredResourceGroups: [other.example]}"
+    found = part(configured("NodeResourcesFit", args), "NodeResourcesFit").args
+    assert found == FitArgs(ignored=("example.com/foo",), ignored_groups=("other.example",))
+
+
+def test_the_resources_that_are_balanced_are_read():
+    found = configured("NodeResourcesBalancedAllocation", "{resources: [{name: cpu}, {name: nvidia.com/gpu}]}")
+    assert part(found, "NodeResourcesBalancedAllocation").args == BalancedArgs(resources=("cpu", "nvidia.com/gpu"))
+    assert found.make_profile()
 
 
 @pytest.mark.parametrize(
@@ -687,12 +706,37 @@ def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
             ".args.kind: must be NodeResourcesFitArgs, not 'NodeAffinityArgs'",
         ),
         (
-            "name: NodeResourcesFit, args: {ignoredResources: [example.com/foo]}",
-            ".args.ignoredResources: not supported: Muster counts every resource that a pod requests; leave it out",
+            "name: NodeResourcesFit, args: {ignoredResources: [foo bar]}",
+            ".args.ignoredResources[0]: 'foo bar' is no name of a resource",
+        ),
+        (
+            "name: NodeResourcesFit, args: {ignoredResourceGroups: [example.com/foo]}",
+            ".args.ignoredResourceGroups[0]: a group has no slash, and 'example.com/foo' does; "
+            "write what stands before it",
         ),
         (
             "name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}",
-            ".args.scoringStrategy.type: not supported: RequestedToCapacityRatio; use LeastAllocated or MostAllocated",
+            ".args.scoringStrategy: RequestedToCapacityRatio needs requestedToCapacityRatio; "
+            "give it a shape with at least one point",
+        ),
+        (
+            "name: NodeResourcesFit, args: {scoringStrategy: {requestedToCapacityRatio: {shape: [{score: 1}]}}}",
+            ".args.scoringStrategy.requestedToCapacityRatio: is of no use with LeastAllocated; leave it out",
+        ),
+        (f"{RATIO} {{shape: []}}}}}}", f".args.scoringStrategy.requestedToCapacityRatio.shape: {NO_POINT}"),
+        (f"{RATIO} {{}}}}}}", f".args.scoringStrategy.requestedToCapacityRatio: {NO_POINT}"),
+        (
+            f"{RATIO} {{shape: [{{utilization: 101}}]}}}}}}",
+            ".args.scoringStrategy.requestedToCapacityRatio.shape[0].utilization: must be from 0 to 100, not 101",
+        ),
+        (
+            f"{RATIO} {{shape: [{{score: 11}}]}}}}}}",
+            ".args.scoringStrategy.requestedToCapacityRatio.shape[0].score: must be from 0 to 10, not 11",
+        ),
+        (
+            f"{RATIO} {{shape: [{{utilization: 5}}, {{utilization: 5}}]}}}}}}",
+            ".args.scoringStrategy.requestedToCapacityRatio.shape[1]: "
+            "utilization must be more than that of the point before, 5, not 5",
         ),
         (
             "name: NodeResourcesFit, args: {scoringStrategy: {type: MostAlocated}}",
@@ -703,12 +747,12 @@ def test_how_nodes_are_scored_by_their_resources_is_read(text, args):
             ".args.scoringStrategy.resources[0].weight: must be from 0 to 100, not 101",
         ),
         (
-            "name: NodeResourcesFit, args: {scoringStrategy: {resources: [{name: cpu}, {name: cpu}]}}",
-            ".args.scoringStrategy.resources[1]: cpu is given twice; keep one of them",
+            "name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu}, {name: cpu}]}",
+            ".args.resources[1]: cpu is given twice; keep one of them",
         ),
         (
-            "name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu}, {name: nvidia.com/gpu}]}",
-            ".args.resources: not supported: Muster balances cpu and memory, each with weight 1; leave it out",
+            "name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}]}",
+            ".args.resources[0]: the weight of cpu must be 1, not 2; leave it out",
         ),
         (
             "name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}}",

@@ -85,8 +85,8 @@ def test_a_guessed_request_is_not_the_same_as_a_named_one():
     # both are rated alike, but only one takes room
     first, second = classes(pod("a"), pod("b", cpu="100m", memory="200Mi"))
     assert first is not second
-    assert first.best_effort
-    assert not second.best_effort
+    assert not first.used
+    assert first.scored == second.scored == second.used
 
 
 def test_larger_pods_come_first_and_extended_resources_before_all():

@@ -89,6 +89,8 @@ class OneByOne:
         if name in world.ended:
             ended = {"status": {"phase": "Succeeded"}}
             return self._api.ask("PATCH", f"{_path(pod)}/{name}/status", ended, content_type=_MERGE)
+        if status := world.told.get(name):
+            return self._api.ask("PATCH", f"{_path(pod)}/{name}/status", {"status": status}, content_type=_MERGE)
         return made
 
     def _scores(self, pod):
@@ -163,7 +165,10 @@ def _configuration():
     profiles = [
         {
             "schedulerName": name,
-            "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": _strategy(strategy)}}],
+            "pluginConfig": [
+                {"name": "NodeResourcesFit", "args": _fit_args(strategy)},
+                {"name": "NodeResourcesBalancedAllocation", "args": {"resources": _resources(strategy.balanced)}},
+            ],
         }
         for name, strategy in STRATEGIES.items()
     ]
@@ -173,15 +178,17 @@ def _configuration():
     return {"percentageOfNodesToScore": 100, "profiles": profiles}
 
 
-def _strategy(strategy):
-    said = {
-        "type": strategy.kind,
-        "resources": [{"name": name, "weight": weight} for name, weight in strategy.weights.items()],
-    }
+def _fit_args(strategy):
+    said = {"type": strategy.kind, "resources": _resources(strategy.weights)}
     if strategy.shape:
         points = [{"utilization": utilization, "score": score} for utilization, score in strategy.shape]
         said["requestedToCapacityRatio"] = {"shape": points}
-    return said
+    ignored = {"ignoredResources": [*strategy.ignored], "ignoredResourceGroups": [*strategy.ignored_groups]}
+    return {"scoringStrategy": said, **ignored}
+
+
+def _resources(weights):
+    return [{"name": name, "weight": weights[name] if isinstance(weights, dict) else 1} for name in weights]
 
 
 def _path(pod):

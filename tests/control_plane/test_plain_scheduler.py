@@ -14,7 +14,7 @@ from tests.control_plane.one_by_one import OneByOne
 from tests.plain_scheduler.affinity import FAR, NEAR
 from tests.plain_scheduler.answers import RECORDED_WORLDS, Answer, answer_of, record
 from tests.plain_scheduler.decision import decide
-from tests.plain_scheduler.random_clusters import STRATEGIES, world
+from tests.plain_scheduler.random_clusters import GATES, STRATEGIES, world
 from tests.plain_scheduler.requests import requests
 
 pytestmark = pytest.mark.skipif(not VERSION.startswith("1.37."), reason="messages and scores are those of 1.37")
@@ -26,7 +26,7 @@ FIRST = int(os.environ.get("MUSTER_FIRST_WORLD", "1"))
 @pytest.fixture(scope="module")
 def real():
     # without controllers: nobody makes pods for the owners that lie there
-    with ControlPlane(version=VERSION, gates=False) as plane, OneByOne(plane) as real:
+    with ControlPlane(version=VERSION, gates=GATES) as plane, OneByOne(plane) as real:
         yield real
 
 

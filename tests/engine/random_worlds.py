@@ -7,11 +7,13 @@ from msgspec.structs import replace
 from muster.api.wire import ContainerPort, Node, Pod
 from muster.cluster.classes import PodClass
 from tests.builders import World, node, pod, tolerate
-from tests.plugins.upstream import Plain
+from tests.plugins.upstream import Plain, Shape
 
 ZONES = ["a", "b", "c"]
 SOFT = "slow:PreferNoSchedule"
 HARD = "gpu=yes:NoSchedule"
+IMAGES = {"small:1": 90, "large:latest": 900, "huge:1": 4000}
+"""Sizes in MiB."""
 
 
 def random_node(rng: Random, name: str) -> Node:
@@ -24,6 +26,7 @@ def random_node(rng: Random, name: str) -> Node:
         labels={"zone": rng.choice(ZONES)} if rng.random() < 0.8 else {},
         taints=rng.choice([(), (), (), (SOFT,), (SOFT, "old:PreferNoSchedule"), (HARD,)]),
         cordoned=rng.random() < 0.05,
+        images={image: size for image, size in IMAGES.items() if rng.random() < 0.5},
     )
 
 
@@ -56,13 +59,17 @@ def random_asks(rng: Random) -> dict:
         asks["tolerations"] = [rng.choice([tolerate("gpu"), tolerate("slow"), tolerate("old"), tolerate()])]
     if rng.random() < 0.15:
         asks["ports"] = [rng.choice([80, 81, ContainerPort(host_port=80, host_ip="10.0.0.1")])]
+    if rng.random() < 0.4:
+        asks["image"] = rng.choice(["small:1", "large", "huge:1", "unknown:1"])
+    if rng.random() < 0.1:
+        asks["whole"] = rng.choice([{"cpu": 3}, {"cpu": 3, "memory": "4Gi"}])
     return asks
 
 
 class Twins:
     """The same cluster twice: with the engine, and with the plain scheduler."""
 
-    def __init__(self, rng: Random, *, world: World, strategy: str) -> None:
+    def __init__(self, rng: Random, *, world: World, strategy: str | Shape) -> None:
         nodes = random_nodes(rng)
         self.world = world.see(*nodes)
         self.plain = Plain(nodes, strategy=strategy)

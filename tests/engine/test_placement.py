@@ -7,11 +7,13 @@ named by its seed.
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from muster.engine.placement import choose
 from muster.framework.views import Views
 from muster.plugins.defaults import default_profile
 from muster.plugins.node_resources_fit import Strategy
+from muster.plugins.registry import FitArgs, ProfileParts, default_parts, make_profile
 from tests.builders import World, cluster, node, placements, pod
 from tests.engine.random_worlds import Twins, class_of, random_asks
 from tests.plugins.upstream import LEAST, MOST, Plain
@@ -19,11 +21,30 @@ from tests.plugins.upstream import LEAST, MOST, Plain
 WORLDS_PER_TEST = 60
 
 
+# packing, spreading, both in turn, a wall, and what rates nothing
+SHAPES = [
+    ((0, 0), (100, 10)),
+    ((0, 10), (100, 0)),
+    ((10, 0), (30, 10), (50, 0), (70, 10), (90, 3)),
+    ((49, 0), (50, 10)),
+    ((40, 10), (41, 0), (100, 10)),
+    ((50, 0),),
+]
+
+
+def profile(strategy):
+    if isinstance(strategy, str):
+        return default_profile(strategy=Strategy(strategy))
+    fit = FitArgs(strategy=Strategy.REQUESTED_TO_CAPACITY_RATIO, shape=strategy)
+    parts = tuple(replace(p, args=fit) if p.name == "NodeResourcesFit" else p for p in default_parts())
+    return make_profile(ProfileParts(plugins=parts))
+
+
 def chosen(world, candidate, count, strategy=LEAST):
     """Names of the nodes for `count` pods like the candidate, in the order of choice."""
     nodes = world.engine.cluster.nodes
     pod_class = class_of(world, candidate)
-    views = Views(default_profile(strategy=Strategy(strategy)), nodes)
+    views = Views(profile(strategy), nodes)
     rows = choose(views, views.of(pod_class), nodes.usage, count)
     return [nodes.names[row] for row in rows.tolist()]
 
@@ -51,15 +72,34 @@ def test_a_batch_goes_where_its_pods_would_go_one_after_another(strategy, block)
         assert together == one_after_another(both.plain, candidate, count), f"{seed=} {count=}"
 
 
-@pytest.mark.parametrize("strategy", [LEAST, MOST])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_batch_follows_a_line_wherever_it_leads(shape):
+    for seed in range(60):
+        rng = Random(seed)
+        both = twins(rng, shape)
+        candidate = pod("p", **random_asks(rng))
+        count = rng.choice([2, 9, 20, 60])
+        together = chosen(both.world, candidate, count, shape)
+        assert together == one_after_another(both.plain, candidate, count), f"{seed=} {count=}"
+
+
+@pytest.mark.parametrize("strategy", [LEAST, MOST, SHAPES[2]], ids=str)
 def test_a_batch_on_a_larger_cluster_goes_where_its_pods_would_go_one_after_another(strategy):
     for seed in range(3):
         rng = Random(seed)
-        facts = [{"cpu": rng.choice([4, 8]), "labels": {"zone": rng.choice("abc")}} for _ in range(90)]
+        zones = [rng.choice("abc") for _ in range(90)]
+        facts = [
+            {"cpu": rng.choice([4, 8]), "labels": {"zone": zone}, "images": {"big:1": 900} if zone != "a" else {}}
+            for zone in zones
+        ]
         nodes = [node(f"n{number:02}", **found) for number, found in enumerate(facts)]
         world, plain = World().see(*nodes), Plain(nodes, strategy=strategy)
         candidate = pod(
-            "p", cpu=rng.choice([1, 2]), memory="1Gi", preferred=rng.choice([{}, {"zone=a": 5, "zone=b": 3}])
+            "p",
+            cpu=rng.choice([1, 2]),
+            memory="1Gi",
+            preferred=rng.choice([{}, {"zone=a": 5, "zone=b": 3}]),
+            image=rng.choice(["", "big:1"]),
         )
         count = rng.choice([30, 120])
         assert chosen(world, candidate, count, strategy) == one_after_another(plain, candidate, count), f"{seed=}"

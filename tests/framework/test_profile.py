@@ -24,14 +24,24 @@ def weights(plugins):
 
 def test_the_default_profile_filters_in_upstreams_order():
     profile = default_profile()
-    assert names(profile.rule_filters) == ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity"]
-    assert names(profile.room_filters) == ["NodePorts", "NodeResourcesFit"]
+    assert names(profile.filters) == [
+        "NodeName",
+        "NodeUnschedulable",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "NodeDeclaredFeatures",
+    ]
 
 
 def test_the_default_profile_scores_with_upstreams_weights():
     profile = default_profile()
     assert weights(profile.rule_scores) == {"TaintToleration": 3, "NodeAffinity": 2}
     assert weights(profile.room_scores) == {"NodeResourcesFit": 1, "NodeResourcesBalancedAllocation": 1}
+    assert weights(profile.nodes_scores) == {"ImageLocality": 1}
 
 
 def test_a_weight_of_zero_takes_a_score_out_and_leaves_the_filter():

@@ -1,14 +1,18 @@
 """Views that are kept and repaired row by row equal views computed from scratch."""
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from muster.cluster.room import Room
 from muster.framework.views import Views
 from muster.plugins.defaults import default_profile
+from muster.plugins.registry import FitArgs, Part, ProfileParts, default_parts, make_profile
 from tests.builders import World, node, pod, tolerate
 
 PROFILE = default_profile()
+FIT = "NodeResourcesFit"
 # one row more and the table grows
 FULL_TABLE = 64
 
@@ -21,6 +25,10 @@ CANDIDATES = [
     pod("served", cpu=1, ports=[80]),
     pod("accelerated", cpu=1, gpu=1),
     pod("odd", cpu=1, requests={"example.com/odd": 1}),
+    pod("stored", cpu=1, image="huge:1"),
+    pod("stored and wishful", cpu=1, image="huge:1", preferred={"zone=a": 1}),
+    pod("new", cpu=1, image="nowhere:1"),
+    pod("demanding", cpu=1, restarts_all=True),
 ]
 RUNNERS = [
     {"cpu": 2},
@@ -41,6 +49,9 @@ FACTS = [
     {"cpu": 3, "memory": "4Gi", "gpu": 2},
     {"cpu": 0},
     {"resources": {"example.com/odd": 3}},
+    {"images": {"huge:1": 4000}},
+    {"images": {"huge:1": 5000, "other:1": 10}, "labels": {"zone": "a"}},
+    {"features": ["RestartAllContainersOnContainerExits"]},
 ]
 SOME_NODES = st.integers(0, 11)
 CHANGES = st.one_of(
@@ -104,6 +115,8 @@ class Kept:
 # the last soft taint goes while many nodes change: the others lose its weight as well
 @example(60, [("describe", 0, 3), ("look", 0, 0), ("describe many", 0, 0), ("look", 0, 0)])
 @example(60, [("describe", 0, 3), ("look", 3, 0), ("describe many", 0, 2), ("look", 3, 0)])
+# an image spreads, and is worth more on every node that had it
+@example(12, [("describe", 0, 10), ("look", 8, 0), *(("describe", n, 10) for n in (3, 4, 5)), ("look", 8, 0)])
 def test_views_repaired_row_by_row_equal_views_from_scratch(nodes, changes):
     kept = Kept(nodes)
     for change in changes:
@@ -223,3 +236,60 @@ def test_a_view_that_a_plugin_has_failed_with_is_made_anew(monkeypatch):
         views.of(wishful)
     monkeypatch.undo()
     assert views.of(wishful).key.tolist() == Views(PROFILE, cluster.nodes).of(wishful).key.tolist()
+
+
+# --- scores by facts of all nodes ---
+
+
+def test_an_image_is_worth_less_everywhere_when_nodes_come_that_do_not_have_it():
+    kept = Kept(3)
+    stored = kept.cluster.classes.of(pod("stored", cpu=1, image="huge:1"))
+    kept.world.node("n00", images={"huge:1": 1500})
+    alone = kept.views.of(stored).fixed.copy()
+    kept.world.see(*(node(f"n{number:02}") for number in range(3, 9)))
+    row = kept.cluster.nodes.rows["n00"]
+    assert kept.views.of(stored).fixed[row] < alone[row]
+    assert kept.views.of(stored).key.tolist() == Views(PROFILE, kept.cluster.nodes).of(stored).key.tolist()
+
+
+def test_classes_share_a_view_as_long_as_no_node_has_their_images():
+    kept = Kept(3)
+    one, other = (kept.cluster.classes.of(pod(image, cpu=1, image=image)) for image in ("a:1", "b:1"))
+    assert one is not other
+    assert kept.views.of(one) is kept.views.of(other)
+    kept.world.node("n00", images={"a:1": 3000})
+    assert kept.views.of(one) is not kept.views.of(other)
+    assert kept.answer(kept.views.of(one))[1][0] == "n00"
+    kept.world.node("n00")
+    assert kept.views.of(one) is kept.views.of(other)
+
+
+def test_classes_that_are_rated_together_are_rated_as_each_alone():
+    pages = {"hugepages-2Mi": "4Mi"}
+    weights = {"cpu": 1, "memory": 1, "hugepages-2Mi": 5}
+    parts = [
+        Part(name=part.name, weight=part.weight, args=FitArgs(weights=weights) if part.name == FIT else None)
+        for part in default_parts()
+    ]
+    world = World(profile := make_profile(ProfileParts(plugins=tuple(parts))))
+    world.see(*(node(f"n{n}", resources={"hugepages-2Mi": f"{8 * n}Mi"}, images={"huge:1": 900}) for n in range(1, 5)))
+    cluster = world.engine.cluster
+    classes = [
+        cluster.classes.of(one)
+        for one in (
+            pod("asks", cpu=1, memory="1Gi", requests=pages),
+            # what it asks for as a whole does not count while it is being placed
+            pod("asks as a whole", cpu=1, memory="1Gi", whole=pages),
+            pod("stored", cpu=1, memory="1Gi", requests=pages, image="huge:1"),
+            pod("larger", cpu=2, memory="1Gi", requests=pages),
+        )
+    ]
+    views = Views(profile, cluster.nodes)
+    together = [views.of(each) for each in classes]
+    rows = np.array(sorted(cluster.nodes.rows.values()))
+    room = Room(cluster.nodes, cluster.nodes.usage, rows)
+    copies, keys = views.evaluate(together, room)
+    for view, copies_of_one, keys_of_one in zip(together, copies, keys, strict=True):
+        assert copies_of_one.tolist() == view.copies[rows].tolist()
+        assert keys_of_one.tolist() == view.key[rows].tolist()
+    assert len({tuple(line) for line in keys.tolist()}) == len(classes)

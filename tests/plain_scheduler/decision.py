@@ -48,14 +48,15 @@ class Decision:
 
 
 def decide(cluster: Cluster, pod: Document, *, strategy: Strategy | None = None) -> Decision:
-    refusals = _refusals(cluster, pod)
+    strategy = strategy or Strategy()
+    refusals = _refusals(cluster, pod, strategy)
     takers = [machine for name, machine in cluster.machines.items() if name not in refusals]
     if takers:
-        return Decision(_scores(cluster, pod, takers, strategy or Strategy()), refusals)
+        return Decision(_scores(cluster, pod, takers, strategy), refusals)
     return Decision({}, refusals, _message(cluster, pod, refusals))
 
 
-def _refusals(cluster: Cluster, pod: Document) -> dict[str, Refusal]:
+def _refusals(cluster: Cluster, pod: Document, strategy: Strategy) -> dict[str, Refusal]:
     spread_refuses = spread.refuses(cluster, pod)
     affinity_refuses = affinity.refuses(cluster, pod)
     named = node_rules.only_named_nodes(pod)
@@ -69,7 +70,7 @@ def _refusals(cluster: Cluster, pod: Document) -> dict[str, Refusal]:
             or node_rules.taints_refuse(pod, machine)
             or node_rules.affinity_refuses(pod, machine)
             or node_rules.ports_refuse(pod, machine)
-            or resources.room_refuses(pod, machine)
+            or resources.room_refuses(pod, machine, strategy)
             or spread_refuses(machine)
             or affinity_refuses(machine)
             or node_rules.features_refuse(pod, machine)
@@ -86,7 +87,9 @@ def _scores(cluster: Cluster, pod: Document, takers: list[Machine], strategy: St
         "NodeResourcesFit": {machine.name: resources.fit(pod, machine, strategy) for machine in takers},
         "PodTopologySpread": spread.score(cluster, pod, takers),
         "InterPodAffinity": affinity.score(cluster, pod, takers),
-        "NodeResourcesBalancedAllocation": {machine.name: resources.balance(pod, machine) for machine in takers},
+        "NodeResourcesBalancedAllocation": {
+            machine.name: resources.balance(pod, machine, strategy) for machine in takers
+        },
         "ImageLocality": node_rules.images(cluster, pod, takers),
     }
     return {machine.name: {plugin: scores[machine.name] for plugin, scores in by_plugin.items()} for machine in takers}

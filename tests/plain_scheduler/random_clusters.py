@@ -18,8 +18,12 @@ from tests.plain_scheduler.selectors import Document, Labels
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TOPOLOGY_KEYS = (HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, "rack", "rack", "nowhere")
-FEATURE = "RestartAllContainersOnContainerExits"
+FEATURES = ("RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport", "VolumeBindMountOptions")
+GATES = FEATURES[1:]
+"""Without them the API server lets no pod through that needs those features."""
 EXTENDED = "example.com/widget"
+LICENCES = ("example.com/licence", "licences.example/seat")
+"""What few nodes have; some schedulers let pods do without."""
 MEBI = 1024 * 1024
 
 NAMESPACES = {
@@ -29,8 +33,24 @@ NAMESPACES = {
 }
 STRATEGIES = {
     "default-scheduler": Strategy(),
-    "packing": Strategy("MostAllocated", {"cpu": 2, "memory": 1, EXTENDED: 3}),
-    "ratio": Strategy("RequestedToCapacityRatio", {"cpu": 1, EXTENDED: 5}, ((8, 0), (40, 10), (70, 3), (100, 7))),
+    "packing": Strategy(
+        "MostAllocated",
+        {"cpu": 2, "memory": 1, EXTENDED: 3, LICENCES[0]: 4},
+        ignored=LICENCES[:1],
+        ignored_groups=["licences.example", "example.org"],
+        balanced=("cpu", "memory", LICENCES[0]),
+    ),
+    "ratio": Strategy(
+        "RequestedToCapacityRatio",
+        {"cpu": 1, EXTENDED: 5, "hugepages-2Mi": 2},
+        ((8, 0), (40, 10), (70, 3), (100, 7)),
+        balanced=("memory", EXTENDED, "ephemeral-storage", "cpu"),
+    ),
+    "storing": Strategy(
+        "LeastAllocated",
+        {"memory": 3, "ephemeral-storage": 2, "hugepages-2Mi": 1, "pods": 1},
+        balanced=("ephemeral-storage", "hugepages-2Mi"),
+    ),
 }
 """By the name of the scheduler that a pod asks for; those that spread pods otherwise have the first."""
 
@@ -44,7 +64,15 @@ _IMAGES = {
     "registry.example/big:latest": 900 * MEBI,
     "registry.example:5000/huge:latest": 3000 * MEBI,
 }
-_WANTED_IMAGES = ("tiny", "middle:v1", "middle", "registry.example/big", "registry.example:5000/huge", "absent:v2")
+_WANTED_IMAGES = (
+    "tiny",
+    "middle:v1",
+    "middle",
+    "middle:v1@sha256:00",
+    "registry.example/big",
+    "registry.example:5000/huge",
+    "absent:v2",
+)
 _TAINTS = (
     {"key": "team", "value": "a", "effect": "NoSchedule"},
     {"key": "team", "value": "b", "effect": "NoExecute"},
@@ -95,6 +123,8 @@ class World:
     """Names of those which have been told to stop."""
     ended: set[str]
     """Names of those which have run to their end."""
+    told: dict[str, Document]
+    """By name, what kubelets say of others: resources that are not, or not yet, what the pod asks for."""
     coming: list[Document]
 
     def cluster(self, around: Surroundings) -> Cluster:
@@ -105,6 +135,8 @@ class World:
                 pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
             if pod["metadata"]["name"] in self.ended:
                 pod["status"] = {"phase": "Succeeded"}
+            if status := self.told.get(pod["metadata"]["name"]):
+                pod["status"] = status
         return Cluster(self.nodes, pods, around.namespaces, around.owners)
 
 
@@ -152,8 +184,10 @@ def world(seed: int, *, coming: int = 12) -> World:
     placed = [chance.placed(f"old-{number}", names) for number in range(crowd)]
     leaving = {pod["metadata"]["name"] for pod in placed if chance.one_in(8)}
     ended = {pod["metadata"]["name"] for pod in placed if chance.one_in(12)} - leaving
+    told = {pod["metadata"]["name"]: chance.status(pod) for pod in placed if chance.one_in(3)}
+    told = {name: status for name, status in told.items() if name not in leaving | ended}
     pods = [chance.coming(f"new-{number}", names) for number in range(coming)]
-    return World(seed, nodes, placed, leaving, ended, pods)
+    return World(seed, nodes, placed, leaving, ended, told, pods)
 
 
 class Chance(random.Random):
@@ -199,11 +233,13 @@ class Chance(random.Random):
             room[EXTENDED] = str(self.choice((0, 2, 4)))
         if self.one_in(3):
             room["hugepages-2Mi"] = "64Mi"
+        if self.one_in(6):
+            room[LICENCES[0]] = str(self.choice((1, 3)))
         status: Document = {"capacity": room, "allocatable": room}
         images = [image for image in _IMAGES if self.one_in(2)]
         status["images"] = [{"names": [image, f"{image}@sha256:00"], "sizeBytes": _IMAGES[image]} for image in images]
-        if self.one_in(2):
-            status["declaredFeatures"] = [FEATURE]
+        if features := [feature for feature in (*FEATURES, "Unheard") if self.one_in(2)]:
+            status["declaredFeatures"] = sorted(features)
         spec: Document = {"taints": self.subset(_TAINTS, 2)} if self.one_in(4) else {}
         if self.off_topic(10):
             spec["unschedulable"] = True
@@ -213,6 +249,8 @@ class Chance(random.Random):
 
     def placed(self, name: str, nodes: Sequence[str]) -> Document:
         pod = self._pod(name)
+        if self.one_in(10):
+            pod["spec"]["runtimeClassName"] = "heavy"
         # nobody asked whether there was room for it
         self._resources(pod, is_small=not self.off_topic(6))
         self._ports(pod)
@@ -246,15 +284,53 @@ class Chance(random.Random):
             spec["runtimeClassName"] = self.choice(("heavy", "fenced"))
         if self.off_topic(12):
             spec["priorityClassName"] = "patient"
-        if self.off_topic(10):
-            when = {"operator": "In", "values": [42]}
-            spec["containers"][0] |= {
-                "restartPolicy": "Never",
-                "restartPolicyRules": [{"action": "RestartAllContainers", "exitCodes": when}],
-            }
         if self.one_in(8):
             spec["volumes"] = [{"name": "data", "image": {"reference": self.choice(_WANTED_IMAGES)}}]
+        if self.off_topic(8):
+            self._features(spec)
         return pod
+
+    def _features(self, spec: Document) -> None:
+        """What the kubelet must have."""
+        container = self.choice((*spec["containers"], *spec.get("initContainers", [])))
+        if self.one_in(2) and "restartPolicy" not in container:
+            when = {"operator": "In", "values": [42]}
+            container["restartPolicy"] = "Never"
+            container["restartPolicyRules"] = [{"action": "RestartAllContainers", "exitCodes": when}]
+        if self.one_in(2):
+            spec["hostNetwork"], spec["hostUsers"] = not self.one_in(4), self.one_in(4)
+        if self.one_in(2):
+            spec["volumes"] = [*spec.get("volumes", []), {"name": "scratch", "emptyDir": {}}]
+            options = {"bindMountOptions": ["noexec"]} if not self.one_in(4) else {}
+            container["volumeMounts"] = [{"name": "scratch", "mountPath": "/scratch", **options}]
+
+    def status(self, pod: Document) -> Document:
+        """What a kubelet may say of the pod while it is being resized, or has given up on that."""
+        status: Document = {}
+        containers = {kind: pod["spec"].get(kind, []) for kind in ("containers", "initContainers")}
+        for kind, listed in containers.items():
+            if told := [self._container_status(each) for each in listed if not self.one_in(4)]:
+                status["containerStatuses" if kind == "containers" else "initContainerStatuses"] = told
+        if self.one_in(3):
+            if not self.one_in(4):
+                status["allocatedResources"] = self._some_resources()
+            status["resources"] = {"requests": self._some_resources()} if not self.one_in(4) else {}
+        if status and self.one_in(2):
+            reason = self.choice(("Infeasible", "Deferred"))
+            status["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": reason}]
+        return status
+
+    def _container_status(self, container: Document) -> Document:
+        said = {"name": container["name"], "image": "i", "imageID": "i", "ready": True, "restartCount": 0}
+        if not self.one_in(4):
+            said["allocatedResources"] = self._some_resources()
+        if not self.one_in(4):
+            said["resources"] = {"requests": self._some_resources()} if not self.one_in(4) else {}
+        return said
+
+    def _some_resources(self) -> Document:
+        some = {"cpu": ("50m", "300m", "1"), "memory": ("32Mi", "700Mi", "2Gi"), "ephemeral-storage": ("2Gi",)}
+        return {name: self.choice(texts) for name, texts in some.items() if not self.one_in(3)}
 
     def _pod(self, name: str) -> Document:
         labels = {key: self.choice(values) for key, values in _LABELS.items() if not self.one_in(3)}
@@ -298,6 +374,8 @@ class Chance(random.Random):
                 container["resources"].setdefault("limits", {})["hugepages-2Mi"] = self.choice(("4Mi", "40Mi"))
             if self.off_topic(12):
                 container["resources"].setdefault("limits", {})[EXTENDED] = self.choice(("1", "2", "3"))
+            if self.off_topic(15):
+                container["resources"].setdefault("limits", {})[self.choice(LICENCES)] = "1"
         if self.one_in(8):
             asked = {"cpu": "20", "memory": "1Ti"} if self.one_in(8) else {"cpu": "19500m"}
             asked = asked if not is_small else {}

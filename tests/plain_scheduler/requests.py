@@ -1,24 +1,26 @@
 """What a pod takes from its node, and what it counts as in scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from muster.base.quantity import amount
 from tests.plain_scheduler.selectors import Document
 
 Amounts = dict[str, int]
+_Of = Callable[[Document, Document], Document | None]
+"""What a pod's container has or asks for."""
 
 UNKNOWN: Mapping[str, int] = {"cpu": 100, "memory": 200 * 1024 * 1024}
 """Scores count this for a container that asks for none."""
 
 
 def requests(pod: Document) -> Amounts:
-    """For filters, and for the balance."""
+    """For filters, and for the balance; of a pod on a node that is being resized, the most that it may have."""
     return _total(pod, unknown={})
 
 
 def containers_together(pod: Document) -> dict[str, str]:
     """What the containers ask for, spelled as quantities."""
-    found = _containers(pod, unknown={})
+    found = _together(pod, _asked, unknown={})
     return {name: f"{count}m" if name == "cpu" else str(count) for name, count in found.items()}
 
 
@@ -27,7 +29,7 @@ def scored_when_new(pod: Document) -> Amounts:
 
     That plugin's score never learnt of requests of the pod as a whole (its filter did): they are not in here.
     """
-    return _sum([_containers(pod, UNKNOWN), _amounts(pod["spec"].get("overhead"))])
+    return _sum([_together(pod, _asked, UNKNOWN), _amounts(pod["spec"].get("overhead"))])
 
 
 def scored_when_placed(pod: Document) -> Amounts:
@@ -66,26 +68,78 @@ def _total(pod: Document, *, unknown: Mapping[str, int]) -> Amounts:
     return _sum([_containers(pod, unknown) | _pod_level(pod), _amounts(pod["spec"].get("overhead"))])
 
 
-def _containers(pod: Document, unknown: Mapping[str, int]) -> Amounts:
+def _together(pod: Document, of: _Of, unknown: Mapping[str, int]) -> Amounts:
     """The larger of what runs for good and of each step of the initialisation, beside the sidecars so far."""
     spec = pod["spec"]
-    total = _sum(_requested(each, unknown) for each in (*spec["containers"], *_sidecars(spec)))
+
+    def given(container: Document) -> Amounts:
+        return {**unknown, **_amounts(of(pod, container))}
+
+    total = _sum(given(each) for each in (*spec["containers"], *_sidecars(spec)))
     started: Amounts = {}
     for container in spec.get("initContainers") or []:
-        step = _sum([started, _requested(container, unknown)])
+        step = _sum([started, given(container)])
         if container.get("restartPolicy") == "Always":
             started = step
-        total = {name: max(total.get(name, 0), step.get(name, 0)) for name in (*total, *step)}
+        total = _most([total, step])
     return total
 
 
+def _containers(pod: Document, unknown: Mapping[str, int]) -> Amounts:
+    """What the containers ask for, what is set aside for them, what they have: the most of it."""
+    status = pod.get("status") or {}
+    of_the_pod = status.get("allocatedResources"), (status.get("resources") or {}).get("requests")
+    if all(of_the_pod):
+        # the overhead is in there, and will be added once more
+        given = [_amounts(listed) for listed in of_the_pod]
+    else:
+        given = [_together(pod, of, unknown) for of in (_allocated, _actual)]
+    return _most([*given, *([] if _is_infeasible(pod) else [_together(pod, _asked, unknown)])])
+
+
 def _pod_level(pod: Document) -> Amounts:
-    listed = _amounts((pod["spec"].get("resources") or {}).get("requests"))
-    return {name: count for name, count in listed.items() if name in UNKNOWN or name.startswith("hugepages-")}
+    asked = (pod["spec"].get("resources") or {}).get("requests")
+    status = pod.get("status") or {}
+    if not _of_pods(asked) or "resources" not in status:
+        return _of_pods(asked)
+    given = [_of_pods(status["resources"].get("requests")), _of_pods(status.get("allocatedResources"))]
+    return _most([*given, *([] if _is_infeasible(pod) else [_of_pods(asked)])])
 
 
-def _requested(container: Document, unknown: Mapping[str, int]) -> Amounts:
-    return {**unknown, **_amounts((container.get("resources") or {}).get("requests"))}
+def _of_pods(listed: Document | None) -> Amounts:
+    """Those of the resources that a pod may ask for as a whole."""
+    return {n: count for n, count in _amounts(listed).items() if n in UNKNOWN or n.startswith("hugepages-")}
+
+
+# --- one container ---
+
+
+def _asked(_: Document, container: Document) -> Document | None:
+    return (container.get("resources") or {}).get("requests")
+
+
+def _allocated(pod: Document, container: Document) -> Document | None:
+    found = _status(pod, container).get("allocatedResources")
+    return found or (None if _is_infeasible(pod) else _asked(pod, container))
+
+
+def _actual(pod: Document, container: Document) -> Document | None:
+    return (_status(pod, container).get("resources") or {}).get("requests") or _allocated(pod, container)
+
+
+def _status(pod: Document, container: Document) -> Document:
+    status = pod.get("status") or {}
+    listed = [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]
+    return next((each for each in listed if each["name"] == container["name"]), {})
+
+
+def _is_infeasible(pod: Document) -> bool:
+    listed = (pod.get("status") or {}).get("conditions") or []
+    pending = next((each for each in listed if each["type"] == "PodResizePending"), {})
+    return pending.get("reason") == "Infeasible"
+
+
+# --- sums ---
 
 
 def _amounts(listed: Document | None) -> Amounts:
@@ -98,3 +152,10 @@ def _sum(parts: Iterable[Mapping[str, int]]) -> Amounts:
         for name, count in part.items():
             total[name] = total.get(name, 0) + count
     return total
+
+
+def _most(parts: Iterable[Mapping[str, int]]) -> Amounts:
+    most: Amounts = {}
+    for part in parts:
+        most = {name: max(most.get(name, 0), part.get(name, 0)) for name in (*most, *part)}
+    return most

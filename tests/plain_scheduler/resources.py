@@ -13,20 +13,32 @@ from tests.plain_scheduler.selectors import Document
 
 @dataclass(frozen=True)
 class Strategy:
-    """How NodeResourcesFit scores: LeastAllocated, MostAllocated or RequestedToCapacityRatio."""
+    """How resources are counted, by the arguments of NodeResourcesFit and NodeResourcesBalancedAllocation."""
 
     kind: str = "LeastAllocated"
     weights: Mapping[str, int] = field(default_factory=lambda: {"cpu": 1, "memory": 1})
     shape: Sequence[tuple[int, int]] = ()
     """(utilization in percent, score from 0 to 10), for the ratio only."""
+    ignored: Sequence[str] = ()
+    """Extended resources that pods need not have..."""
+    ignored_groups: Sequence[str] = ()
+    """...and what stands before the slash in names of others."""
+    balanced: Sequence[str] = ("cpu", "memory")
+
+    def ignores(self, resource: str) -> bool:
+        group, slash, _ = resource.partition("/")
+        is_extended = bool(slash) and "kubernetes.io/" not in resource
+        return is_extended and (resource in self.ignored or group in self.ignored_groups)
 
 
-def room_refuses(pod: Document, machine: Machine) -> Refusal | None:
+def room_refuses(pod: Document, machine: Machine, strategy: Strategy) -> Refusal | None:
     reasons, is_final = [], False
     if len(machine.running) + 1 > machine.allocatable.get("pods", 0):
         reasons.append("Too many pods")
     for resource, needed in requests(pod).items():
         have = machine.allocatable.get(resource, 0)
+        if strategy.ignores(resource):
+            continue
         if needed > 0 and needed > have - machine.requested(resource):
             reasons.append(f"Insufficient {resource}")
             is_final |= needed > have
@@ -75,20 +87,31 @@ def _on_line(shape: Sequence[tuple[int, int]], percent: int) -> int:
     return points[-1][1]
 
 
-def balance(pod: Document, machine: Machine) -> int:
+def balance(pod: Document, machine: Machine, strategy: Strategy) -> int:
     wanted = requests(pod)
-    if not wanted.get("cpu") and not wanted.get("memory"):
+    if not any(wanted.get(resource) for resource in strategy.balanced):
         return 0  # the plugin is skipped for such pods
-    return 50 + (50 + _evenness(machine, wanted) - _evenness(machine, {})) // 2
+    counted = [each for each in strategy.balanced if wanted.get(each) or not is_scalar(each)]
+    return 50 + (50 + _evenness(machine, counted, wanted) - _evenness(machine, counted, {})) // 2
 
 
-def _evenness(machine: Machine, more: Mapping[str, int]) -> int:
+def _evenness(machine: Machine, counted: Sequence[str], more: Mapping[str, int]) -> int:
     fractions = []
-    for resource in ("cpu", "memory"):
+    for resource in counted:
         if capacity := machine.allocatable.get(resource, 0):
             fraction = float(machine.requested(resource) + more.get(resource, 0)) / float(capacity)
             fractions.append(min(fraction, 1.0))
-    deviation = abs((fractions[0] - fractions[1]) / 2) if len(fractions) == 2 else 0.0
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        mean, squares = 0.0, 0.0
+        for fraction in fractions:
+            mean += fraction
+        mean /= float(len(fractions))
+        for fraction in fractions:
+            squares += (fraction - mean) * (fraction - mean)
+        deviation = math.sqrt(squares / float(len(fractions)))
     return int((1 - deviation) * 100.0)
 
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 import msgspec
 import pytest
 
-from muster.api.requests import effective_requests
+from muster.api.requests import effective_requests, given
 from muster.api.wire import Node, Pod
 from tests.plain_scheduler import affinity, node_rules, spread
 from tests.plain_scheduler.answers import RECORDED_WORLDS, answer_of, recorded
@@ -61,10 +61,36 @@ def test_the_plain_one_on_structs_agrees_where_it_has_the_rule(seed):
 def test_muster_counts_the_requests_of_a_pod_alike():
     for seed in RECORDED_WORLDS:
         for pod, _, _ in told(seed):
-            found = effective_requests(msgspec.convert(pod, Pod, strict=False).spec)
+            found = counted(pod)
 
-            assert dict(found.amounts) == {name: count for name, count in requests(pod).items() if count}
-            # kube-scheduler's score does not know requests of the pod as a whole; ours does
-            if not pod["spec"].get("resources"):
-                scored = scored_when_new(pod)
-                assert (found.scored_cpu_milli, found.scored_memory_bytes) == (scored["cpu"], scored["memory"])
+            assert dict(found.amounts) == present(requests(pod))
+            scored = {**dict(found.amounts), "cpu": found.scored_cpu_milli, "memory": found.scored_memory_bytes}
+            new = scored if found.scored_when_new is None else dict(found.scored_when_new)
+            assert present(new) == present(scored_when_new(pod))
+
+
+def test_muster_counts_pods_that_are_being_resized_alike():
+    resized = 0
+    for seed in range(60):
+        for machine in world(seed).cluster(SURROUNDINGS).machines.values():
+            for running in machine.running:
+                found = counted(running.pod)
+
+                assert dict(found.amounts) == present(running.requests)
+                scored = {name: running.scored.get(name, 0) for name in ("cpu", "memory")}
+                assert (found.scored_cpu_milli, found.scored_memory_bytes) == tuple(scored.values())
+                resized += dict(found.amounts) != dict(counted(without_status(running.pod)).amounts)
+    assert resized > 50
+
+
+def counted(pod):
+    read = msgspec.convert(pod, Pod, strict=False)
+    return effective_requests(read.spec, given(read.spec, read.status))
+
+
+def present(amounts):
+    return {name: count for name, count in amounts.items() if count}
+
+
+def without_status(pod):
+    return {**pod, "status": {}}

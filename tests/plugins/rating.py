@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from muster.api.wire import Node, Pod
 from muster.cluster.cluster import Cluster
-from muster.framework.profile import Plugin, Profile
+from muster.framework.profile import Plugin, Profile, Profiles
 from muster.framework.views import PRECEDENCE_BITS, TIE_BREAK_BITS, Views
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.node_ports import NodePorts
@@ -29,7 +29,8 @@ class Rating:
         if not any(isinstance(plugin, NodeResourcesFit) for plugin, _ in plugins):
             listed.append((NodeResourcesFit(), 0))
         profile = Profile(listed)
-        cluster = Cluster(states={plugin.name: plugin.new_state() for plugin in profile.stateful})
+        states = {plugin.name: plugin.new_state() for plugin in profile.stateful}
+        cluster = Cluster(states=states, ignores=Profiles(profile).ignores)
         for node in nodes:
             cluster.put_node(node)
         for name, pods in (running or {}).items():

@@ -8,12 +8,17 @@ the real kube-scheduler and with this one.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from math import trunc
 
-from muster.api.requests import effective_requests
+from muster.api.images import images_of
+from muster.api.requests import effective_requests, given
 from muster.api.wire import Node, Pod, Taint, Toleration
 from muster.base.quantity import amount
 
 LEAST, MOST = "LeastAllocated", "MostAllocated"
+Shape = tuple[tuple[int, int], ...]
+"""Of RequestedToCapacityRatio: (percent used, 0 to 10)."""
 CPU_AND_MEMORY = {"cpu": 1, "memory": 1}
 
 NAME = "node(s) didn't match the requested node name"
@@ -28,9 +33,12 @@ class Wants:
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
-        found = effective_requests(pod.spec)
+        found = effective_requests(pod.spec, given(pod.spec, pod.status))
         self.requests = dict(found.amounts)
         self.scored = self.requests | {"cpu": found.scored_cpu_milli, "memory": found.scored_memory_bytes}
+        new = found.scored_when_new
+        self.scored_when_new = self.scored if new is None else dict(new)
+        self.images = images_of(pod.spec)
         sidecars = [container for container in pod.spec.init_containers if container.restart_policy == "Always"]
         self.ports = [
             (port.protocol, port.host_port, port.host_ip or "0.0.0.0")
@@ -51,6 +59,7 @@ class Machine:
         self.name = node.metadata.name
         self.allocatable = {name: amount(name, text) for name, text in node.status.allocatable.items()}
         self.running: list[Wants] = [Wants(pod) for pod in running]
+        self.images = {name: image.size_bytes for image in node.status.images for name in image.names}
 
     def requested(self, resource: str) -> int:
         return sum(wants.requests.get(resource, 0) for wants in self.running)
@@ -88,20 +97,26 @@ class Machine:
 
     # --- scores of this node alone ---
 
-    def fit_score(self, wants: Wants, strategy: str, weights: Mapping[str, int] = CPU_AND_MEMORY) -> int:
+    def fit_score(self, wants: Wants, strategy: str | Shape, weights: Mapping[str, int] = CPU_AND_MEMORY) -> int:
         total = weight_sum = 0
-        for resource, weight in weights.items():
+        for resource, share in weights.items():
+            weight = share
             capacity = self.allocatable.get(resource, 0)
             extended = resource not in ("cpu", "memory", "ephemeral-storage")
-            if capacity == 0 or (extended and not wants.scored.get(resource, 0)):
+            if capacity == 0 or (extended and not wants.scored_when_new.get(resource, 0)):
                 continue
-            requested = self.scored(resource) + wants.scored.get(resource, 0)
-            if strategy == MOST:
+            requested = self.scored(resource) + wants.scored_when_new.get(resource, 0)
+            if not isinstance(strategy, str):
+                part = _on_line(strategy, min(requested, capacity) * 100 // capacity)
+                weight = share if part > 0 else 0
+            elif strategy == MOST:
                 part = min(requested, capacity) * 100 // capacity
             else:
                 part = 0 if requested > capacity else (capacity - requested) * 100 // capacity
             total += part * weight
             weight_sum += weight
+        if not isinstance(strategy, str):
+            return (2 * total + weight_sum) // (2 * weight_sum) if weight_sum else 0
         return total // weight_sum if weight_sum else 0
 
     def balance_score(self, wants: Wants) -> int:
@@ -119,14 +134,15 @@ class Machine:
         std = abs((fractions[0] - fractions[1]) / 2) if len(fractions) == 2 else 0.0
         return int((1 - std) * 100.0)
 
-    def room_left(self, strategy: str) -> int:
+    def room_left(self, strategy: str | Shape) -> int:
         """Ours, not upstream's: tells equal scores apart by the share of room left, or used when packing."""
         parts = []
         for resource in ("cpu", "memory"):
             capacity = self.allocatable.get(resource, 0)
             parts.append(max(0, capacity - self.scored(resource)) * 1023 // max(1, capacity))
         share = sum(parts) // 2
-        return 1023 - share if strategy == MOST else share
+        packs = strategy == MOST if isinstance(strategy, str) else strategy[-1][1] > strategy[0][1]
+        return 1023 - share if packs else share
 
     # --- raw scores, normalised over the nodes that take the pod ---
 
@@ -142,7 +158,7 @@ class Machine:
 class Plain:
     """Places one pod after another, each on the best node; ties go to room, then to the first name."""
 
-    def __init__(self, nodes: Iterable[Node], *, strategy: str = LEAST) -> None:
+    def __init__(self, nodes: Iterable[Node], *, strategy: str | Shape = LEAST) -> None:
         self.machines = {node.metadata.name: Machine(node) for node in sorted(nodes, key=lambda n: n.metadata.name)}
         self._strategy = strategy
 
@@ -174,8 +190,31 @@ class Plain:
             + 2 * preference
             + machine.fit_score(wants, self._strategy)
             + machine.balance_score(wants)
+            + self.image_score(wants, machine)
             for machine, taint, preference in zip(takers, taints, affinity, strict=True)
         }
+
+    def image_score(self, wants: Wants, machine: Machine) -> int:
+        """Sizes, scaled down by the share of nodes that have the image; nodes agree on sizes here."""
+        if not wants.images:
+            return 0
+        least, most = 23 << 20, (1000 << 20) * len(wants.images)
+        total = 0
+        for image in wants.images:
+            size = machine.images.get(image, 0)
+            share = float(sum(image in other.images for other in self.machines.values())) / float(len(self.machines))
+            total += int(float(size) * share)
+        return 100 * (min(max(total, least), most) - least) // (most - least)
+
+
+def _on_line(shape: Shape, percent: int) -> int:
+    points = [(used, 10 * score) for used, score in shape]
+    if percent <= points[0][0]:
+        return points[0][1]
+    for (left, low), (right, high) in pairwise(points):
+        if percent <= right:
+            return low + trunc((high - low) * (percent - left) / (right - left))
+    return points[-1][1]
 
 
 def normalised(raw: list[int], *, reverse: bool) -> list[int]:

@@ -17,13 +17,22 @@ from typing import Any
 import msgspec
 
 from muster.app.document import Value, advice
+from muster.app.resource_args import BALANCED_FIELDS, FIT_FIELDS, balanced_args, fit_args
 from muster.base.errors import ConfigError
 from muster.base.selectors import Requirement
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
 from muster.plugins.by_users import offered
 from muster.plugins.default_spread import DefaultConstraint
-from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import ABSENT, PLUGINS, AffinityArgs, FitArgs, PluginArgs, SpreadArgs, entry_of
+from muster.plugins.registry import (
+    ABSENT,
+    PLUGINS,
+    AffinityArgs,
+    BalancedArgs,
+    FitArgs,
+    PluginArgs,
+    SpreadArgs,
+    entry_of,
+)
 
 __all__ = ["API_VERSION", "BINDER", "Args", "plugin_name", "read_args"]
 
@@ -85,14 +94,14 @@ def _with(found: Args, name: str, args: Value) -> Args:
         return msgspec.structs.replace(found, of_users={**found.of_users, name: args.mapping()})
     match name:
         case "NodeResourcesFit":
-            return _with_own(found, name, _fit_args(args), default=FitArgs())
+            return _with_own(found, name, fit_args(_args(args, name, FIT_FIELDS)), default=FitArgs())
         case "InterPodAffinity":
             return _with_own(found, name, _affinity_args(args), default=AffinityArgs())
         case "PodTopologySpread":
             return _with_own(found, name, _spread_args(args), default=None)
         case "NodeResourcesBalancedAllocation":
-            _balanced_args(args)
-            return found
+            own = balanced_args(_args(args, name, BALANCED_FIELDS))
+            return _with_own(found, name, own, default=BalancedArgs())
         case "NodeAffinity":
             fields = _args(args, name, ("addedAffinity",))
             _refuse(fields, ("addedAffinity",), why="Muster adds no affinity to pods")
@@ -175,57 +184,6 @@ def _unsupported(value: Value) -> Unsupported:
         return Unsupported(text)
     except ValueError:
         raise value.error(f"must be {' or '.join(Unsupported)}, not '{text}'") from None
-
-
-# --- nodes ---
-
-
-def _fit_args(args: Value) -> FitArgs:
-    fields = _args(args, "NodeResourcesFit", ("ignoredResources", "ignoredResourceGroups", "scoringStrategy"))
-    _refuse(
-        fields, ("ignoredResources", "ignoredResourceGroups"), why="Muster counts every resource that a pod requests"
-    )
-    if "scoringStrategy" not in fields:
-        return FitArgs()
-    scoring = fields["scoringStrategy"].fields(("type", "resources", "requestedToCapacityRatio"))
-    strategy = _strategy(scoring["type"]) if "type" in scoring else Strategy.LEAST_ALLOCATED
-    _refuse(scoring, ("requestedToCapacityRatio",), why="Muster scores by LeastAllocated or MostAllocated")
-    weights = _resources(scoring["resources"]) if "resources" in scoring else {}
-    return FitArgs(strategy=strategy, weights={} if weights == {"cpu": 1, "memory": 1} else weights)
-
-
-def _strategy(value: Value) -> Strategy:
-    text = value.text()
-    if text == "RequestedToCapacityRatio":
-        raise value.error(f"not supported: {text}", hint="use LeastAllocated or MostAllocated")
-    try:
-        return Strategy(text)
-    except ValueError:
-        raise value.error(f"there is no strategy {text}", hint=advice(text, list(Strategy))) from None
-
-
-def _resources(value: Value) -> dict[str, int]:
-    weights: dict[str, int] = {}
-    for item in value.items():
-        fields = item.fields(("name", "weight"))
-        if "name" not in fields:
-            raise item.error("needs a name")
-        name = fields["name"].text()
-        if name in weights:
-            raise item.error(f"{name} is given twice", hint="keep one of them")
-        # as upstream: 0 stands for the default
-        weights[name] = (fields["weight"].integer(least=0, most=100) if "weight" in fields else 0) or 1
-    return weights
-
-
-def _balanced_args(args: Value) -> None:
-    fields = _args(args, "NodeResourcesBalancedAllocation", ("resources",))
-    if "resources" in fields and not fields["resources"].empty:
-        weights = _resources(fields["resources"])
-        if weights != {"cpu": 1, "memory": 1}:
-            raise fields["resources"].error(
-                "not supported: Muster balances cpu and memory, each with weight 1", hint="leave it out"
-            )
 
 
 # --- other pods ---

@@ -6,7 +6,7 @@ labelled with its index, are one class unless somebody asks for the index.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 from weakref import WeakValueDictionary
@@ -16,12 +16,21 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from muster.api.requests import TOO_MUCH, Requests, effective_requests
+from muster.api.features import features_of
+from muster.api.images import images_of
+from muster.api.requests import TOO_MUCH, Requests, effective_requests, given
 from muster.api.wire import Pod, PreferredNodes, Toleration
 from muster.base.selectors import NodeSelector
 from muster.cluster.resources import CPU, MEMORY, PODS, ResourceNames
 from muster.cluster.ties import NO_RULES, Look, PodRules, Spread, Ties, rules_of
 from muster.cluster.traits import NO_TRAITS, TraitReader, Traits, read_traits
+
+Ignores = Callable[[int, str], bool]
+"""Whether pods of a profile need not have what they request of a resource."""
+
+
+def _nothing(profile: int, resource: str) -> bool:
+    return False
 
 
 class NodeRules(msgspec.Struct, frozen=True, gc=False):
@@ -36,6 +45,8 @@ class NodeRules(msgspec.Struct, frozen=True, gc=False):
     """What plugins by users read of the pod that judge nodes by their own facts."""
     profile: int = 0
     """The number of the profile whose plugins judge."""
+    features: tuple[str, ...] = ()
+    """What the node must say that its kubelet can do."""
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -52,48 +63,72 @@ class PodClass:
 
     __slots__ = (
         "__weakref__",
+        "bare",
         "base",
-        "best_effort",
+        "extra",
+        "images",
         "line",
         "order",
         "ports",
         "requests",
         "room",
         "rules",
+        "scored",
+        "scored_when_new",
+        "takes",
         "ties",
         "unknown",
-        "unnamed",
+        "used",
     )
 
     def __init__(
-        self, rules: NodeRules, requests: Requests, *, ports: tuple[HostPort, ...], names: ResourceNames
+        self,
+        rules: NodeRules,
+        requests: Requests,
+        *,
+        ports: tuple[HostPort, ...],
+        names: ResourceNames,
+        ignores: Ignores = _nothing,
+        bare: PodClass | None = None,
+        images: tuple[str, ...] = (),
     ) -> None:
+        """`bare` is the class without the images."""
         self.rules = rules
         self.requests = requests
         self.ports = ports
+        self.images = images
+        """Names of all that its containers run, each as often as it is run."""
         amounts = {name: min(count, TOO_MUCH) for name, count in requests.amounts if name != "pods"}
-        rows = {name: names.find(name) for name in amounts}
-        self.unknown = tuple(name for name, row in rows.items() if row is None)
+        self.used = by_row(amounts, names)
+        """What it really requests, by resource row; not what no node has had yet."""
+        needed = {name: count for name, count in amounts.items() if not ignores(rules.profile, name)}
+        self.unknown = tuple(name for name in needed if names.find(name) is None)
         """Resources it asks for that no node has had yet: it fits nowhere."""
-        by_row = {PODS: 1} | {row: amounts[name] for name, row in rows.items() if row is not None}
-        self.room = tuple(sorted(by_row.items()))
-        """(resource row, amount) that one copy takes."""
-        self.unnamed = (
-            requests.scored_cpu_milli - by_row.get(CPU, 0),
-            requests.scored_memory_bytes - by_row.get(MEMORY, 0),
-        )
-        """cpu and memory that scores count above that, for containers that name no request."""
-        self.best_effort = not amounts
+        self.room = tuple(sorted({PODS: 1, **by_row(needed, names)}.items()))
+        """(resource row, amount) that one copy must find..."""
+        self.takes = tuple(sorted({PODS: 1, **self.used}.items()))
+        """...and takes: more, where its profile lets it do without."""
+        guessed = {CPU: requests.scored_cpu_milli, MEMORY: requests.scored_memory_bytes}
+        self.scored = {**self.used, **guessed}
+        """What scores count for it once it is there: more than it requests, for containers that name no request."""
+        guesses = ((row, count - self.used.get(row, 0)) for row, count in guessed.items())
+        self.extra = tuple((row, count) for row, count in guesses if count)
+        """(resource row, amount) that scores count above what it takes."""
+        new = requests.scored_when_new
+        self.scored_when_new = self.scored if new is None else by_row(dict(new), names)
+        """The same for its own score, while it is being placed."""
         extended = sum(count for name, count in amounts.items() if name not in ("cpu", "memory"))
         self.order = (
-            (-extended, -by_row.get(CPU, 0), -by_row.get(MEMORY, 0)),
-            msgspec.json.encode((requests, ports, rules)),
+            (-extended, -self.used.get(CPU, 0), -self.used.get(MEMORY, 0)),
+            msgspec.json.encode((requests, ports, rules)) + (msgspec.json.encode(images) if images else b""),
         )
-        self.line = Lines.of_classes([self])
+        self.line: Lines = Lines.of_classes([self]) if bare is None else bare.line
         self.ties: Ties | None = None
         """How its pods stand to others; None if nobody looks at them, nor they at anybody."""
         self.base = self
         """The class without ties: a node by itself looks the same to both."""
+        self.bare = self if bare is None else bare
+        """The class without ties and images: every node by itself has the same room for both."""
 
     @property
     def traits(self) -> Traits:
@@ -110,7 +145,13 @@ class PodClass:
     @property
     def shape(self) -> tuple[object, ...]:
         """Classes with equal shape can stand in one `Lines`."""
-        return tuple(resource for resource, _ in self.room), self.best_effort, self.ports, bool(self.unknown)
+        return tuple(resource for resource, _ in self.room), tuple(self.used), self.ports, bool(self.unknown)
+
+
+def by_row(amounts: Mapping[str, int], names: ResourceNames) -> dict[int, int]:
+    """Amounts of resources that some node has had, by their rows."""
+    rows = ((names.find(name), count) for name, count in amounts.items())
+    return {row: count for row, count in rows if row is not None}
 
 
 class Lines:
@@ -120,7 +161,7 @@ class Lines:
     """
 
     __slots__ = (
-        "best_effort",
+        "_classes",
         "copies",
         "many_first_copies",
         "need",
@@ -130,11 +171,11 @@ class Lines:
         "scored_before",
         "unplaceable",
         "used",
+        "used_rows",
     )
 
     def __init__(self, classes: Sequence[PodClass], copies: NDArray[np.int64]) -> None:
         first = classes[0]
-        self.best_effort = first.best_effort
         self.ports = first.ports
         self.unplaceable = bool(first.unknown)
         """They ask for resources that no node has had yet."""
@@ -145,15 +186,31 @@ class Lines:
         self.need_rows: NDArray[np.intp] = np.array([row for row, _ in first.room], np.intp)
         self.need: NDArray[np.int64] = np.array([[amount for _, amount in c.room] for c in classes]).T[:, :, None]
         """How much of the resources `need_rows` one pod takes."""
-        requests = [c.requests for c in classes]
-        scored = np.array([[r.scored_cpu_milli, r.scored_memory_bytes] for r in requests]).T[:, :, None]
-        self.scored_before: NDArray[np.int64] = scored * copies
+        # not the classes themselves, which keep their line: nobody would collect such a circle for a long time
+        self._classes = [(c.used, c.scored, c.scored_when_new) for c in classes]
+        self.used_rows = first.used.keys()
+        """Resources that they request."""
+        there, new = (self._cpu_and_memory(column) for column in (1, 2))
+        self.scored_before: NDArray[np.int64] = there * copies
         """cpu and memory of the pods before this one, as scores count them."""
-        self.scored: NDArray[np.int64] = scored * (copies + 1)
-        """The same with this one."""
-        used = scored - np.array([c.unnamed for c in classes]).T[:, :, None]
+        self.scored: NDArray[np.int64] = self.scored_before + new
+        """The same with this one, as its own score counts it."""
+        used = self._cpu_and_memory(0)
         self.used: NDArray[np.int64] = np.stack((used * copies, used * (copies + 1)))
         """(before and with this one × cpu and memory × lines × 1), as really requested."""
+
+    def _cpu_and_memory(self, column: int) -> NDArray[np.int64]:
+        return np.array([[c[column].get(CPU, 0), c[column].get(MEMORY, 0)] for c in self._classes]).T[:, :, None]
+
+    def scored_of(self, resource: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(lines × 1) of the resource: what scores count for the pods before this one, and for this one itself."""
+        there, new = ([[c[column].get(resource, 0)] for c in self._classes] for column in (1, 2))
+        return np.array(there) * self.copies, np.array(new)
+
+    def used_of(self, resource: int) -> NDArray[np.int64]:
+        """(before and with this one × lines × 1) of the resource, as really requested."""
+        used = np.array([[c[0].get(resource, 0)] for c in self._classes])
+        return np.stack((used * self.copies, used * (self.copies + 1)))
 
     @classmethod
     def of_classes(cls, classes: Sequence[PodClass]) -> Lines:
@@ -170,6 +227,9 @@ class Lines:
 _SPELLINGS = 10_000
 
 
+_Needs = tuple[NodeRules, Requests, tuple[HostPort, ...], tuple[str, ...]]
+
+
 class ClassTable:
     """Interns pod classes, from the wire's spelling first: a repeated spelling costs one encoding and one look-up."""
 
@@ -178,17 +238,19 @@ class ClassTable:
         names: ResourceNames,
         readers: Sequence[TraitReader] = (),
         profiles: Mapping[str, int] = MappingProxyType({}),
+        *,
+        ignores: Ignores = _nothing,
     ) -> None:
         """`profiles` has their numbers by scheduler name, for those that are not the first."""
         self._names = names
         self._profiles = profiles
         self._inward = [reader for reader in readers if not reader.is_shown]
         self._shown = [reader for reader in readers if reader.is_shown]
+        self._ignores = ignores
         self._encoder = msgspec.msgpack.Encoder()
         self._by_wire: dict[bytes, PodClass] = {}
         # classes that nobody has any more are forgotten: clusters see new ones for years
-        self._by_needs: WeakValueDictionary[tuple[NodeRules, Requests, tuple[HostPort, ...]], PodClass]
-        self._by_needs = WeakValueDictionary()
+        self._by_needs: WeakValueDictionary[_Needs, PodClass] = WeakValueDictionary()
         self._tied: WeakValueDictionary[tuple[PodClass, Ties], PodClass] = WeakValueDictionary()
         self._ties: WeakValueDictionary[tuple[Look, PodRules], Ties] = WeakValueDictionary()
         self._read: dict[str | None, frozenset[str]] = {}
@@ -212,6 +274,11 @@ class ClassTable:
                 spec.node_selector,
                 spec.affinity.node_affinity if spec.affinity is not None else None,
                 spec.tolerations,
+                spec.volumes,
+                spec.host_network,
+                spec.host_users,
+                spec.ephemeral_containers,
+                given(spec, pod.status),
                 traits,
                 profile,
             )
@@ -238,7 +305,7 @@ class ClassTable:
 
     def learn(self, pod_class: PodClass) -> PodClass:
         """The class anew, now that some node has a resource that it asks for."""
-        base = self._of_needs(pod_class.rules, pod_class.requests, pod_class.ports)
+        base = self._of_needs(pod_class.rules, pod_class.requests, pod_class.ports, pod_class.images)
         return base if pod_class.ties is None else self._tie(base, pod_class.ties)
 
     @property
@@ -264,13 +331,19 @@ class ClassTable:
         return self._with_ties(pod_class.base, namespace, labels, rules, traits)
 
     def _intern(self, pod: Pod, traits: Traits, profile: int) -> PodClass:
-        return self._of_needs(_node_rules(pod, traits, profile), effective_requests(pod.spec), _host_ports(pod))
+        requests = effective_requests(pod.spec, given(pod.spec, pod.status))
+        return self._of_needs(_node_rules(pod, traits, profile), requests, _host_ports(pod), images_of(pod.spec))
 
-    def _of_needs(self, rules: NodeRules, requests: Requests, ports: tuple[HostPort, ...]) -> PodClass:
-        needs = rules, requests, ports
+    def _of_needs(
+        self, rules: NodeRules, requests: Requests, ports: tuple[HostPort, ...], images: tuple[str, ...]
+    ) -> PodClass:
+        needs = rules, requests, ports, images
         found = self._by_needs.get(needs)
         if found is None or self._has_come(found.unknown):
-            found = self._by_needs[needs] = PodClass(rules, requests, ports=ports, names=self._names)
+            bare = self._of_needs(rules, requests, ports, ()) if images else None
+            found = self._by_needs[needs] = PodClass(
+                rules, requests, ports=ports, names=self._names, ignores=self._ignores, bare=bare, images=images
+            )
         return found
 
     # --- ties ---
@@ -329,6 +402,7 @@ def _node_rules(pod: Pod, traits: Traits, profile: int) -> NodeRules:
         required=nodes.required if nodes else None,
         preferred=nodes.preferred if nodes else (),
         tolerations=tuple(sorted(set(spec.tolerations), key=msgspec.json.encode)),
+        features=features_of(spec),
         traits=traits,
         profile=profile,
     )

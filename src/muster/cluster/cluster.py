@@ -8,7 +8,7 @@ from muster.api.kinds import NAMESPACES
 from muster.api.wire import Namespace, Node
 from muster.cluster.budgets import Budgets
 from muster.cluster.census import Aside, Bearing
-from muster.cluster.classes import ClassTable, PodClass
+from muster.cluster.classes import ClassTable, Ignores, PodClass
 from muster.cluster.facts import Facts
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
@@ -33,9 +33,10 @@ class Cluster:
         states: Mapping[str, RowState],
         readers: Sequence[TraitReader] = (),
         profiles: Mapping[str, int] | None = None,
+        ignores: Ignores = lambda profile, resource: False,
     ) -> None:
         self.resources = ResourceNames()
-        self.classes = ClassTable(self.resources, readers, profiles or {})
+        self.classes = ClassTable(self.resources, readers, profiles or {}, ignores=ignores)
         self.facts = Facts()
         self.namespaces = Namespaces()
         self.facts.tell(NAMESPACES, self._namespace_changed)

@@ -12,10 +12,12 @@ from muster.api.wire import Node, Taint
 from muster.base.arrays import grown
 from muster.base.quantity import amount
 from muster.cluster.changelog import ChangeLog
+from muster.cluster.images import ImageColumns
 from muster.cluster.labels import LabelColumns
 from muster.cluster.resources import CPU, MEMORY, ResourceNames
 from muster.cluster.ties import Namespaces
 from muster.cluster.usage import Ints, RowState, Usage
+from muster.cluster.values import ValueColumn
 
 Rows = NDArray[np.intp]
 """Row numbers; functions over rows also take None, which means all of them."""
@@ -40,8 +42,11 @@ class NodeTable:
         """`allocatable` and `divisor`, one below the other."""
         self._name_facts()
         self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
-        self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
-        self.taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
+        self.taints: ValueColumn[tuple[Taint, ...]] = ValueColumn()
+        """Missing where there are none."""
+        self.features: ValueColumn[tuple[str, ...]] = ValueColumn()
+        """What kubelets say that they can do."""
+        self.images = ImageColumns()
         self.labels = LabelColumns()
         self.usage = Usage.of_empty_nodes(self.allocatable, states=states, namespaces=namespaces)
         self.described = ChangeLog()
@@ -57,8 +62,8 @@ class NodeTable:
         twin.rows, twin.nodes, twin.names = self.rows.copy(), self.nodes.copy(), self.names.copy()
         twin.facts = self.facts.copy()
         twin._name_facts()
-        twin.unschedulable, twin.taint_set = self.unschedulable.copy(), self.taint_set.copy()
-        twin.taint_sets, twin.labels = self.taint_sets.copy(), self.labels.copy()
+        twin.unschedulable, twin.taints = self.unschedulable.copy(), self.taints.copy()
+        twin.features, twin.images, twin.labels = self.features.copy(), self.images.copy(), self.labels.copy()
         twin.usage = self.usage.copy()
         twin.usage.is_trial = False
         twin._vacant, twin._lacking = self._vacant.copy(), self._lacking.copy()
@@ -82,6 +87,7 @@ class NodeTable:
                 self._grow()
             row = self.rows[name] = self._vacant.pop()
             self._names_changed()
+        before = self.nodes[row]
         self.nodes[row], self.names[row] = node, name
         by_row = {self.resources.row(resource): count for resource, count in amounts.items()}
         self.fit_resources()
@@ -94,7 +100,10 @@ class NodeTable:
         if not (room[CPU] and room[MEMORY]):
             self._lacking.add(row)
         self.unschedulable[row] = node.spec.unschedulable
-        self.taint_set[row] = self._taint_set(node.spec.taints)
+        self.taints.put(row, node.spec.taints or None)
+        self.features.put(row, node.status.declared_features or None)
+        if node.status.images != (() if before is None else before.status.images):
+            self.images.put(row, node.status.images)
         self.labels.put(row, node.metadata.labels)
         self.usage.reset(row, room)
         self.described.mark(row)
@@ -102,12 +111,16 @@ class NodeTable:
 
     def remove(self, name: str) -> None:
         row = self.rows.pop(name)
+        node = self.nodes[row]
+        if node is not None and node.status.images:
+            self.images.put(row, ())
         self.nodes[row], self.names[row] = None, ""
         self.allocatable[:, row] = 0
         self.divisor[:, row] = 1
         self._lacking.discard(row)
         self.unschedulable[row] = False
-        self.taint_set[row] = 0
+        self.taints.put(row, None)
+        self.features.put(row, None)
         self.labels.remove(row)
         self.usage.reset(row, np.zeros(len(self.allocatable), np.int64))
         self.described.mark(row)
@@ -146,16 +159,6 @@ class NodeTable:
         self.divisor: Ints = self.facts[half:]
         """allocatable, at least 1."""
 
-    def _taint_set(self, taints: tuple[Taint, ...]) -> int:
-        if taints not in self.taint_sets and len(self.taint_sets) > 2 * self.capacity + 64:
-            # autoscalers put times into taints: sets that no node has any more would pile up
-            self.taint_sets = {(): 0}
-            for row, node in enumerate(self.nodes):
-                if node is not None:
-                    held = self.taint_sets.setdefault(node.spec.taints, len(self.taint_sets))
-                    self.taint_set[row] = held
-        return self.taint_sets.setdefault(taints, len(self.taint_sets))
-
     def _names_changed(self) -> None:
         self._precedence = None
         self.order_epoch += 1
@@ -168,7 +171,9 @@ class NodeTable:
         self.names.extend([""] * more)
         self._grow_facts(0, more)
         self.unschedulable = grown(self.unschedulable, more)
-        self.taint_set = grown(self.taint_set, more)
+        self.taints.grow(after)
+        self.features.grow(after)
+        self.images.grow(after)
         self.labels.grow(after)
         self.usage.grow(len(self.resources), after)
         self._vacant.extend(range(after - 1, before - 1, -1))

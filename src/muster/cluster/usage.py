@@ -12,7 +12,6 @@ from muster.base.arrays import grown
 from muster.cluster.census import Aside, Census
 from muster.cluster.changelog import ChangeLog
 from muster.cluster.classes import PodClass
-from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.ties import Namespaces
 
 Ints = NDArray[np.int64]
@@ -116,16 +115,13 @@ class Usage:
         self.failures += 1
 
     def _change(self, row: int, pod_class: PodClass, sign: int) -> None:
-        free, scored, requests = self.free, self.scored, pod_class.room
-        for resource, amount in requests:
+        free, scored = self.free, self.scored
+        for resource, amount in pod_class.takes:
             free[resource, row] += sign * amount
             scored[resource, row] += sign * amount
         # where containers name no request, scores count more than filters do
-        extra_cpu, extra_memory = pod_class.unnamed
-        if extra_cpu:
-            scored[CPU, row] += sign * extra_cpu
-        if extra_memory:
-            scored[MEMORY, row] += sign * extra_memory
+        for resource, amount in pod_class.extra:
+            scored[resource, row] += sign * amount
         self.log.mark(row)
 
     def add_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
@@ -160,12 +156,11 @@ class Usage:
     def _change_copies(self, rows: NDArray[np.intp], pod_class: PodClass, sign: int) -> None:
         distinct, copies = np.unique(rows, return_counts=True)
         copies *= sign
-        for resource, amount in pod_class.room:
+        for resource, amount in pod_class.takes:
             self.free[resource, distinct] += amount * copies
             self.scored[resource, distinct] += amount * copies
-        for resource, extra in zip((CPU, MEMORY), pod_class.unnamed, strict=True):
-            if extra:
-                self.scored[resource, distinct] += extra * copies
+        for resource, extra in pod_class.extra:
+            self.scored[resource, distinct] += extra * copies
         self.log.mark_all(distinct.tolist())
 
     def add_each(self, rows: list[int], takes: Ints) -> None:

@@ -61,7 +61,12 @@ class Engine:
 
     def __init__(self, profile: Profile, *others: Profile) -> None:
         profiles = Profiles(profile, others)
-        self.cluster = Cluster(states=profiles.new_states(), readers=profiles.readers, profiles=profiles.numbers)
+        self.cluster = Cluster(
+            states=profiles.new_states(),
+            readers=profiles.readers,
+            profiles=profiles.numbers,
+            ignores=profiles.ignores,
+        )
         self.audit = Audit()
         self.tally = Tally()
         self._profile = profile

@@ -22,7 +22,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Shortage, Suggestion, Verdict
-from muster.framework.contract import Bools, Capacity, Obstacle
+from muster.framework.contract import Bools, Capacity, Obstacle, RoomFilter, RuleFilter
 from muster.framework.profile import Profiles
 from muster.framework.views import ClassView, Views
 
@@ -156,18 +156,25 @@ class Explainer:
         return all(have >= need * count for have, need in zip(totals(room), needs, strict=True))
 
     def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
-        """Upstream's histogram: the first filter in order that refuses a node names its reasons."""
+        """Upstream's histogram: the first filter in order that refuses a node names its reasons.
+
+        What is held for others comes after the rules that are asked before room is.
+        """
         nodes = self._cluster.nodes
         profile = self._profiles.of(pod_class)
         found = _Histogram(np.flatnonzero(nodes.precedence > 0))
-        for rule in profile.rule_filters:
-            found.count(rule.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
-        for exclusion in excluded:
-            found.count([(exclusion.reason, exclusion.rows[found.rows])])
-        for plugin in profile.room_filters:
-            found.count(plugin.refusals(pod_class, Room(nodes, usage, found.rows)), all_count=True)
-        for outlook, _ in self._views.outlooks(pod_class, usage):
-            found.count([(reason, everywhere[found.rows]) for reason, everywhere in outlook.refusals()])
+        for plugin in self._profiles.of(pod_class).filters:
+            if isinstance(plugin, RuleFilter):
+                found.count(plugin.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
+                continue
+            for exclusion in excluded:
+                found.count([(exclusion.reason, exclusion.rows[found.rows])])
+            excluded = ()
+            if isinstance(plugin, RoomFilter):
+                found.count(plugin.refusals(pod_class, Room(nodes, usage, found.rows)), all_count=True)
+            else:
+                for outlook in self._views.outlook(plugin, pod_class, usage):
+                    found.count([(reason, everywhere[found.rows]) for reason, everywhere in outlook.refusals()])
         return found.refusals
 
     def _empty_copies(self, pod_class: PodClass) -> Ints:
@@ -236,7 +243,8 @@ class Explainer:
     def _made_to_measure(self, pod_class: PodClass, missing: int) -> Suggestion | None:
         labels = dict(pod_class.rules.selector) | _wanted_labels(pod_class.rules.required)
         uncounted = any(amount > MOST for _, amount in pod_class.requests.amounts)
-        if uncounted or not _lets_on(pod_class.rules, _as_new_node(labels)):
+        # nobody can order a node by what its kubelet says that it can do
+        if uncounted or pod_class.rules.features or not _lets_on(pod_class.rules, _as_new_node(labels)):
             return None
         return Suggestion(
             nodes=missing,

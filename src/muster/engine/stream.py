@@ -18,7 +18,6 @@ import numpy as np
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState
-from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints
 from muster.engine.unit import Unit
@@ -69,7 +68,7 @@ class Stream:
         wanted = [unit.pod_class for unit in units for _ in unit.pods]
         # classes that were used lately will be used again: rated along, they cost next to nothing
         views = list(filter(_foreseeable, self._views.with_others(asked.values(), _RATED_ALONG)))
-        window = _Window([pod_class.base for pod_class in wanted], views)
+        window = _Window([asked[pod_class].pod_class for pod_class in wanted], views)
         window.choose(self._views.keys(views))
         if window.rows:
             window.rate(self._room_after(window), self._views)
@@ -182,11 +181,11 @@ def _foreseeable(view: ClassView) -> bool:
 def _takes(pod_class: PodClass, resources: int) -> list[int]:
     """What one copy takes of every resource, as filters and then as scores count it."""
     filtered = [0] * resources
-    for resource, amount in pod_class.room:
+    for resource, amount in pod_class.takes:
         filtered[resource] = amount
     scored = filtered.copy()
-    scored[CPU] += pod_class.unnamed[0]
-    scored[MEMORY] += pod_class.unnamed[1]
+    for resource, amount in pod_class.extra:
+        scored[resource] += amount
     return filtered + scored
 
 

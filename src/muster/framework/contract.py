@@ -94,6 +94,10 @@ class RoomFilter(Role):
     def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
         """Upstream's reasons why a row takes no pod of the class; a row may have several."""
 
+    def ignores(self, resource: str) -> bool:
+        """Whether pods need not have what they request of the resource: it is no part of their class's room."""
+        return False
+
 
 class RuleScore(Role):
     """Rates nodes by their own facts, relative to the best of those that can take the pod."""
@@ -106,6 +110,25 @@ class RuleScore(Role):
     @abstractmethod
     def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
         """Raw scores, normalised by the framework; None if the plugin has nothing to say on these rules."""
+
+
+class NodesScore(Role):
+    """Rates nodes from 0 to 100 by facts of all nodes: a change of one may change the score of another.
+
+    Placements change nothing of it.
+    """
+
+    @abstractmethod
+    def concerns(self, pod_class: PodClass, nodes: NodeTable) -> bool:
+        """Whether it tells nodes apart for pods of the class, with the nodes as they are."""
+
+    @abstractmethod
+    def epoch(self, nodes: NodeTable) -> tuple[int, ...]:
+        """As long as this is the same its answers are."""
+
+    @abstractmethod
+    def score(self, pod_class: PodClass, nodes: NodeTable) -> Ints:
+        """By row, of all rows; for a class that it concerns."""
 
 
 class RoomScore(Role):

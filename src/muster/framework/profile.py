@@ -17,6 +17,7 @@ from muster.cluster.classes import PodClass
 from muster.cluster.usage import RowState
 from muster.framework.contract import (
     GangRule,
+    NodesScore,
     PodGate,
     PodReader,
     QueueOrder,
@@ -41,6 +42,7 @@ Plugin = (
     RuleFilter
     | RoomFilter
     | RuleScore
+    | NodesScore
     | RoomScore
     | RoomTieBreak
     | PodGate
@@ -121,12 +123,15 @@ class Profile:
         self.preemption = preemption or PreemptionSettings()
         self.fairness = fairness or Fairness()
         self.unsupported = unsupported
+        self.filters = [p for p in listed if isinstance(p, RuleFilter | RoomFilter | Wide)]
+        """In the order in which they are asked for the reason why a node is refused."""
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
+        self.nodes_scores = [(p, weight) for p, weight in plugins if isinstance(p, NodesScore) and weight]
         self.room_scores = [(p, weight) for p, weight in plugins if isinstance(p, RoomScore) and weight]
         self.wide = [(p, weight) for p, weight in plugins if isinstance(p, Wide)]
-        scoring = (*self.rule_scores, *self.room_scores, *self.wide)
+        scoring = (*self.rule_scores, *self.nodes_scores, *self.room_scores, *self.wide)
         if sum(weight for _, weight in scoring) > _MOST_WEIGHT:
             raise ConfigError(f"score weights may add up to {_MOST_WEIGHT} at most")
         self.tie_break = _only("RoomTieBreak", [p for p in listed if isinstance(p, RoomTieBreak)])
@@ -160,6 +165,10 @@ class Profile:
             if comparable and isinstance(first, int) and isinstance(third, str):
                 return first, second, third
         raise TypeError(f"{self.order.name} gave {said!r}, which is no place in the queue")
+
+    def ignores(self, resource: str) -> bool:
+        """Whether pods need not have what they request of the resource."""
+        return any(plugin.ignores(resource) for plugin in self.room_filters)
 
     def unhonoured(self, asks: tuple[Ask, ...], *, hard: bool = True) -> tuple[Ask, ...]:
         """Those of the hard asks, or of the preferences, that no plugin honours; none if they are to be ignored."""
@@ -195,6 +204,10 @@ class Profiles:
         """The profile that places pods of the class."""
         return self.all[pod_class.rules.profile]
 
+    def ignores(self, profile: int, resource: str) -> bool:
+        """Whether pods of the profile with this number need not have what they request of the resource."""
+        return self.all[profile].ignores(resource)
+
     def new_states(self) -> dict[str, RowState]:
         """The states of an empty cluster, by plugin."""
         return {plugin.name: plugin.new_state() for profile in self.all for plugin in profile.stateful}
@@ -226,7 +239,7 @@ def _kinds(readers: Sequence[_Reads]) -> tuple[tuple[Kind[Fact], ...], tuple[Kin
 def _filters(plugin: Plugin) -> bool:
     if isinstance(plugin, Wide):
         return plugin.filters
-    return isinstance(plugin, _FILTERS) or not isinstance(plugin, RuleScore | RoomScore)
+    return isinstance(plugin, _FILTERS) or not isinstance(plugin, RuleScore | NodesScore | RoomScore)
 
 
 def _only(role: str, found: list[_Role]) -> _Role:

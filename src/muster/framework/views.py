@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muster.cluster.classes import Lines, NodeRules, PodClass
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.room import Room
 from muster.cluster.usage import Ints, Usage
-from muster.framework.contract import MAX_SCORE, Bools, Capacity, Outlook, RuleScore
+from muster.framework.contract import MAX_SCORE, Bools, Capacity, Outlook, RuleScore, Wide
 from muster.framework.profile import Profile, Profiles
 
 # rating = score · 1024 + tie-break; key = rating · 2^20 + precedence: one argmax finds the best node, and names
@@ -57,6 +58,8 @@ class ClassView:
         "blocked",
         "copies",
         "epoch",
+        "fixed",
+        "fixed_epoch",
         "generation",
         "key",
         "peaks",
@@ -78,6 +81,10 @@ class ClassView:
         """Order of nodes for the next copy, all scores included; unique on nodes that take one."""
         self.peaks: tuple[int, ...] = ()
         """Highest raw rule score among the nodes that take a copy, for each of rules.raw."""
+        self.fixed: NDArray[np.int16] | None = None
+        """What scores by facts of all nodes add up to, by row; None where they do not concern the class."""
+        self.fixed_epoch: tuple[tuple[int, ...], ...] | None = None
+        """Of the nodes, in those scores' eyes; None for one that they do not concern."""
         self.blocked: Bools | None = None
         """Rows that may not be used, whatever room they have; on trials only."""
         self.seen = -1
@@ -129,7 +136,7 @@ class Views:
         """The class's view, up to date with the nodes as they are."""
         if self._table.capacity != self._nodes.capacity:
             self._table = _Table(self._nodes.capacity)
-        base = pod_class.base
+        base = self._seen_alike(pod_class)
         view = self._table.views.get(base)
         if view is None:
             view = self._table.add(base, self.rules(base.rules))
@@ -138,6 +145,14 @@ class Views:
             self._table.views.move_to_end(base)
         self._refresh(view)
         return view
+
+    def _seen_alike(self, pod_class: PodClass) -> PodClass:
+        """The class whose view serves: no view is kept for images that no node has."""
+        base, bare = pod_class.base, pod_class.bare
+        if base is bare:
+            return base
+        scores = self._profiles.of(base).nodes_scores
+        return base if any(plugin.concerns(base, self._nodes) for plugin, _ in scores) else bare
 
     def capacity(self, pod_class: PodClass) -> Capacity:
         """What copies of the class are worth to whoever counts them."""
@@ -168,10 +183,16 @@ class Views:
         if pod_class.ties is None:
             return []
         return [
-            (plugin.outlook(pod_class, self._nodes, usage), weight)
+            (outlook, weight)
             for plugin, weight in self._profiles.of(pod_class).wide
-            if plugin.concerns(pod_class, usage.census)
+            for outlook in self.outlook(plugin, pod_class, usage)
         ]
+
+    def outlook(self, plugin: Wide, pod_class: PodClass, usage: Usage) -> list[Outlook]:
+        """What one of them makes of it; none if it has nothing to say."""
+        if pod_class.ties is None or not plugin.concerns(pod_class, usage.census):
+            return []
+        return [plugin.outlook(pod_class, self._nodes, usage)]
 
     def gathering(self, classes: Iterable[PodClass]) -> list[str]:
         """Labels of nodes by which pods of these classes may have to be in one domain."""
@@ -205,7 +226,7 @@ class Views:
         """A view of the class on a trial copy of the usage, or without some rows; belongs to the caller."""
         base = self.of(pod_class)
         view = ClassView(base.pod_class, base.rules, copies=base.copies.copy(), key=base.key.copy())
-        view.peaks = base.peaks
+        view.peaks, view.fixed = base.peaks, base.fixed
         view.blocked = blocked
         changed = usage.log.since(0) if usage.is_trial else []
         if changed is None or (blocked is not None and base.rules.raw):
@@ -226,7 +247,7 @@ class Views:
         view = views[0]
         lines = view.pod_class.line if len(views) == 1 else self._lines_of(views)
         copies = self._copies(lines, view.rules, room)
-        return copies, self._key(view, lines, room, copies)
+        return copies, self._key(views, lines, room, copies)
 
     def rules(self, rules: NodeRules) -> RulesView:
         """Up to date with the nodes as they are."""
@@ -255,20 +276,20 @@ class Views:
     def ratings(self, view: ClassView, usage: Usage, *, rows: Rows, depth: int) -> Ints:
         """Ratings of the first to the `depth`-th copy on each of `rows`: (copies × rows)."""
         lines = Lines.of_copies(view.pod_class, depth)
-        return self._ratings(view, lines, Room(self._nodes, usage, rows))
+        return self._ratings([view], lines, Room(self._nodes, usage, rows))
 
     def room_ratings(self, view: ClassView) -> Ints:
-        """Ratings of the next copy by room alone, by row; on rows that take none they may be anything."""
+        """Ratings of the next copy without rule scores, by row; on rows that take none they may be anything."""
         ratings = view.key >> PRECEDENCE_BITS
         if view.rules.raw:
             ratings -= self._rule_score(view, None) << TIE_BREAK_BITS
         return ratings
 
     def next_ratings(self, view: ClassView, usage: Usage, row: int) -> tuple[int, int]:
-        """How many more copies the row takes as it is in `usage`, and how the next is rated, by room alone."""
+        """How many more copies the row takes as it is in `usage`, and how the next is rated without rule scores."""
         room, line = Room(self._nodes, usage, np.array([row], np.intp)), view.pod_class.line
         copies = self._copies(line, view.rules, room)
-        return int(copies[0, 0]), int(_room_ratings(view.rules.profile, line, room)[0, 0])
+        return int(copies[0, 0]), int(_room_ratings([view], line, room)[0, 0])
 
     # --- keeping them up to date ---
 
@@ -280,6 +301,7 @@ class Views:
         changed = log.since(view.seen)
         current = view.epoch == nodes.order_epoch and view.rules is rules and view.generation == rules.generation
         view.rules = rules
+        current &= not self._rate_by_all_nodes(view)
         if not current or changed is None or len(changed) * 2 > nodes.capacity:
             self._compute(view, nodes.usage)
             view.epoch, view.generation = nodes.order_epoch, rules.generation
@@ -296,7 +318,7 @@ class Views:
             copies[:, view.blocked] = 0
         view.copies[:] = copies[0]
         view.peaks = _peaks(view)
-        view.key[:] = self._key(view, line, room, copies)[0]
+        view.key[:] = self._key([view], line, room, copies)[0]
         view.epoch = epoch
 
     def _repair(self, view: ClassView, usage: Usage, rows: Rows) -> None:
@@ -310,7 +332,7 @@ class Views:
             self._compute(view, usage)
 
     def _lines_of(self, views: Sequence[ClassView]) -> Lines:
-        classes = tuple([view.pod_class for view in views])
+        classes = tuple([view.pod_class.bare for view in views])
         lines = self._lines.get(classes)
         if lines is None:
             lines = self._lines[classes] = Lines.of_classes(classes)
@@ -328,17 +350,34 @@ class Views:
         copies *= rules.admitted if room.rows is None else rules.admitted.take(room.rows)
         return copies
 
-    def _key(self, view: ClassView, lines: Lines, room: Room, copies: Ints) -> Ints:
-        key = self._ratings(view, lines, room)
+    def _rate_by_all_nodes(self, view: ClassView) -> bool:
+        """Brings `fixed` up to date; whether it has changed."""
+        nodes, before = self._nodes, view.fixed
+        scores = [each for each in view.rules.profile.nodes_scores if each[0].concerns(view.pod_class, nodes)]
+        epoch = tuple([plugin.epoch(nodes) for plugin, _ in scores]) or None
+        if epoch == view.fixed_epoch:
+            return False
+        fixed: NDArray[np.int16] | None = None
+        if scores:
+            parts = [weight * plugin.score(view.pod_class, nodes) for plugin, weight in scores]
+            fixed = np.add.reduce(parts).astype(np.int16)
+        view.fixed, view.fixed_epoch = fixed, epoch
+        if fixed is None or before is None:
+            return fixed is not before
+        # one node more or less that has an image seldom makes a point of difference
+        return not np.array_equal(fixed, before)
+
+    def _key(self, views: Sequence[ClassView], lines: Lines, room: Room, copies: Ints) -> Ints:
+        key = self._ratings(views, lines, room)
         key <<= PRECEDENCE_BITS
         key += self._nodes.precedence if room.rows is None else self._nodes.precedence.take(room.rows)
         key *= copies > 0
         return key
 
-    def _ratings(self, view: ClassView, lines: Lines, room: Room) -> Ints:
-        ratings = _room_ratings(view.rules.profile, lines, room)
-        if view.rules.raw:
-            ratings += self._rule_score(view, room.rows) << TIE_BREAK_BITS
+    def _ratings(self, views: Sequence[ClassView], lines: Lines, room: Room) -> Ints:
+        ratings = _room_ratings(views, lines, room)
+        if views[0].rules.raw:
+            ratings += self._rule_score(views[0], room.rows) << TIE_BREAK_BITS
         return ratings
 
     def _rule_score(self, view: ClassView, rows: Rows | None) -> Ints:
@@ -373,8 +412,10 @@ class Views:
                 return
 
 
-def _room_ratings(profile: Profile, lines: Lines, room: Room) -> Ints:
-    total: Ints | int = 0
+def _room_ratings(views: Sequence[ClassView], lines: Lines, room: Room) -> Ints:
+    """Without rule scores; the views have the same rules."""
+    profile = views[0].rules.profile
+    total: Ints | int = _fixed(views, room.rows)
     for plugin, weight in profile.room_scores:
         part = plugin.score(lines, room)
         total = total + (part if weight == 1 else weight * part)
@@ -399,6 +440,16 @@ def rule_score(rules: RulesView, peaks: tuple[int, ...], rows: Rows | None = Non
 def peaks_of(rules: RulesView, takes: Bools) -> tuple[int, ...]:
     """The highest raw rule scores among rows that take a pod; 0 for those that no other node's depends on."""
     return tuple(0 if p.absolute else int(np.max(raw, where=takes, initial=0)) for p, _, raw in rules.raw)
+
+
+def _fixed(views: Sequence[ClassView], rows: Rows | None) -> Ints | int:
+    """What is fixed of their scores, (views × rows), or everybody's."""
+    there = [view.fixed for view in views]
+    if not any(fixed is not None for fixed in there):
+        return 0
+    nothing = np.zeros(len(views[0].key), np.int16)
+    lines = [nothing if fixed is None else fixed for fixed in there]
+    return np.array(lines if rows is None else [line.take(rows) for line in lines], np.int64)
 
 
 def _distinct(changed: list[int]) -> Rows:

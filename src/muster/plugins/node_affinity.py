@@ -7,7 +7,6 @@ import numpy as np
 from muster.base.selectors import NodeSelectorTerm, Requirement
 from muster.base.selectors import matches as requirement_matches
 from muster.cluster.classes import NodeRules
-from muster.cluster.labels import MISSING
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints
 from muster.framework.contract import Bools, RuleFilter, RuleScore
@@ -53,12 +52,11 @@ def _label_matches(requirement: Requirement, nodes: NodeTable, rows: Rows | None
     """Judges each distinct value of the label once; the nodes look their value up."""
     if requirement.operator == "In" and len(requirement.values) == 1:
         return _has_value(nodes, requirement.key, requirement.values[0], rows)
-    column = nodes.labels.column(requirement.key)
-    verdicts = np.zeros(len(column.values) + 1, np.bool_)
-    verdicts[MISSING] = requirement_matches((requirement,), {})
-    for value, number in column.values.items():
-        verdicts[number] = requirement_matches((requirement,), {requirement.key: value})
-    return verdicts[column.ids if rows is None else column.ids[rows]]
+    return nodes.labels.column(requirement.key).look_up(
+        lambda value: requirement_matches((requirement,), {requirement.key: value}),
+        rows,
+        missing=np.bool_(requirement_matches((requirement,), {})),
+    )
 
 
 def _has_value(nodes: NodeTable, key: str, value: str, rows: Rows | None) -> Bools:

@@ -24,8 +24,10 @@ from muster.plugins.by_users import load, made
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.gang_scheduling import GangScheduling
+from muster.plugins.image_locality import ImageLocality
 from muster.plugins.inter_pod_affinity import HARD_WEIGHT, InterPodAffinity
 from muster.plugins.node_affinity import NodeAffinity
+from muster.plugins.node_declared_features import NodeDeclaredFeatures
 from muster.plugins.node_name import NodeName
 from muster.plugins.node_ports import NodePorts
 from muster.plugins.node_resources_balanced import NodeResourcesBalancedAllocation
@@ -40,6 +42,7 @@ __all__ = [
     "ABSENT",
     "PLUGINS",
     "AffinityArgs",
+    "BalancedArgs",
     "Entry",
     "FitArgs",
     "Part",
@@ -56,17 +59,32 @@ __all__ = [
 ]
 
 _FIT = "NodeResourcesFit"
+_BALANCED = "NodeResourcesBalancedAllocation"
 _BETWEEN = "InterPodAffinity"
 _SPREAD = "PodTopologySpread"
 _BOTH = frozenset({"preFilter", "filter", "preScore", "score"})
 
 
 class FitArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_FIT):
-    """How NodeResourcesFit scores; it filters by everything that a pod requests."""
+    """How NodeResourcesFit scores, and what it lets pods do without."""
 
     strategy: Strategy = Strategy.LEAST_ALLOCATED
     weights: dict[str, int] = {}
     """By resource; empty for cpu and memory alike."""
+    shape: tuple[tuple[int, int], ...] = ()
+    """Points (how much is used in percent, score from 0 to 10) of RequestedToCapacityRatio; of no other."""
+    ignored: tuple[str, ...] = ()
+    """Extended resources that pods need not have..."""
+    ignored_groups: tuple[str, ...] = ()
+    """...and whole groups of them: what stands before the slash."""
+
+
+class BalancedArgs(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_BALANCED
+):
+    """What NodeResourcesBalancedAllocation balances."""
+
+    resources: tuple[str, ...] = ("cpu", "memory")
 
 
 class AffinityArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_BETWEEN):
@@ -92,7 +110,7 @@ class SpreadArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Instead of those of the system; none, and nobody is spread who does not ask for it."""
 
 
-PluginArgs = FitArgs | AffinityArgs | SpreadArgs | UserArgs
+PluginArgs = FitArgs | BalancedArgs | AffinityArgs | SpreadArgs | UserArgs
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,8 +141,25 @@ def _fit(args: PluginArgs | None) -> Sequence[Plugin]:
         case None:
             return [NodeResourcesFit()]
         case FitArgs():
-            return [NodeResourcesFit(strategy=args.strategy, weights=args.weights)]
+            return [
+                NodeResourcesFit(
+                    strategy=args.strategy,
+                    weights=args.weights,
+                    shape=args.shape,
+                    ignored=args.ignored,
+                    ignored_groups=args.ignored_groups,
+                )
+            ]
     raise _not_its_own(_FIT)
+
+
+def _balanced(args: PluginArgs | None) -> Sequence[Plugin]:
+    match args:
+        case None:
+            return [NodeResourcesBalancedAllocation()]
+        case BalancedArgs():
+            return [NodeResourcesBalancedAllocation(resources=args.resources)]
+    raise _not_its_own(_BALANCED)
 
 
 def _inter_pod_affinity(args: PluginArgs | None) -> Sequence[Plugin]:
@@ -176,7 +211,9 @@ PLUGINS: Mapping[str, Entry] = {
     _FIT: Entry(make=_fit, points=_BOTH, weight=1),
     _SPREAD: Entry(make=_spread, points=_BOTH, weight=2),
     _BETWEEN: Entry(make=_inter_pod_affinity, points=_BOTH, weight=2),
-    "NodeResourcesBalancedAllocation": _entry(NodeResourcesBalancedAllocation, "preScore", "score", weight=1),
+    _BALANCED: Entry(make=_balanced, points=frozenset({"preScore", "score"}), weight=1),
+    "ImageLocality": _entry(ImageLocality, "score", weight=1),
+    "NodeDeclaredFeatures": _entry(NodeDeclaredFeatures, "preFilter", "filter"),
     "GangScheduling": _entry(GangScheduling, "preEnqueue", "reserve", "permit"),
     "DefaultPreemption": _entry(DefaultPreemption, "postFilter"),
 }
@@ -187,8 +224,6 @@ ABSENT = (
     "VolumeBinding",
     "VolumeZone",
     "DynamicResources",
-    "ImageLocality",
-    "NodeDeclaredFeatures",
     "DeferredPodScheduling",
     "TopologyPlacementGenerator",
     "PodGroupPodsCount",

@@ -22,21 +22,16 @@ class TaintToleration(RuleFilter, RuleScore):
     reverse = True
 
     def admits(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Bools:
-        by_set = np.array(
-            [
-                all(taint.effect not in _HARD or tolerated(taint, rules.tolerations) for taint in taints)
-                for taints in nodes.taint_sets
-            ]
+        return nodes.taints.look_up(
+            lambda taints: all(taint.effect not in _HARD or tolerated(taint, rules.tolerations) for taint in taints),
+            rows,
+            missing=np.bool_(True),
         )
-        return by_set[nodes.taint_set if rows is None else nodes.taint_set[rows]]
 
     def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
         soft = [t for t in rules.tolerations if t.effect in ("", _SOFT)]
-        by_set = np.array(
-            [
-                sum(taint.effect == _SOFT and not tolerated(taint, soft) for taint in taints)
-                for taints in nodes.taint_sets
-            ],
-            np.int64,
+        return nodes.taints.look_up(
+            lambda taints: sum(taint.effect == _SOFT and not tolerated(taint, soft) for taint in taints),
+            rows,
+            missing=np.int64(0),
         )
-        return by_set[nodes.taint_set if rows is None else nodes.taint_set[rows]]

@@ -12,7 +12,6 @@ from muster.cluster.census import Aside, Census
 from muster.cluster.cluster import Cluster
 from muster.cluster.facts import Facts
 from muster.cluster.pods import PodState, Stage
-from muster.cluster.resources import CPU, MEMORY
 from muster.cluster.roll import Roll
 from muster.cluster.usage import Ints
 from muster.engine.engine import Engine
@@ -92,11 +91,11 @@ def _compare_rows(cluster: Cluster) -> None:
         free = cluster.nodes.allocatable[:, row].tolist()
         scored = list(free)
         for pod in [*there.get(name, {}).values(), *kept.get(name, {}).values()]:
-            for resource, count in pod.pod_class.room:
+            for resource, count in pod.pod_class.takes:
                 free[resource] -= count
                 scored[resource] -= count
-            scored[CPU] -= pod.pod_class.unnamed[0]
-            scored[MEMORY] -= pod.pod_class.unnamed[1]
+            for resource, count in pod.pod_class.extra:
+                scored[resource] -= count
             for state in fresh.values():
                 state.add(row, pod.pod_class)
         _compare("free room on", name, usage.free[:, row].tolist(), free)

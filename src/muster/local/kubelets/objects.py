@@ -15,11 +15,6 @@ class Metadata(wire.Metadata, frozen=True):
 # --- pods ---
 
 
-class Container(wire.Container, frozen=True):
-    name: str = ""
-    image: str = ""
-
-
 class Running(Wire, frozen=True):
     started_at: str | None = None
 
@@ -43,18 +38,14 @@ class State(Wire, frozen=True):
     waiting: Waiting | None = None
 
 
-class ContainerStatus(Wire, frozen=True):
-    name: str
+class ContainerStatus(wire.ContainerStatus, frozen=True):
     restart_count: int = 0
     state: State = State()
     last_state: State = State()
 
 
 class PodSpec(wire.PodSpec, frozen=True):
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
     restart_policy: str = "Always"
-    host_network: bool = False
     active_deadline_seconds: int | None = None
 
 

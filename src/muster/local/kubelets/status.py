@@ -9,8 +9,8 @@ import msgspec
 
 from muster.api.calls import Document
 from muster.api.times import stamp
-from muster.api.wire import condition
-from muster.local.kubelets.objects import Container, ContainerStatus, Pod
+from muster.api.wire import Container, condition
+from muster.local.kubelets.objects import ContainerStatus, Pod
 
 _COMPLETED = "PodCompleted"
 _FAILED = "PodFailed"

@@ -25,6 +25,8 @@ from muster.sim.scenario.place import Place, parse
 from muster.sim.scenario.shapes import never_preempts
 from muster.sim.scenario.steps import ACTIONS, Steps
 
+# a scenario has no words for the shape that the third needs
+_STRATEGIES = [Strategy.LEAST_ALLOCATED, Strategy.MOST_ALLOCATED]
 _FIELDS = (
     "name",
     "about",
@@ -164,7 +166,7 @@ def _parts(fields: dict[str, Place]) -> ProfileParts:
     if "scheduler" in fields:
         scheduler = fields["scheduler"].fields(("strategy", "unsupported"))
         if "strategy" in scheduler:
-            strategy = Strategy(scheduler["strategy"].word(list(Strategy)))
+            strategy = Strategy(scheduler["strategy"].word(_STRATEGIES))
         if "unsupported" in scheduler:
             unsupported = Unsupported(scheduler["unsupported"].word(list(Unsupported)))
     return ProfileParts(

@@ -159,6 +159,8 @@ class Explainer:
         profile = self._profiles.of(pod_class)
         found = _Histogram(np.flatnonzero(nodes.precedence > 0))
         for rule in profile.rule_filters:
+            found.count(rule.left_out(pod_class.rules, nodes, found.rows), by_rule=True)
+        for rule in profile.rule_filters:
             found.count(rule.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
         for exclusion in excluded:
             found.count([(exclusion.reason, exclusion.rows[found.rows])])

@@ -23,7 +23,7 @@ class NodeResourcesBalancedAllocation(RoomScore):
     def score(self, lines: Lines, room: Room) -> Ints | int:
         if lines.best_effort:
             return 0
-        used, divisor = room.allocatable[_CPU_AND_MEMORY] - room.free[_CPU_AND_MEMORY], room.divisor[_CPU_AND_MEMORY]
+        used, divisor = room.used(_CPU_AND_MEMORY), room.divisor[_CPU_AND_MEMORY]
         lacking = _lacking(room)
         # a pod is rated by the balance with it against the balance before it
         if lines.many_first_copies:

@@ -72,8 +72,14 @@ def _compare_rows(cluster: Cluster) -> None:
     fresh = {name: type(state)() for name, state in usage.states.items()}
     for name, row in cluster.nodes.rows.items():
         free = cluster.nodes.allocatable[:, row].tolist()
-        scored = list(free)
-        for pod in [*there.get(name, {}).values(), *kept.get(name, {}).values()]:
+        scored, awaited = list(free), [0] * len(free)
+        for pod in kept.get(name, {}).values():
+            for resource, count in pod.pod_class.room:
+                free[resource] -= count
+                awaited[resource] += count
+            for state in fresh.values():
+                state.add(row, pod.pod_class)
+        for pod in there.get(name, {}).values():
             for resource, count in pod.pod_class.room:
                 free[resource] -= count
                 scored[resource] -= count
@@ -83,6 +89,8 @@ def _compare_rows(cluster: Cluster) -> None:
                 state.add(row, pod.pod_class)
         _compare("free room on", name, usage.free[:, row].tolist(), free)
         _compare("scored room on", name, usage.scored[:, row].tolist(), scored)
+        known = [0] * len(free) if usage.awaited is None else usage.awaited[:, row].tolist()
+        _compare("room reserved on", name, known, awaited)
     for name, state in fresh.items():
         _compare("state of", name, _ports(usage.states[name]), _ports(state))
     _compare_census(cluster, there, kept)

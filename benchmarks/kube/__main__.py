@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
-from benchmarks.kube import preemption
+from benchmarks.kube import lone, preemption
 from benchmarks.kube.cluster import Cluster
 from benchmarks.kube.contestants import Contestant, KubeScheduler, Loop, Muster
 from benchmarks.kube.course import Course, Run, Shape
@@ -21,8 +22,16 @@ from muster.kube.connection import load
 
 SHAPES = (Shape(50, 20), Shape(10, 100), Shape(1, 1000), Shape(1, 2000), Shape(1, 4000))
 WARM_UP = Shape(1, 20)
-CONTESTANTS: dict[str, Callable[[], Contestant]] = {"loop": Loop, "muster": Muster, "kube-scheduler": KubeScheduler}
-COURSES = ("starting", "cold", "preemption")
+CONTESTANTS: dict[str, Callable[[], Contestant]] = {
+    "loop": Loop,
+    "telling-loop": partial(Loop, tells=True),
+    "muster": Muster,
+    "kube-scheduler": KubeScheduler,
+}
+USUAL = ("loop", "muster", "kube-scheduler")
+COURSES = ("starting", "cold", "preemption", "lone")
+LONE = {shape.name: shape for shape in lone.SHAPES}
+"""They can be asked for one by one."""
 COLD = Shape(1, 1000)
 
 
@@ -49,13 +58,22 @@ def main() -> None:
         with ControlPlane(gates=["GenericWorkload"], fairness=options.fairness) as plane:
             nodes = make_nodes(plane, preemption.NODES, cpu="4", memory="32Gi", pods=110)
             asyncio.run(_preemption(plane, nodes, options))
+    if shapes := [shape for name, shape in LONE.items() if {"lone", name} & {*options.courses}]:
+        print(f"\n{lone.NODES} nodes of 4 cpu, pods of 100m cpu; the bare loop binds each as soon as it is there")
+        with ControlPlane(gates=["GenericWorkload"], fairness=options.fairness) as plane:
+            nodes = make_nodes(plane, lone.NODES, cpu="4", memory="32Gi", labels=lone.labels)
+            asyncio.run(_lone(plane, nodes, shapes, options))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kube", description=__doc__)
-    parser.add_argument("courses", nargs="*", default=COURSES, help=f"of {', '.join(COURSES)}; default: all")
-    parser.add_argument("--rounds", type=int, help="how often each shape is run by each; default 5, for preemption 3")
-    parser.add_argument("--contestants", default=",".join(CONTESTANTS), help=f"of {', '.join(CONTESTANTS)}")
+    parser.add_argument("courses", nargs="*", default=COURSES, help=f"of {', '.join((*COURSES, *LONE))}; default: all")
+    parser.add_argument(
+        "--rounds", type=int, help="how often each shape is run by each; default 5, for preemption and lone 3"
+    )
+    parser.add_argument(
+        "--contestants", help=f"of {', '.join(CONTESTANTS)}; default: all but telling-loop, for lone all"
+    )
     parser.add_argument(
         "--fairness", action="store_true", help="keep API priority and fairness on, as clusters have it"
     )
@@ -67,9 +85,9 @@ def _options() -> argparse.Namespace:
         "--stop-seconds", type=float, default=0.0, help="how long pods that are evicted take to stop; default: no time"
     )
     options = parser.parse_args()
-    unknown = [name for name in options.courses if name not in COURSES]
+    unknown = [name for name in options.courses if name not in (*COURSES, *LONE)]
     if unknown:
-        parser.error(f"no such course: {', '.join(unknown)}; there are: {', '.join(COURSES)}")
+        parser.error(f"no such course: {', '.join(unknown)}; there are: {', '.join((*COURSES, *LONE))}")
     return options
 
 
@@ -77,8 +95,8 @@ def _after(seconds: float) -> str:
     return f"after {seconds} s" if seconds else "at once"
 
 
-def _contestants(options: argparse.Namespace) -> list[Contestant]:
-    return [CONTESTANTS[name]() for name in options.contestants.split(",")]
+def _contestants(options: argparse.Namespace, usual: Iterable[str] = USUAL) -> list[Contestant]:
+    return [CONTESTANTS[name]() for name in (options.contestants.split(",") if options.contestants else usual)]
 
 
 async def _starting(plane: ControlPlane, nodes: list[str], options: argparse.Namespace) -> None:
@@ -128,6 +146,23 @@ async def _preemption(plane: ControlPlane, nodes: list[str], options: argparse.N
                     await course.run(contestant, preemption.WARM_UP)
                     runs.setdefault(contestant.name, []).append(await course.run(contestant, shape))
             preemption.print_runs(shape, runs)
+        watching.cancel()
+
+
+async def _lone(
+    plane: ControlPlane, nodes: list[str], shapes: Sequence[lone.Shape], options: argparse.Namespace
+) -> None:
+    async with _client(plane) as client:
+        cluster = Cluster(client)
+        course = lone.Course(cluster, nodes)
+        watching = asyncio.create_task(cluster.watch())
+        for shape in shapes:
+            runs: dict[str, list[lone.Run]] = {}
+            for contestant in _in_turns(_contestants(options, CONTESTANTS), options.rounds or 3, str(shape)):
+                async with contestant.alive(plane):
+                    await course.run(contestant, lone.WARM_UP)
+                    runs.setdefault(contestant.name, []).append(await course.run(contestant, shape))
+            lone.print_runs(shape, runs)
         watching.cancel()
 
 

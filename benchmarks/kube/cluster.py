@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -89,14 +89,18 @@ class Cluster:
             spec["priorityClassName"] = priority_class
         await self._create(_GROUPS, {"metadata": {"name": name}, "spec": spec})
 
-    async def create_pods(self, pods: Iterable[Document]) -> list[Pod]:
-        """As fast as the server takes them, in the order of their answers."""
+    async def create_pods(
+        self, pods: Iterable[Document], *, then: Callable[[Pod], Awaitable[None]] | None = None
+    ) -> list[Pod]:
+        """As fast as the server takes them, in the order of their answers; `then` is told of each."""
         waiting = iter(pods)
         created: list[Pod] = []
 
         async def work() -> None:
             for pod in waiting:
-                created.append(msgspec.json.decode(await self._create(PODS, pod), type=Pod))
+                created.append(one := msgspec.json.decode(await self._create(PODS, pod), type=Pod))
+                if then is not None:
+                    await then(one)
 
         await asyncio.gather(*(work() for _ in range(_CREATING)))
         return created

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from benchmarks.kube.loop import Orders
+from benchmarks.kube.loop import TELLS, Orders
 from controlplane.plane import ControlPlane
 from muster.engine.decisions import Placement, PodRef
 
@@ -42,6 +42,9 @@ class Contestant(Protocol):
     async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
         """Told when the last pod is created, and what is to be done; schedulers need not be told."""
 
+    async def created(self, bind: Sequence[Placement]) -> None:
+        """Told of pods as soon as they are created, where all are not awaited."""
+
     def used(self) -> Used | None: ...
 
     async def decides(self) -> Counter[float]:
@@ -51,15 +54,17 @@ class Contestant(Protocol):
 class Loop:
     """No scheduler: it is told whom to evict and where to bind, and does it as fast as the server takes the calls."""
 
-    name = "bare loop"
     scheduler_name = "nobody"
 
-    def __init__(self) -> None:
+    def __init__(self, *, tells: bool = False) -> None:
+        self.name = "loop and events" if tells else "bare loop"
+        self._tells = tells
         self._process: subprocess.Popen[bytes] | None = None
 
     @asynccontextmanager
     async def alive(self, plane: ControlPlane) -> AsyncIterator[None]:
         command = [sys.executable, "-m", "benchmarks.kube.loop", str(plane.kubeconfig())]
+        command += [TELLS] if self._tells else []
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             self._process = process
             assert process.stdin is not None
@@ -71,12 +76,19 @@ class Loop:
 
     async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
         assert self._process is not None
-        orders, answers = self._process.stdin, self._process.stdout
-        assert orders is not None
+        answers = self._process.stdout
         assert answers is not None
-        orders.write(msgspec.json.encode(Orders(tuple(evict), tuple(bind))) + b"\n")
-        orders.flush()
+        self._order(Orders(tuple(evict), tuple(bind), waits=True))
         await asyncio.to_thread(answers.readline)
+
+    async def created(self, bind: Sequence[Placement]) -> None:
+        self._order(Orders((), tuple(bind)))
+
+    def _order(self, orders: Orders) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(msgspec.json.encode(orders) + b"\n")
+        self._process.stdin.flush()
 
     def used(self) -> Used | None:
         return None if self._process is None else _used(self._process.pid)
@@ -117,6 +129,9 @@ class Muster:
     async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
         pass
 
+    async def created(self, bind: Sequence[Placement]) -> None:
+        pass
+
     def used(self) -> Used | None:
         return _used(self._pid)
 
@@ -145,6 +160,9 @@ class KubeScheduler:
             self._pid = None
 
     async def all_created(self, bind: Sequence[Placement], evict: Sequence[PodRef] = ()) -> None:
+        pass
+
+    async def created(self, bind: Sequence[Placement]) -> None:
         pass
 
     def used(self) -> Used | None:

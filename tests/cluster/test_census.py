@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from muster.base.selectors import Requirement
-from muster.cluster.census import Aside, Bearing, Borne, Census, Chosen
+from muster.cluster.census import Aside, Bearers, Bearing, Borne, Census, Chosen
 from muster.cluster.ties import Look, Namespaces, PodRules, Selection, Term, Ties
 
 CAPACITY = 4
@@ -25,11 +25,12 @@ SELECTIONS = [
     Selection(None, ("x",)),
     Selection((), (), namespace_selector=(Requirement("team", "In", ("ml",)),)),
 ]
+WITHOUT = ((), (Aside.LEAVING,), (Aside.AWAITED,), (Aside.LEAVING, Aside.AWAITED))
 LINES = [
-    *(Chosen((one,), without=aside) for one in SELECTIONS for aside in (None, *Aside)),
+    *(Chosen((one,), without) for one in SELECTIONS for without in WITHOUT),
     Chosen((SELECTIONS[0], SELECTIONS[4])),
-    *(Borne(Bearing.APART, term) for term in TERMS),
-    Borne(Bearing.PREFERRED, TERMS[0], 3),
+    *(Bearers(Borne(Bearing.APART, term), without) for term in TERMS for without in WITHOUT),
+    *(Bearers(Borne(Bearing.PREFERRED, TERMS[0], 3), without) for without in WITHOUT),
 ]
 
 
@@ -80,11 +81,12 @@ class Counted:
         for line in LINES:
             wanted = np.zeros(CAPACITY, np.int64)
             for row, ties, aside in self.pods:
-                if isinstance(line, Borne):
-                    rules = ties.rules
-                    borne = rules.apart.count(line.term) if line.bearing is Bearing.APART else len(rules.preferred)
-                    wanted[row] += borne
-                elif line.without is None or line.without is not aside:
+                if aside in line.without:
+                    continue
+                if isinstance(line, Bearers):
+                    rules, one = ties.rules, line.term
+                    wanted[row] += rules.apart.count(one.term) if one.bearing is Bearing.APART else len(rules.preferred)
+                else:
                     wanted[row] += all(namespaces.selects(one, ties.look) for one in line.selections)
             assert self.census.count(line).tolist() == wanted.tolist(), line
         for app in APPS:

@@ -3,6 +3,7 @@
     with OneByOne(plane) as real:           the plane has no controllers: what is not a pod or a node only lies there
         real.make(world)                    its nodes and the pods on them
         real.about(pod)                     a node and scores, or what the PodScheduled condition says
+        real.delete(victim), real.lands(pod)    where others were told to leave for it
         real.remove()
 
 Nothing waits for time to pass.  kube-scheduler takes pods from one stream and nodes from another, each in order: pods
@@ -18,8 +19,10 @@ from urllib.parse import urlsplit
 
 from muster.base.errors import ApiError
 from tests.plain_scheduler.cluster import Cluster
-from tests.plain_scheduler.random_clusters import STRATEGIES, surroundings
-from tests.plain_scheduler.spread import LISTS
+from tests.plain_scheduler.configuration import configuration
+from tests.plain_scheduler.random_clusters import surroundings
+from tests.plain_scheduler.random_priorities import RankedWorld
+from tests.plain_scheduler.standing_in import Heard
 
 SECONDS = 30
 _LOOK_AGAIN_SECONDS = 0.002
@@ -29,15 +32,19 @@ _AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0
 _MERGE = "application/merge-patch+json"
 
 
+_EVICTS = " preemption: found a potential placement"
+
+
 class OneByOne:
-    def __init__(self, plane):
+    def __init__(self, plane, around=None):
+        self.configuration = configuration
         self._ending = contextlib.ExitStack()
         self._api = self._ending.enter_context(_Connection(plane))
-        self.around = surroundings()
+        self.around = around or surroundings()
         for path, listed in self.around.by_path.items():
             # a namespace gets its own name as a label
-            self.around.by_path[path] = [plane.request("POST", path, each) for each in listed]
-        plane.start_scheduler(_configuration(), verbosity=_SAYS_SCORES)
+            self.around.by_path[path] = [self._made(path, each) for each in listed]
+        plane.start_scheduler(configuration(), verbosity=_SAYS_SCORES)
         self._log = self._ending.enter_context(_Log(plane.folder / "kube-scheduler.log"))
         version = self._api.ask("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
         watch = self._ending.enter_context(_Connection(plane))
@@ -55,24 +62,45 @@ class OneByOne:
         nodes = [self._api.ask("POST", "/api/v1/nodes", node) for node in world.nodes]
         last = world.nodes[-1]["metadata"]["name"]
         self._log.wait_for(f'"Add event for node" node="{last}"')
-        pods = [self._placed(pod, world) for pod in world.placed]
-        return Cluster(nodes, pods, self.around.namespaces, self.around.owners)
+        return self.cluster(nodes, [self._placed(pod, world) for pod in world.placed])
+
+    def cluster(self, nodes, pods):
+        around = self.around
+        placed = [pod for pod in pods if pod["spec"].get("nodeName")]
+        return Cluster(nodes, placed, around.namespaces, around.owners, around.of("poddisruptionbudgets"))
 
     def about(self, pod):
         """The pod as it came to the scheduler, its node or else the message, and scores by node and plugin."""
         made = self._api.ask("POST", _path(pod), pod)
-        for event in self._changes:
-            now = event["object"]
-            if now["metadata"]["uid"] != made["metadata"]["uid"]:
-                continue
+        for now in self._of(made):
             if node := now["spec"].get("nodeName"):
-                return made, node, "", self._scores(made)
+                return Heard(made, node, scores=self._scores(made))
             for condition in now["status"].get("conditions", []):
                 if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                    message, _, evicts = condition["message"].partition(_EVICTS)
+                    if evicts:
+                        self._until_told_to_leave(pod, victims=int(evicts.split()[-2]))
+                        return Heard(made, None, message, nominated=now["status"]["nominatedNodeName"])
                     # before anything else happens that could make the scheduler try again
-                    self._api.ask("DELETE", f"{_path(pod)}/{pod['metadata']['name']}", _AT_ONCE)
-                    return made, None, condition["message"], {}
+                    self.delete(made)
+                    return Heard(made, None, message)
         raise AssertionError("the API server ended the watch")
+
+    def pods(self):
+        """All of them as they are now."""
+        return self._api.ask("GET", "/api/v1/pods")["items"]
+
+    def delete(self, pod):
+        self._api.ask("DELETE", f"{_path(pod)}/{pod['metadata']['name']}", _AT_ONCE)
+
+    def begins(self, pod, at):
+        """The pod runs since then."""
+        began = {"status": {"phase": "Running", "startTime": at}}
+        return self._api.ask("PATCH", f"{_path(pod)}/{pod['metadata']['name']}/status", began, content_type=_MERGE)
+
+    def lands(self, pod):
+        """The node where a pod goes for which there is room now."""
+        return next(node for now in self._of(pod) if (node := now["spec"].get("nodeName")))
 
     def remove(self):
         for namespace in self.around.namespaces:
@@ -81,9 +109,34 @@ class OneByOne:
 
     # --- parts ---
 
+    def _made(self, path, thing):
+        made = self._api.ask("POST", path, thing)
+        if "status" in thing:
+            at = f"{path}/{thing['metadata']['name']}/status"
+            made = self._api.ask("PATCH", at, {"status": thing["status"]}, content_type=_MERGE)
+        return made
+
+    def _until_told_to_leave(self, pod, *, victims):
+        """Until all of them are leaving; nobody is told who is already."""
+        leaving = 0
+
+        def done(line):
+            nonlocal leaving
+            leaving += '"Victim Pod is already being deleted, skipping' in line and f'preemptor="{_key(pod)}"' in line
+            return leaving == victims or f'"Async Preemption finished completely" preemptor="{_key(pod)}"' in line
+
+        self._log.wait_until(done)
+
+    def _of(self, pod):
+        """What the pod has become, again and again."""
+        uid = pod["metadata"]["uid"]
+        return (event["object"] for event in self._changes if event["object"]["metadata"]["uid"] == uid)
+
     def _placed(self, pod, world):
         made = self._api.ask("POST", _path(pod), pod)
         name = pod["metadata"]["name"]
+        if isinstance(world, RankedWorld):
+            made = self.begins(pod, world.started[name])
         if name in world.leaving:
             return self._api.ask("DELETE", f"{_path(pod)}/{name}")
         if name in world.ended:
@@ -96,7 +149,7 @@ class OneByOne:
     def _scores(self, pod):
         """With weights and without zeros, as far as the log has come: scores are in it before the pod is bound."""
         found = defaultdict(dict)
-        name = f'pod="{pod["metadata"]["namespace"]}/{pod["metadata"]["name"]}"'
+        name = f'pod="{_key(pod)}"'
         for line in self._log.lines():
             if '"Plugin scored node for pod"' in line and name in line:
                 said = dict(each.split("=", 1) for each in line.split("] ", 1)[1].split() if "=" in each)
@@ -124,9 +177,13 @@ class _Log:
         return whole
 
     def wait_for(self, words):
+        self.wait_until(lambda line: words in line)
+
+    def wait_until(self, true):
+        """Until that is true of a line."""
         deadline = time.monotonic() + SECONDS
-        while not any(words in line for line in self.lines()):
-            assert time.monotonic() < deadline, f"the log does not say {words}"
+        while not any(true(line) for line in self.lines()):
+            assert time.monotonic() < deadline, "the log does not say what it should"
             time.sleep(_LOOK_AGAIN_SECONDS)
 
 
@@ -161,35 +218,9 @@ class _Connection:
                 yield json.loads(line)
 
 
-def _configuration():
-    profiles = [
-        {
-            "schedulerName": name,
-            "pluginConfig": [
-                {"name": "NodeResourcesFit", "args": _fit_args(strategy)},
-                {"name": "NodeResourcesBalancedAllocation", "args": {"resources": _resources(strategy.balanced)}},
-            ],
-        }
-        for name, strategy in STRATEGIES.items()
-    ]
-    for name, constraints in LISTS.items():
-        args = {"defaultingType": "List", "defaultConstraints": constraints}
-        profiles.append({"schedulerName": name, "pluginConfig": [{"name": "PodTopologySpread", "args": args}]})
-    return {"percentageOfNodesToScore": 100, "profiles": profiles}
-
-
-def _fit_args(strategy):
-    said = {"type": strategy.kind, "resources": _resources(strategy.weights)}
-    if strategy.shape:
-        points = [{"utilization": utilization, "score": score} for utilization, score in strategy.shape]
-        said["requestedToCapacityRatio"] = {"shape": points}
-    ignored = {"ignoredResources": [*strategy.ignored], "ignoredResourceGroups": [*strategy.ignored_groups]}
-    return {"scoringStrategy": said, **ignored}
-
-
-def _resources(weights):
-    return [{"name": name, "weight": weights[name] if isinstance(weights, dict) else 1} for name in weights]
-
-
 def _path(pod):
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"
+
+
+def _key(pod):
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

@@ -53,7 +53,7 @@ def compare(real, world):
     answers, differences = [], []
     cluster = real.make(world)
     for sent in world.coming:
-        seen, node, message, scores = real.about(sent)
+        seen, node, message, scores, _ = real.about(sent)
         answer = Answer(world.seed, sent["metadata"]["name"], node, message, scores)
         decision = decide(cluster, seen, strategy=STRATEGIES.get(seen["spec"]["schedulerName"]))
         answers.append(answer)

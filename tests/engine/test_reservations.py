@@ -11,7 +11,7 @@ from muster.engine.verdicts import Outcome
 from muster.framework.profile import PreemptionSettings
 from muster.gangs.dialects.v1beta1 import GROUP_LABEL
 from muster.plugins.registry import ProfileParts, make_profile
-from tests.builders import World, cluster, evicted, nominations, only, placements, told
+from tests.builders import World, cluster, evenly, evicted, nominations, only, placements, rather, strictly, told
 
 PATIENCE = 600.0
 TO_BE_PREEMPTED = Condition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
@@ -67,6 +67,12 @@ def test_a_lone_pod_binds_when_its_victim_has_left():
     world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").pod("high", cpu=4, priority=5)
     assert nominations(world.decide()) == {"high": "n0"}
     assert placements(world.pod_gone("low").decide()) == {"high": "n0"}
+
+
+def test_a_lone_pod_goes_where_its_victim_left_even_if_another_place_is_better_by_then():
+    world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").pod("high", cpu=4, priority=5)
+    world.decide()
+    assert placements(world.pod_gone("low").node("n1", cpu=40).decide()) == {"high": "n0"}
 
 
 def test_nobody_is_evicted_while_enough_are_leaving_anyway():
@@ -191,6 +197,52 @@ def test_room_elsewhere_stays_open_to_others():
     assert placements(preempting().node("n2", cpu=4).pod("next", cpu=4).decide()) == {"next": "n2"}
 
 
+# --- who is awaited, in the eyes of others --------------------------------------------------------
+
+
+def awaiting(**facts):
+    """Two nodes in two zones; a pod is awaited on n0, which would have room for it but for a port."""
+    world = World()
+    for name in ("n0", "n1"):
+        world.node(name, cpu=16, labels={"kubernetes.io/hostname": name, "zone": name})
+    world.pod("low", cpu=1, ports=[80], on="n0").pod("stays", cpu=2, ports=[80], on="n1", priority=9)
+    world.pod("awaited", cpu=8, ports=[80], priority=5, labels={"app": "db"}, **facts)
+    assert nominations(world.decide()) == {"awaited": "n0"}
+    return world
+
+
+def test_nodes_are_scored_as_if_nobody_were_awaited():
+    assert placements(awaiting().pod("next", cpu=1).decide()) == {"next": "n0"}
+
+
+def test_nobody_prefers_to_be_near_whom_is_only_awaited_or_far_from_it():
+    wishes = {"near": rather("db", key="zone"), "apart": rather("db", key="zone")}
+    for name, wish in wishes.items():
+        # memory that nobody else takes, so that nothing else tells the nodes apart
+        world = awaiting().pod("other", cpu=1, on="n0", ports=[81]).pod("next", memory="1Gi", **{name: wish})
+        assert placements(world.decide()) == placements(
+            awaiting().pod("other", cpu=1, on="n0", ports=[81]).pod("next", memory="1Gi").decide()
+        )
+
+
+def test_the_wishes_of_one_that_is_only_awaited_do_not_count():
+    world = awaiting(apart=rather("web", key="zone"))
+    assert placements(world.pod("next", cpu=1, labels={"app": "web"}).decide()) == {"next": "n0"}
+
+
+def test_who_must_keep_off_one_that_is_awaited_does():
+    world = awaiting().pod("next", cpu=1, apart=strictly("db", key="zone"))
+    assert placements(world.decide()) == {"next": "n1"}
+
+
+def test_pods_are_spread_beside_those_who_are_awaited_and_as_if_they_did_not_come():
+    one_more = {"labels": {"app": "db"}, "spread": [evenly("db", key="zone")], "cpu": 1}
+    assert placements(awaiting().pod("next", **one_more).decide()) == {"next": "n1"}
+    # one on n1 would be too many, should nobody come to n0; one on n0, should somebody come
+    world = awaiting().pod("there", cpu=1, on="n1", labels={"app": "db"})
+    assert placements(world.pod("next", **one_more).decide()) == {"next": "n0"}
+
+
 # --- higher priority ------------------------------------------------------------------------------
 
 
@@ -229,6 +281,15 @@ def test_room_that_is_kept_is_spared_where_free_room_will_do():
 def test_a_unit_that_evicts_nobody_by_its_policy_still_takes_room_kept_for_less():
     world = preempting().pod_gone("a").pod("higher", cpu=4, priority=9, preemption="Never")
     assert placements(world.decide()) == {"higher": "n0"}
+
+
+def test_who_looks_for_others_takes_room_kept_for_one_of_them_where_another_runs():
+    near = {"zone": "a"}
+    world = World().node("n0", cpu=4, labels=near).node("n1", cpu=4, labels=near)
+    world.pod("db", cpu=4, on="n1", priority=9, labels={"app": "db"}).pod("low", cpu=4, on="n0")
+    assert nominations(world.pod("other", cpu=4, priority=5, labels={"app": "db"}).decide()) == {"other": "n0"}
+    world.pod_gone("low").pod("web", cpu=4, priority=9, near=strictly("db", key="zone"))
+    assert placements(world.decide()) == {"web": "n0"}
 
 
 # --- where it is lost -----------------------------------------------------------------------------

@@ -1,7 +1,10 @@
 """Why a unit waits, in one sentence, word for word."""
 
 import pytest
+from msgspec.structs import replace
 
+from muster.api.wire import Affinity, NodeAffinity
+from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from muster.engine.changes import Failure
 from muster.engine.decisions import Release
 from muster.engine.verdicts import Outcome, Refusal, fit_error
@@ -324,4 +327,26 @@ def test_the_first_filter_that_refuses_a_node_gives_its_reason():
         "0/4 nodes are available: 1 node(s) didn't have free ports for the requested pod ports, "
         "1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), "
         "1 node(s) were unschedulable."
+    )
+
+
+def naming(*terms):
+    """A large pod for nodes of these names: each term must hold all of its own."""
+    fields = [tuple(Requirement("metadata.name", "In", (name,)) for name in names) for names in terms]
+    selector = NodeSelector(tuple(NodeSelectorTerm(match_fields=each) for each in fields))
+    large = pod("p", cpu=9)
+    return replace(large, spec=replace(large.spec, affinity=Affinity(node_affinity=NodeAffinity(required=selector))))
+
+
+def test_nodes_that_a_pod_does_not_name_are_not_even_asked():
+    world = cluster(3, cpu=1).node("c", cpu=1, cordoned=True)
+    assert said(world.see(naming(["n0"], ["c"])), "p") == (
+        "0/4 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable, "
+        "2 node(s) didn't satisfy plugin(s) [NodeAffinity]."
+    )
+
+
+def test_a_pod_that_names_two_nodes_at_once_contradicts_itself():
+    assert said(cluster(3, cpu=1).see(naming(["n0", "n1"])), "p") == (
+        "0/3 nodes are available: 3 pod affinity terms conflict."
     )

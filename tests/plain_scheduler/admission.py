@@ -21,6 +21,7 @@ def as_admitted(
         _run_as(pod["spec"], each)
     for each in _named(priority_classes, pod["spec"].get("priorityClassName")):
         pod["spec"]["preemptionPolicy"] = each.get("preemptionPolicy", "PreemptLowerPriority")
+        pod["spec"]["priority"] = each["value"]
     spec, labels = pod["spec"], pod["metadata"].get("labels") or {}
     affinity = spec.get("affinity") or {}
     for side in (affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}):

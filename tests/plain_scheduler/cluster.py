@@ -1,8 +1,11 @@
 """What the scheduler knows: nodes with their pods, namespaces, and what pods may belong to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
+from math import inf
 
 from muster.base.quantity import amount
 from tests.plain_scheduler.requests import host_ports, requests, scored_when_placed
@@ -22,6 +25,9 @@ class Running:
         self.requests = requests(pod)
         self.scored = scored_when_placed(pod)
         self.ports = host_ports(pod)
+        self.priority = priority_of(pod)
+        begun = (pod.get("status") or {}).get("startTime")
+        self.started = datetime.fromisoformat(begun).timestamp() if begun else inf
 
 
 class Machine:
@@ -34,6 +40,8 @@ class Machine:
         self.spec: Document = node.get("spec") or {}
         self.status: Document = node.get("status") or {}
         self.running: list[Running] = []
+        self.awaited: list[Running] = []
+        """Pods that are nominated to the node: others are leaving for them."""
 
     @cached_property
     def allocatable(self) -> dict[str, int]:
@@ -45,6 +53,13 @@ class Machine:
     def scored(self, resource: str) -> int:
         """The same with what unknown containers count as."""
         return sum(each.scored.get(resource, 0) for each in self.running)
+
+    @contextmanager
+    def having(self, running: list[Running]) -> Iterator[None]:
+        """As if these ran here, and nobody else."""
+        really, self.running = self.running, running
+        yield
+        self.running = really
 
 
 @dataclass
@@ -80,13 +95,14 @@ class Owners:
 
 @dataclass
 class Cluster:
-    """`place` is the only change: a pod runs on a node from then on."""
+    """`place` and `nominate` are the only changes: a pod runs on a node from then on, or is to."""
 
     nodes: Iterable[Document]
     pods: Iterable[Document] = ()
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     """Labels by name; a namespace that is not here has none."""
     owners: Owners = field(default_factory=Owners)
+    budgets: Sequence[Document] = ()
 
     def __post_init__(self) -> None:
         self.machines = {node["metadata"]["name"]: Machine(node) for node in self.nodes}
@@ -97,6 +113,9 @@ class Cluster:
         if (pod.get("status") or {}).get("phase") not in _ENDED:
             self.machines[node].running.append(Running(pod))
 
+    def nominate(self, pod: Document, node: str) -> None:
+        self.machines[node].awaited.append(Running(pod))
+
 
 def namespace_of(thing: Document) -> str:
     return thing["metadata"].get("namespace") or "default"
@@ -104,6 +123,10 @@ def namespace_of(thing: Document) -> str:
 
 def labels_of(thing: Document) -> Labels:
     return thing["metadata"].get("labels") or {}
+
+
+def priority_of(pod: Document) -> int:
+    return pod["spec"].get("priority") or 0
 
 
 def _in_namespace(things: Iterable[Document], pod: Document) -> list[Document]:

@@ -1,12 +1,14 @@
 """One pod's scheduling cycle: filters in order, total score, and the words of a refusal."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.plain_scheduler import affinity, node_rules, resources, spread
 from tests.plain_scheduler.cluster import Cluster, Machine
+from tests.plain_scheduler.filters import refusals
 from tests.plain_scheduler.node_rules import Refusal
+from tests.plain_scheduler.preemption import Offer, cheapest, never_preempts, preempt
 from tests.plain_scheduler.resources import Strategy
 from tests.plain_scheduler.selectors import Document
 
@@ -21,7 +23,6 @@ WEIGHTS = {
 }
 # the words after the dot are DynamicResources', which looks for what it had no chance to write down before
 CONFLICT = "pod affinity terms conflict. not found"
-NOT_NAMED = Refusal(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), is_final=True)
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Decision:
     """By node and plugin, from 0 to 100, before weights; only nodes that take the pod."""
     refusals: Mapping[str, Refusal] = field(default_factory=dict)
     message: str = ""
-    """Of the PodScheduled condition, when no node takes the pod."""
+    """Of the PodScheduled condition, when no node takes the pod; without what is said of whom it evicts."""
+    evicting: Sequence[Offer] = ()
+    """Nodes of equal worth, for one of which the pod is nominated, with those who go from each."""
 
     @property
     def totals(self) -> dict[str, int]:
@@ -49,35 +52,12 @@ class Decision:
 
 def decide(cluster: Cluster, pod: Document, *, strategy: Strategy | None = None) -> Decision:
     strategy = strategy or Strategy()
-    refusals = _refusals(cluster, pod, strategy)
-    takers = [machine for name, machine in cluster.machines.items() if name not in refusals]
+    refused = refusals(cluster, pod, strategy)
+    takers = [machine for name, machine in cluster.machines.items() if name not in refused]
     if takers:
-        return Decision(_scores(cluster, pod, takers, strategy), refusals)
-    return Decision({}, refusals, _message(cluster, pod, refusals))
-
-
-def _refusals(cluster: Cluster, pod: Document, strategy: Strategy) -> dict[str, Refusal]:
-    spread_refuses = spread.refuses(cluster, pod)
-    affinity_refuses = affinity.refuses(cluster, pod)
-    named = node_rules.only_named_nodes(pod)
-
-    def first(machine: Machine) -> Refusal | None:
-        if named is not None and machine.name not in named:
-            return NOT_NAMED
-        return (
-            node_rules.name_refuses(pod, machine)
-            or node_rules.cordon_refuses(pod, machine)
-            or node_rules.taints_refuse(pod, machine)
-            or node_rules.affinity_refuses(pod, machine)
-            or node_rules.ports_refuse(pod, machine)
-            or resources.room_refuses(pod, machine, strategy)
-            or spread_refuses(machine)
-            or affinity_refuses(machine)
-            or node_rules.features_refuse(pod, machine)
-        )
-
-    found = {name: first(machine) for name, machine in cluster.machines.items()}
-    return {name: refusal for name, refusal in found.items() if refusal is not None}
+        return Decision(_scores(cluster, pod, takers, strategy), refused)
+    offers = preempt(cluster, pod, refused, strategy)
+    return Decision({}, refused, _message(cluster, pod, refused, offers), cheapest(offers))
 
 
 def _scores(cluster: Cluster, pod: Document, takers: list[Machine], strategy: Strategy) -> dict[str, Mapping[str, int]]:
@@ -98,16 +78,18 @@ def _scores(cluster: Cluster, pod: Document, takers: list[Machine], strategy: St
 # --- words ---
 
 
-def _message(cluster: Cluster, pod: Document, refusals: Mapping[str, Refusal]) -> str:
+def _message(
+    cluster: Cluster, pod: Document, refused: Mapping[str, Refusal], offers: Mapping[str, Offer | Refusal]
+) -> str:
     available = f"0/{len(cluster.machines)} nodes are available:"
     if node_rules.only_named_nodes(pod) == set():
         return f"{available} {CONFLICT}"
-    said = _counted(reason for refusal in refusals.values() for reason in refusal.reasons)
-    if pod["spec"].get("preemptionPolicy") == "Never":
+    said = _counted(reason for refusal in refused.values() for reason in refusal.reasons)
+    if never_preempts(pod):
         return f"{available} {said} preemption: not eligible due to preemptionPolicy=Never."
-    # all pods are of one priority: nobody can be preempted
-    tried = {False: "No preemption victims found for incoming pod", True: "Preemption is not helpful for scheduling"}
-    outcome = _counted(tried[refusal.is_final] for refusal in refusals.values())
+    if cheapest(offers):
+        return f"{available} {said}"
+    outcome = _counted(reason for offer in offers.values() if isinstance(offer, Refusal) for reason in offer.reasons)
     return f"{available} {said} preemption: {available} {outcome}"
 
 

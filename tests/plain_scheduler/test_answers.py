@@ -10,7 +10,8 @@ from muster.api.requests import effective_requests, given
 from muster.api.wire import Node, Pod
 from tests.plain_scheduler import affinity, node_rules, spread
 from tests.plain_scheduler.answers import RECORDED_WORLDS, answer_of, recorded
-from tests.plain_scheduler.decision import NOT_NAMED, decide
+from tests.plain_scheduler.decision import decide
+from tests.plain_scheduler.filters import NOT_NAMED
 from tests.plain_scheduler.random_clusters import STRATEGIES, surroundings, world
 from tests.plain_scheduler.requests import requests, scored_when_new
 from tests.plugins import upstream

@@ -54,7 +54,7 @@ class Plain:
             case "NodePorts":
                 return lambda machine: node_rules.ports_refuse(pod, machine)
             case "NodeResourcesFit":
-                return lambda machine: resources.room_refuses(pod, machine)
+                return lambda machine: resources.room_refuses(pod, machine, resources.Strategy())
         raise ValueError(self._case.plugin)
 
     def scores(self, left: Sequence[str]) -> dict[str, int]:

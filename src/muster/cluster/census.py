@@ -59,7 +59,14 @@ class Chosen(NamedTuple):
     """Pods that all of these selections choose."""
 
     selections: tuple[Selection, ...]
-    without: Aside | None = None
+    without: tuple[Aside, ...] = ()
+
+
+class Bearers(NamedTuple):
+    """Pods that have this term."""
+
+    term: Borne
+    without: tuple[Aside, ...] = ()
 
 
 class Showing(NamedTuple):
@@ -69,7 +76,7 @@ class Showing(NamedTuple):
     trait: Trait
 
 
-_Line = Chosen | Borne | Showing
+_Line = Chosen | Bearers | Showing
 
 
 class Census:
@@ -126,7 +133,7 @@ class Census:
         _change(self._aside, self._own_aside, row, which, count)
         self._stirred[ties] = None
         for line in self._read_by[ties]:
-            if isinstance(line, Chosen) and line.without is aside:
+            if not isinstance(line, Showing) and aside in line.without:
                 self._writable(line)[row] -= count
         if not self._aside[which]:
             del self._aside[which]
@@ -162,6 +169,11 @@ class Census:
         self._read_by = {ties: [] for ties in self._there}
         self._index.forget()
         self._all_stirred = True
+
+    @property
+    def awaits(self) -> bool:
+        """Room is reserved for somebody."""
+        return any(aside is Aside.AWAITED for aside, _ in self._aside)
 
     @property
     def is_stirred(self) -> bool:
@@ -215,15 +227,15 @@ class Census:
             self._read_by[ties] = [*self._read_by[ties], *[line] * times]
             for row, count in self._there[ties].items():
                 counts[row] += count * times
-            if isinstance(line, Chosen) and line.without is not None:
-                for row, count in self._aside.get((line.without, ties), {}).items():
-                    counts[row] -= count
+            for aside in () if isinstance(line, Showing) else line.without:
+                for row, count in self._aside.get((aside, ties), {}).items():
+                    counts[row] -= count * times
         return counts
 
     def _times(self, line: _Line, ties: Ties) -> int:
         """How often the line counts a pod of the ties: it may bear a term twice."""
-        if isinstance(line, Borne):
-            return list(borne(ties)).count(line)
+        if isinstance(line, Bearers):
+            return list(borne(ties)).count(line.term)
         if isinstance(line, Showing):
             return int(line in ties.look.traits)
         return int(all(self.namespaces.selects(selection, ties.look) for selection in line.selections))
@@ -338,8 +350,8 @@ class _Index:
 
     def perhaps(self, line: _Line) -> list[Ties]:
         """All that the line counts, and perhaps others."""
-        if isinstance(line, Borne):
-            return list(self._bearers.get(line, ()))
+        if isinstance(line, Bearers):
+            return list(self._bearers.get(line.term, ()))
         if isinstance(line, Showing):
             return list(self._showing.get(line.plugin, {}).get(line.trait, ()))
         if any(selection.requirements is None for selection in line.selections):

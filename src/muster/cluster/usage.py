@@ -43,13 +43,17 @@ class Usage:
     room at all, so no filter needs to ask whether a row is in use.  `log` names changed rows.  `freed` holds rows
     whose room has grown since somebody last took notice (`take_freed`), with the room that was there before it
     first did: what whoever was refused has seen.  `census` has where pods stand that others look at.
+
+    Room that is reserved for pods which are awaited is not free; to scores, as upstream has it, it is.
     """
 
-    __slots__ = ("block", "census", "failures", "free", "freed", "is_trial", "log", "scored", "states")
+    __slots__ = ("awaited", "block", "census", "failures", "free", "freed", "is_trial", "log", "scored", "states")
 
     def __init__(self, block: Ints, *, states: Mapping[str, RowState], census: Census) -> None:
         self.block = block
         self.free, self.scored = block[: len(block) // 2], block[len(block) // 2 :]
+        self.awaited: Ints | None = None
+        """What is reserved, of what is not free, (resources × rows); None if nothing is."""
         self.states = dict(states)
         self.census = census
         self.log = ChangeLog()
@@ -64,6 +68,7 @@ class Usage:
         states = {name: state.copy() for name, state in self.states.items()}
         twin = Usage(self.block.copy(), states=states, census=self.census.copy())
         twin.is_trial = True
+        twin.awaited = None if self.awaited is None else self.awaited.copy()
         if self.is_trial:
             twin.log = self.log.copy()
         return twin
@@ -78,7 +83,7 @@ class Usage:
 
     def add(self, row: int, pod_class: PodClass, *, aside: Aside | None = None) -> None:
         """One copy of the class takes its room on the row."""
-        self._change(row, pod_class, -1)
+        self._change(row, pod_class, -1, aside)
         if pod_class.ties is not None:
             self.census.move(row, pod_class.ties, aside, 1)
         for state in self.states.values():
@@ -91,7 +96,7 @@ class Usage:
         """One copy of the class gives its room back."""
         if row not in self.freed:
             self.freed[row] = self.free[:, row].copy()
-        self._change(row, pod_class, 1)
+        self._change(row, pod_class, 1, aside)
         self._uncount(row, pod_class, aside)
         for state in self.states.values():
             try:
@@ -114,7 +119,10 @@ class Usage:
             raise error
         self.failures += 1
 
-    def _change(self, row: int, pod_class: PodClass, sign: int) -> None:
+    def _change(self, row: int, pod_class: PodClass, sign: int, aside: Aside | None) -> None:
+        if aside is Aside.AWAITED:
+            self._reserve(row, pod_class, sign)
+            return
         free, scored = self.free, self.scored
         for resource, amount in pod_class.takes:
             free[resource, row] += sign * amount
@@ -122,6 +130,16 @@ class Usage:
         # where containers name no request, scores count more than filters do
         for resource, amount in pod_class.extra:
             scored[resource, row] += sign * amount
+        self.log.mark(row)
+
+    def _reserve(self, row: int, pod_class: PodClass, sign: int) -> None:
+        if self.awaited is None:
+            self.awaited = np.zeros_like(self.free)
+        for resource, amount in pod_class.takes:
+            self.free[resource, row] += sign * amount
+            self.awaited[resource, row] -= sign * amount
+        if not self.awaited.any():
+            self.awaited = None
         self.log.mark(row)
 
     def add_copies(self, rows: NDArray[np.intp], pod_class: PodClass) -> None:
@@ -183,6 +201,8 @@ class Usage:
             self.freed[row] = self.free[:, row].copy()
         self.free[:, row] = allocatable
         self.scored[:, row] = allocatable
+        if self.awaited is not None:
+            self.awaited[:, row] = 0
         self.census.clear(row)
         for state in self.states.values():
             try:
@@ -196,6 +216,8 @@ class Usage:
         more = resources - self.free.shape[0], rows - self.free.shape[1]
         self.block = np.concatenate((grown(self.free, *more), grown(self.scored, *more)))
         self.free, self.scored = self.block[:resources], self.block[resources:]
+        if self.awaited is not None:
+            self.awaited = grown(self.awaited, *more)
         self.census.grow(rows)
         if more[0]:
             self.freed = {row: grown(free, more[0]) for row, free in self.freed.items()}

@@ -163,7 +163,9 @@ class Explainer:
         nodes = self._cluster.nodes
         profile = self._profiles.of(pod_class)
         found = _Histogram(np.flatnonzero(nodes.precedence > 0))
-        for plugin in self._profiles.of(pod_class).filters:
+        for rule in profile.rule_filters:
+            found.count(rule.left_out(pod_class.rules, nodes, found.rows), by_rule=True)
+        for plugin in profile.filters:
             if isinstance(plugin, RuleFilter):
                 found.count(plugin.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
                 continue

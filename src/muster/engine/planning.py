@@ -14,6 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
+from muster.cluster.census import Aside
 from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState
@@ -364,7 +365,7 @@ class Planner:
     def _hoped_for(self, pod_class: PodClass, priority: int, ground: Ground) -> Ints:
         """At most so many copies each node takes if all below this priority leave; resources are counted, no more."""
         free = self._cluster.levels.below(priority, ground.usage.free)
-        for row, reserved in self._occupied(self._reservations.lower_than(priority)).places():
+        for row, reserved, _ in self._occupied(self._reservations.lower_than(priority)).places():
             for resource, amount in reserved.room:
                 free[resource, row] += amount
         return count_copies(pod_class, free, self._usable(pod_class, ground))
@@ -392,22 +393,24 @@ class Planner:
     def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:
         """The ground when the victims have gone."""
         usage = ground.usage.copy()
-        for row, pod_class in self._occupied(victims).places():
-            usage.remove(row, pod_class)
+        for row, pod_class, aside in self._occupied(victims).places():
+            usage.remove(row, pod_class, aside=aside)
         return ground.with_usage(usage)
 
     def _occupied(self, victims: Iterable[Victim]) -> Occupied:
         """The room that the victims' pods take, or that is reserved for them."""
         row_of = self._cluster.nodes.rows
         occupied = Occupied()
-        rows, kinds, ends = occupied.rows, occupied.kinds, occupied.ends
+        rows, kinds, asides, ends = occupied.rows, occupied.kinds, occupied.asides, occupied.ends
         for victim in victims:
             reserved = victim.reservation
+            aside = Aside.AWAITED if reserved else None
             for pod in victim.pods:
                 row = row_of.get(pod.reserved if reserved else pod.node)
                 if row is not None:
                     rows.append(row)
                     kinds.append(pod.pod_class)
+                    asides.append(aside)
             ends.append(len(rows))
         return occupied
 

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from muster.cluster.census import Aside
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import Rows
 from muster.cluster.usage import Ints, Usage
@@ -65,11 +66,13 @@ def reprieve(scale: Scale) -> Iterator[int]:
 class Occupied:
     """The room that victims take, in columns: one place for each of their pods, one victim after another."""
 
-    __slots__ = ("ends", "kinds", "rows")
+    __slots__ = ("asides", "ends", "kinds", "rows")
 
     def __init__(self) -> None:
         self.rows: list[int] = []
         self.kinds: list[PodClass] = []
+        self.asides: list[Aside | None] = []
+        """How a place counts that is only reserved."""
         self.ends = [0]
         """Where each victim's places begin, and those of the last one end."""
 
@@ -80,18 +83,18 @@ class Occupied:
     def joined(self, counts: Iterable[int]) -> Occupied:
         """The same places, with so many victims each time as if they were one."""
         joined = Occupied()
-        joined.rows, joined.kinds = self.rows, self.kinds
+        joined.rows, joined.kinds, joined.asides = self.rows, self.kinds, self.asides
         joined.ends = [self.ends[number] for number in accumulate(counts, initial=0)]
         return joined
 
-    def places(self) -> Iterator[tuple[int, PodClass]]:
-        """Row and class of all; a row may stand several times."""
-        return zip(self.rows, self.kinds, strict=True)
+    def places(self) -> Iterator[tuple[int, PodClass, Aside | None]]:
+        """All of them; a row may stand several times."""
+        return zip(self.rows, self.kinds, self.asides, strict=True)
 
-    def of(self, first: int, end: int) -> Iterator[tuple[int, PodClass]]:
-        """Row and class of these victims' places."""
+    def of(self, first: int, end: int) -> Iterator[tuple[int, PodClass, Aside | None]]:
+        """Those of these victims."""
         part = slice(self.ends[first], self.ends[end])
-        return zip(self.rows[part], self.kinds[part], strict=True)
+        return zip(self.rows[part], self.kinds[part], self.asides[part], strict=True)
 
 
 class _Pods:
@@ -215,7 +218,7 @@ class OneNode(_OneByOne):
         amounts = {kind: _amounts(kind, resources) for kind in dict.fromkeys(victims.kinds)}
         nothing = [0] * len(resources)
         self._ends = victims.ends
-        self._takes = [amounts[kind] if at == row else nothing for at, kind in victims.places()]
+        self._takes = [amounts[kind] if at == row else nothing for at, kind, _ in victims.places()]
         """What the pod at each place takes here of the resources that count."""
         spare = [int(free[resource, row]) - need for resource, need in pod_class.room]
         for takes in self._takes:
@@ -289,8 +292,8 @@ class Trying(_OneByOne):
 
     def put_back(self, first: int, end: int) -> bool:
         usage = self._usage.copy()
-        for row, pod_class in self._victims.of(first, end):
-            usage.add(row, pod_class)
+        for row, pod_class, aside in self._victims.of(first, end):
+            usage.add(row, pod_class, aside=aside)
         if not self._fits(usage):
             return False
         self._usage = usage

@@ -1,8 +1,8 @@
 """Room that is reserved for units whose victims are still leaving.
 
 A member's place counts as taken from the moment its unit has one, even while the victims are still there: whoever
-comes later, of equal or lower priority, does not see it.  What is reserved for whom stands on the pods themselves
-(nominatedNodeName), so that a new scheduler keeps it too.
+comes later, of equal or lower priority, does not see it; nodes are scored as if nobody were awaited.  What is reserved
+for whom stands on the pods themselves (nominatedNodeName), so that a new scheduler keeps it too.
 """
 
 from __future__ import annotations

@@ -85,6 +85,10 @@ class Search:
 
     def _attempts(self, requirement: Requirement, ground: Ground, budget: Budget, *, reserved: bool) -> Iterator[Trial]:
         """Ways to place the members, each tried when the one before has failed."""
+        alone = sum(requirement.wants.values()) == 1 and not requirement.batches[0].avoid
+        if reserved and alone:
+            # as upstream has it: where others left for it, even if another place is better by now
+            yield from self._as_reserved(requirement, ground)
         yield self._try(requirement, ground, budget)
         if len(requirement.wants) > 1:
             many = len(requirement.batches) > _MANY

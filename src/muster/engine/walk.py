@@ -64,6 +64,15 @@ def holds_at(rows: Rows, outlooks: Outlooks) -> bool:
 
 
 def _best(views: Views, view: ClassView, rated: Ints, takes: Bools, outlooks: Outlooks) -> int | None:
+    key = keys(views, view, rated, takes, outlooks)
+    return None if key is None else int(key.argmax())
+
+
+def keys(views: Views, view: ClassView, rated: Ints, takes: Bools, outlooks: Outlooks) -> Ints | None:
+    """Order of the rows for the next pod, as a view's key; None if it may go nowhere.
+
+    `rated` is by room alone, on the rows that `takes` says have some.
+    """
     allowed = admitted(outlooks)
     if allowed is not None:
         takes = takes & allowed
@@ -75,9 +84,9 @@ def _best(views: Views, view: ClassView, rated: Ints, takes: Bools, outlooks: Ou
     for outlook, weight in outlooks:
         if weight and (score := outlook.score(takes)) is not None:
             scores.append(score * weight)
-    key = rated + (np.add.reduce(scores) << TIE_BREAK_BITS) if scores else rated.copy()
+    key: Ints = rated + (np.add.reduce(scores) << TIE_BREAK_BITS) if scores else rated.copy()
     key <<= PRECEDENCE_BITS
     key += views.precedence
     # ratings may be 0, a precedence is not
     key *= takes
-    return int(key.argmax())
+    return key

@@ -74,6 +74,10 @@ class RuleFilter(Role):
         """Why rows are refused; of several reasons the first counts."""
         return [(self.reason, ~self.admits(rules, nodes, rows))]
 
+    def left_out(self, rules: NodeRules, nodes: NodeTable, rows: Rows) -> list[tuple[str, Bools]]:
+        """The same of rows that no filter is asked about: upstream's PreFilter may leave few nodes to look at."""
+        return []
+
 
 class RoomFilter(Role):
     """Says how many more copies of a class each node takes."""

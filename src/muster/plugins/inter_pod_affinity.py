@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from muster.api.kinds import NAMESPACES
-from muster.cluster.census import Aside, Bearing, Borne, Census, Chosen
+from muster.cluster.census import Aside, Bearers, Bearing, Borne, Census, Chosen
 from muster.cluster.classes import PodClass
 from muster.cluster.nodes import NodeTable
 from muster.cluster.ties import Look, Term, Ties
@@ -25,6 +25,9 @@ OTHERS = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 HARD_WEIGHT = 1
 """What a required affinity of a pod that is there adds to the score of those whom it is about."""
+
+_NOT_THERE = (Aside.AWAITED,)
+"""Who keeps off those that are awaited must not come; to score, or to be near, they are not there."""
 
 
 class InterPodAffinity(Wide):
@@ -60,13 +63,13 @@ class InterPodAffinity(Wide):
         rating = _Rating(ties, nodes, census)
         own = ties.rules.preferred
         for weight, term in own:
-            rating.count(term, weight, census.count(Chosen((term.selection,))))
+            rating.count(term, weight, census.count(Chosen((term.selection,), without=_NOT_THERE)))
         if own or not self._ignores:
             for one in asked:
                 if one.bearing is Bearing.TOGETHER:
-                    rating.count(one.term, self._hard_weight, census.count(one))
+                    rating.count(one.term, self._hard_weight, census.count(Bearers(one, without=_NOT_THERE)))
                 elif one.bearing is Bearing.PREFERRED:
-                    rating.count(one.term, one.weight, census.count(one))
+                    rating.count(one.term, one.weight, census.count(Bearers(one, without=_NOT_THERE)))
             # what the pod's own terms will mean to the next of its kind
             rating.expect(self._hard_weight)
         return _Affinity(ties, nodes, census, asked, rating)
@@ -123,7 +126,7 @@ class _Affinity(Outlook):
         if rules.together:
             # nobody can count on those who are only awaited
             selections = tuple(dict.fromkeys(term.selection for term in rules.together))
-            pods = census.count(Chosen(selections, without=Aside.AWAITED))
+            pods = census.count(Chosen(selections, without=_NOT_THERE))
             self._together = [Domains(nodes, term.topology_key, pods) for term in rules.together]
             self._matches_itself = all(_selects(census, term, look) for term in rules.together)
         self._apart = [
@@ -132,7 +135,9 @@ class _Affinity(Outlook):
         ]
         """With whether the term is about pods of the class itself."""
         self._others = [
-            Domains(nodes, one.term.topology_key, census.count(one)) for one in asked if one.bearing is Bearing.APART
+            Domains(nodes, one.term.topology_key, census.count(Bearers(one)))
+            for one in asked
+            if one.bearing is Bearing.APART
         ]
         self._refused: list[tuple[str, Bools]] | None = None
 

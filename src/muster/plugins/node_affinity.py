@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from muster.base.selectors import NodeSelectorTerm, Requirement
+from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from muster.base.selectors import matches as requirement_matches
 from muster.cluster.classes import NodeRules
 from muster.cluster.nodes import NodeTable, Rows
 from muster.cluster.usage import Ints
 from muster.framework.contract import Bools, RuleFilter, RuleScore
+
+NOT_NAMED = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+CONFLICT = "pod affinity terms conflict"
+_NAME = "metadata.name"
 
 
 class NodeAffinity(RuleFilter, RuleScore):
@@ -28,6 +32,13 @@ class NodeAffinity(RuleFilter, RuleScore):
             admitted &= some_term
         return admitted
 
+    def left_out(self, rules: NodeRules, nodes: NodeTable, rows: Rows) -> list[tuple[str, Bools]]:
+        names = _names(rules.required)
+        if names is None:
+            return []
+        named = [nodes.rows[name] for name in names if name in nodes.rows]
+        return [(NOT_NAMED if names else CONFLICT, ~np.isin(rows, named))]
+
     def raw(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Ints | None:
         if not rules.preferred:
             return None
@@ -35,6 +46,17 @@ class NodeAffinity(RuleFilter, RuleScore):
         for wish in rules.preferred:
             total += wish.weight * _term_matches(wish.preference, nodes, rows)
         return total
+
+
+def _names(required: NodeSelector | None) -> set[str] | None:
+    """The nodes that are left where every term names some; None where one does not."""
+    found: set[str] = set()
+    for term in required.node_selector_terms if required is not None else ():
+        listed = [set(one.values) for one in term.match_fields if one.key == _NAME and one.operator == "In"]
+        if not listed:
+            return None
+        found |= set.intersection(*listed)
+    return found if required is not None and required.node_selector_terms else None
 
 
 def _term_matches(term: NodeSelectorTerm, nodes: NodeTable, rows: Rows | None) -> Bools:
@@ -70,7 +92,7 @@ def _has_value(nodes: NodeTable, key: str, value: str, rows: Rows | None) -> Boo
 def _name_matches(requirement: Requirement, nodes: NodeTable, rows: Rows | None) -> Bools:
     """matchFields knows one field, metadata.name, In or NotIn one name; anything else matches nothing."""
     asked = np.arange(nodes.capacity) if rows is None else rows
-    known = requirement.key == "metadata.name" and requirement.operator in ("In", "NotIn")
+    known = requirement.key == _NAME and requirement.operator in ("In", "NotIn")
     if not known or len(requirement.values) != 1:
         return np.zeros(len(asked), np.bool_)
     named: Bools = asked == nodes.rows.get(requirement.values[0], -1)

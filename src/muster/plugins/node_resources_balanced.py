@@ -54,7 +54,7 @@ class NodeResourcesBalancedAllocation(RoomScore):
 
     def _gain(self, lines: Lines, room: Room) -> Ints:
         """cpu and memory, which all nodes have, together in one array: the common case, and a hot one."""
-        used, divisor = room.allocatable[_CPU_AND_MEMORY] - room.free[_CPU_AND_MEMORY], room.divisor[_CPU_AND_MEMORY]
+        used, divisor = room.used(_CPU_AND_MEMORY), room.divisor[_CPU_AND_MEMORY]
         # a pod is rated by the balance with it against the balance before it
         if lines.many_first_copies:
             # ...which is the same for all lines
@@ -66,7 +66,7 @@ class NodeResourcesBalancedAllocation(RoomScore):
 
     def _fractions(self, resource: int, lines: Lines, room: Room) -> tuple[Floats, Bools]:
         """Shares that are used before and with the pod (2 × lines × rows), and which rows have any to use."""
-        used = room.allocatable[resource] - room.free[resource] + lines.used_of(resource)
+        used = room.used(slice(resource, resource + 1))[0] + lines.used_of(resource)
         return np.minimum(used / room.divisor[resource], 1.0), room.allocatable[resource] > 0
 
 

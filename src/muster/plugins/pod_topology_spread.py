@@ -23,6 +23,7 @@ UNNAMED = "node(s) didn't match pod topology spread constraints (missing require
 
 _HOSTNAME = "kubernetes.io/hostname"
 _MOST = 2**31 - 1
+_NOT_THERE = (Aside.LEAVING, Aside.AWAITED)
 
 
 class PodTopologySpread(Wide, Spreader):
@@ -62,6 +63,13 @@ class _Constraint:
         self.exists = self.domains.present(counted)
         """By domain: whether it has a node that counts."""
         self.about_itself = about_itself
+        self._crowded: Domains | None = None
+        """With those who are awaited, if there are any."""
+
+    def also(self, pods: Ints, nodes: NodeTable) -> None:
+        """It must hold, too, when those are there who are awaited."""
+        if (pods != self.pods).any():
+            self._crowded = Domains(nodes, self.spread.topology_key, pods * self._counted)
 
     def place(self, row: int) -> None:
         if not self.about_itself or not self.spread.selection.requirements:
@@ -71,20 +79,28 @@ class _Constraint:
             self.pods[row] += 1
         if self._counted[row]:
             self.domains.add(row)
+            if self._crowded is not None:
+                self._crowded.add(row)
 
     def too_uneven(self) -> Bools:
         """Rows whose domain would have too many more than the emptiest."""
-        counts = self.domains.counts[self.exists]
+        uneven = self._is_uneven(self.domains)
+        return uneven if self._crowded is None else uneven | self._is_uneven(self._crowded)
+
+    def _is_uneven(self, domains: Domains) -> Bools:
+        counts = domains.counts[self.exists]
         least = int(counts.min()) if len(counts) else _MOST
         if len(counts) < self.spread.min_domains:
             least = 0
-        return self.domains.by_row + self.about_itself - least > self.spread.max_skew
+        uneven: Bools = domains.by_row + self.about_itself - least > self.spread.max_skew
+        return uneven
 
 
 class _Evenly(Outlook):
     def __init__(self, pod_class: PodClass, nodes: NodeTable, census: Census) -> None:
         ties = pod_class.ties
         assert ties is not None
+        nobody = np.zeros(nodes.capacity, np.int64)
         self._named: dict[bool, Bools] = {}
         self._hard: list[_Constraint] = []
         self._soft: list[_Constraint] = []
@@ -97,11 +113,13 @@ class _Evenly(Outlook):
             self._named[is_hard] = named
             for spread in spreads:
                 counted = named & _included(spread, pod_class, nodes)
-                counts = Chosen((spread.selection,), without=Aside.LEAVING)
                 # upstream counts nobody by a selector that asks for nothing, although it matches everybody
-                pods = census.count(counts) if spread.selection.requirements else np.zeros(nodes.capacity, np.int64)
+                counts = bool(spread.selection.requirements)
+                pods = census.count(Chosen((spread.selection,), without=_NOT_THERE)) if counts else nobody
                 about_itself = census.namespaces.selects(spread.selection, ties.look)
                 found.append(_Constraint(spread, nodes, pods=pods, counted=counted, about_itself=about_itself))
+                if is_hard and counts and census.awaits:
+                    found[-1].also(census.count(Chosen((spread.selection,), without=(Aside.LEAVING,))), nodes)
         self._refused: list[tuple[str, Bools]] | None = None
 
     def place(self, row: int) -> None:

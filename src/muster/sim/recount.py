@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 
 import numpy as np
 
@@ -88,21 +88,33 @@ def _compare_rows(cluster: Cluster) -> None:
     usage = cluster.nodes.usage
     fresh = {name: type(state)() for name, state in usage.states.items()}
     for name, row in cluster.nodes.rows.items():
-        free = cluster.nodes.allocatable[:, row].tolist()
-        scored = list(free)
-        for pod in [*there.get(name, {}).values(), *kept.get(name, {}).values()]:
-            for resource, count in pod.pod_class.takes:
-                free[resource] -= count
-                scored[resource] -= count
-            for resource, count in pod.pod_class.extra:
-                scored[resource] -= count
+        running, awaited = there.get(name, {}).values(), kept.get(name, {}).values()
+        _compare_room(cluster, row, running=running, awaited=awaited)
+        for pod in (*running, *awaited):
             for state in fresh.values():
                 state.add(row, pod.pod_class)
-        _compare("free room on", name, usage.free[:, row].tolist(), free)
-        _compare("scored room on", name, usage.scored[:, row].tolist(), scored)
     for name, state in fresh.items():
         _compare("state of", name, _ports(usage.states[name]), _ports(state))
     _compare_census(cluster, there, kept)
+
+
+def _compare_room(cluster: Cluster, row: int, *, running: Collection[PodState], awaited: Collection[PodState]) -> None:
+    name, usage = cluster.nodes.names[row], cluster.nodes.usage
+    free = cluster.nodes.allocatable[:, row].tolist()
+    scored, reserved = list(free), [0] * len(free)
+    for pod in (*running, *awaited):
+        for resource, count in pod.pod_class.takes:
+            free[resource] -= count
+    for pod in running:
+        for resource, count in (*pod.pod_class.takes, *pod.pod_class.extra):
+            scored[resource] -= count
+    for pod in awaited:
+        for resource, count in pod.pod_class.takes:
+            reserved[resource] += count
+    _compare("free room on", name, usage.free[:, row].tolist(), free)
+    _compare("scored room on", name, usage.scored[:, row].tolist(), scored)
+    known = [0] * len(free) if usage.awaited is None else usage.awaited[:, row].tolist()
+    _compare("room reserved on", name, known, reserved)
 
 
 def _compare_census(cluster: Cluster, there: _ByNode, kept: _ByNode) -> None:

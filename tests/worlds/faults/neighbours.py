@@ -77,7 +77,7 @@ def pods_that_leave_do_not_count_for_those_to_be_apart(patch):
     count = Census.count
 
     def those_who_stay(self, line):
-        return count(self, Chosen(line.selections, without=Aside.LEAVING) if isinstance(line, Chosen) else line)
+        return count(self, Chosen(line.selections, without=(Aside.LEAVING,)) if isinstance(line, Chosen) else line)
 
     patch(Census, "count", those_who_stay)
 

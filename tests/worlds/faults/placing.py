@@ -89,9 +89,9 @@ def a_changed_node_is_not_looked_at_again(patch):
 def memory_is_not_given_back(patch):
     change = Usage._change
 
-    def forgetful(self, row, pod_class, sign):
+    def forgetful(self, row, pod_class, sign, aside):
         before = self.free[MEMORY, row]
-        change(self, row, pod_class, sign)
+        change(self, row, pod_class, sign, aside)
         if sign > 0:
             self.free[MEMORY, row] = before
 
@@ -308,12 +308,12 @@ def a_denial_is_never_final(patch):
 
 @fault("order", "priorities")
 def priority_does_not_count(patch):
-    patch(PrioritySort, "key", lambda self, *, priority, created, uid: (0, created, uid))
+    patch(PrioritySort, "key", lambda self, *, priority, created, uid, name: (0, created, uid))
 
 
 @fault("order")
 def age_does_not_count(patch):
-    patch(PrioritySort, "key", lambda self, *, priority, created, uid: (-priority, 0.0, uid))
+    patch(PrioritySort, "key", lambda self, *, priority, created, uid, name: (-priority, 0.0, uid))
 
 
 @fault("order", "restarts")

@@ -1,0 +1,114 @@
+"""Muster's engine, asked about one pod after another, as kube-scheduler and the plain scheduler are.
+
+    muster = Muster(configuration, around, began=time.time())
+    muster.take(nodes, pods)        objects as the API server gives them out
+    muster.about(pod)               a node and what all were worth, or what its condition says
+    muster.sees(pod)                as it is now: where somebody else has put it, say
+    muster.loses(pod)
+
+What it is told goes through JSON and `Engine.apply`, what it says comes from `Engine.decide`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from muster.api.kinds import KINDS
+from muster.api.wire import Node, Pod, PodDisruptionBudget
+from muster.app.configuration import loads
+from muster.engine.changes import BudgetSeen, Change, FactSeen, NodeSeen, PodGone, PodSeen
+from muster.engine.decisions import Bind, Decision, Evict, PodCondition
+from muster.engine.engine import Engine
+from muster.engine.walk import keys
+from muster.framework.views import PRECEDENCE_BITS, TIE_BREAK_BITS
+from tests.plain_scheduler.random_clusters import Surroundings
+from tests.plain_scheduler.selectors import Document
+
+_NODES, _PODS, _BUDGETS = (msgspec.json.Decoder(kind) for kind in (Node, Pod, PodDisruptionBudget))
+
+
+@dataclass(frozen=True)
+class Said:
+    node: str | None
+    message: str
+    """Of the PodScheduled condition, when there is no node."""
+    below_best: Mapping[str, int]
+    """By node that takes the pod: how far its total score is below the best."""
+
+    nominated: str = ""
+    """The node that others leave for the pod..."""
+    victims: frozenset[str] = frozenset()
+    """...and who they are, by UID."""
+
+    @property
+    def best(self) -> set[str]:
+        return {node for node, below in self.below_best.items() if not below}
+
+
+class Muster:
+    def __init__(self, configuration: Document, around: Surroundings, *, began: float) -> None:
+        """`began` is the time, by the clock that the objects' timestamps come from."""
+        kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+        self._engine = Engine(*loads(json.dumps(kind | configuration)).settings.make_profiles())
+        self.bound: dict[str, str] = {}
+        """Where it has put pods, by UID."""
+        self._now = began
+        for kind_read in KINDS.values():
+            decoder = msgspec.json.Decoder(kind_read.struct)
+            self._engine.apply([FactSeen(_read(decoder, each)) for each in around.of(kind_read.resource.plural)])
+        self._engine.apply([BudgetSeen(_read(_BUDGETS, each)) for each in around.of("poddisruptionbudgets")])
+
+    def take(self, nodes: Iterable[Document], pods: Iterable[Document]) -> None:
+        changes: list[Change] = [NodeSeen(_read(_NODES, node)) for node in nodes]
+        self._engine.apply([*changes, *(PodSeen(_read(_PODS, pod)) for pod in pods)])
+        self._decide()
+
+    def about(self, pod: Document) -> Said:
+        """Of others that it decides on the way nothing is told but `bound`."""
+        self._engine.apply([PodSeen(_read(_PODS, pod))])
+        uid = pod["metadata"]["uid"]
+        below_best = self._below_best(uid)
+        message, nominated, victims = "", "", frozenset[str]()
+        for decision in self._decide():
+            match decision:
+                case PodCondition(pods=(ref,)) if ref.uid == uid:
+                    message, nominated = decision.message, "".join(decision.nominated)
+                case Evict():
+                    victims |= {ref.uid for ref in decision.pods}
+        return Said(self.bound.get(uid), message, below_best, nominated, victims)
+
+    def sees(self, pod: Document) -> None:
+        self._engine.apply([PodSeen(_read(_PODS, pod))])
+        self._decide()
+
+    def loses(self, pod: Document) -> None:
+        self._engine.apply([PodGone(pod["metadata"]["uid"])])
+        self._decide()
+
+    def _decide(self) -> list[Decision]:
+        self._now += 1
+        found = self._engine.decide(self._now)
+        while self._engine.next_decide_at == self._now:
+            found += self._engine.decide(self._now)
+        for decision in found:
+            if isinstance(decision, Bind):
+                self.bound.update((place.uid, place.node) for place in decision.pods)
+        return found
+
+    def _below_best(self, uid: str) -> dict[str, int]:
+        """What the engine goes by, before it tells equals apart."""
+        engine = self._engine
+        nodes, views, pod_class = engine.cluster.nodes, engine._views, engine.cluster.pods[uid].pod_class
+        view = views.of(pod_class)
+        found = keys(views, view, views.room_ratings(view), view.copies > 0, views.outlooks(pod_class, nodes.usage))
+        if found is None:
+            return {}
+        worth = {name: int(found[row]) >> (PRECEDENCE_BITS + TIE_BREAK_BITS) for name, row in nodes.rows.items()}
+        takers = {name: worth[name] for name, row in nodes.rows.items() if found[row]}
+        return {name: max(takers.values()) - total for name, total in takers.items()}
+
+
+def _read(decoder: msgspec.json.Decoder, document: Document) -> object:
+    return decoder.decode(msgspec.json.encode(document))

@@ -1,9 +1,15 @@
 """What was seen of the kinds that plugins read."""
 
+import ast
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.kinds import KINDS, NAMESPACES, REPLICA_SETS, SERVICES, address_of, owner_of
+import muster
+from muster.api import kinds
+from muster.api.kinds import KINDS, NAMESPACES, REPLICA_SETS, SERVICES, Kind, address_of, owner_of
 from muster.api.wire import Identity, LabelsToHave, OwnerReference, Service
 from muster.cluster.facts import Facts
 
@@ -84,3 +90,19 @@ def test_of_the_owners_the_controller_counts():
     old = OwnerReference(api_version="extensions/v1beta1", kind="ReplicaSet", name="web", controller=True)
     assert owner_of("team", (job,)) is None
     assert owner_of("team", (old,)) is None
+
+
+GENERIC = (
+    *("app/inbox", "app/informers", "app/preflight", "app/run", "cluster/facts", "engine/changes", "engine/defaults"),
+    *("engine/engine", "engine/intake", "framework/contract", "framework/profile", "sim/objects", "sim/recount"),
+    *("sim/scenario/book", "sim/scenario/manifests", "sim/scenario/perform", "sim/scenario/shapes", "sim/world"),
+)
+
+
+@pytest.mark.parametrize("module", GENERIC)
+def test_what_is_done_with_every_kind_names_none(module):
+    tree = ast.parse((Path(muster.__path__[0]) / f"{module}.py").read_text())
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
+    rows = {name for name, value in vars(kinds).items() if isinstance(value, Kind)}
+    assert rows
+    assert imported & {*rows, *(kind.struct.__name__ for kind in TABLE)} == set()

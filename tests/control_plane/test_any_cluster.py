@@ -24,6 +24,7 @@ CUSTOM = "/apis/muster.dev/v1beta1"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 GROUP_LABEL = "muster.dev/pod-group"
 FINALIZER = "muster.dev/podgroup-protection"
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/muster"
 _SECONDS = 60.0
 _AGAIN_SECONDS = 0.05
 
@@ -312,6 +313,31 @@ def test_of_two_waiting_groups_the_one_of_the_higher_class_goes_first(space, run
     finally:
         for name in classes:
             space.cluster.request("DELETE", f"/apis/scheduling.k8s.io/v1/priorityclasses/{name}")
+
+
+@pytest.fixture
+def without_services(installed):
+    """The role as it was before pods were spread by default."""
+    role = installed.request("GET", ROLE)
+    kept = [rule for rule in role["rules"] if "services" not in rule["resources"]]
+    installed.request("PUT", ROLE, {**role, "rules": kept})
+    yield installed
+    muster("install", "--apply", f"--kubeconfig={installed.kubeconfig()}")
+
+
+def test_without_the_right_to_read_services_it_works_and_says_what_is_lost(without_services, space, nodes, tmp_path):
+    nodes(space.cluster, 2, cpu="1")
+    process = Muster(tmp_path, *as_installed(without_services, tmp_path))
+    try:
+        process.wait_for("leading")
+        assert process.said("not for us to read, going on without", kind="services")
+        (said,) = process.said("a right is missing, going on without", right="watch services")
+        assert said["cannot"] == "spread the pods of a Service that do not say how"
+        space.gang("train", 2)
+        space.until_bound("train", 2)
+        assert process.stop() == 0, process.tail()
+    finally:
+        process.kill()
 
 
 def test_pods_of_another_scheduler_are_left_to_it(space, running, nodes):

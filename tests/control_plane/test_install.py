@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from controlplane.plane import PlaneError
+from muster.api.kinds import KINDS
 
 MUSTER = "system:serviceaccount:muster-system:muster"
 
@@ -146,7 +147,10 @@ create rbac.authorization.k8s.io/clusterrolebindings
 """
 
 
-@pytest.mark.parametrize("right", MAY.strip().splitlines())
+READ = [f"{verb} {kind.resource.group}/{kind.resource.plural}" for kind in KINDS.values() for verb in ("list", "watch")]
+
+
+@pytest.mark.parametrize("right", [*MAY.strip().splitlines(), *READ])
 def test_muster_may_do_what_it_needs(installed, right):
     cluster, _ = installed
     assert _may(cluster, *right.split())
@@ -160,7 +164,7 @@ def test_muster_may_do_nothing_else(installed, right):
 
 def _may(cluster, verb, what, namespace="", name=""):
     first, _, rest = what.partition("/")
-    group, resource = (first, rest) if "." in first or first in ("policy", "batch", "apps") else ("", what)
+    group, resource = (first, rest) if "." in first or first in ("policy", "batch", "apps", "") else ("", what)
     resource, _, subresource = resource.partition("/")
     asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
     spec = {"user": MUSTER, "resourceAttributes": asked | {"namespace": namespace, "name": name}}

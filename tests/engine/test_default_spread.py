@@ -19,9 +19,9 @@ from muster.base.selectors import LabelSelector, Requirement
 from muster.engine.changes import BindFailed, FactGone, FactSeen, Failure, PodGone, PodSeen
 from muster.engine.engine import Engine
 from muster.engine.life import Cause
-from muster.plugins.default_spread import DefaultConstraint
+from muster.plugins.default_spread import BySelectors, DefaultConstraint
 from muster.plugins.registry import ProfileParts, SpreadArgs, default_parts, make_profile
-from tests.builders import HOSTNAME, NAMESPACE, World, evenly, node, placements, pod
+from tests.builders import HOSTNAME, NAMESPACE, World, evenly, evicted, node, placements, pod
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -213,6 +213,30 @@ def test_whoever_was_bound_keeps_what_it_was_bound_with():
     assert world.engine.cluster.pods["uid-p"].pod_class is before
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_room_that_is_reserved_is_kept_when_a_service_makes_a_wish(again):
+    """Others were evicted for it."""
+    world = zones(a="x").see(pod("low", cpu=100, on="a", phase="Running"))
+    urgent = member("p", priority=10)
+    assert evicted(world.see(urgent).decide()) == ["low"]
+    world.see(pod("low", cpu=100, on="a", phase="Running", leaving=30.0))
+    world.apply(FactSeen(service()), *([PodSeen(urgent)] if again else []))
+    assert about(world, "p") == APP
+    world.decide()
+    assert world.engine.cluster.pods["uid-p"].reserved == "a"
+    assert placements(world.pod_gone("low").decide()) == {"p": "a"}
+
+
+def test_room_that_is_reserved_is_given_up_when_a_service_keeps_the_pod_off():
+    world = zones(listed(hard()), a="x", b="y").see(pod("low", cpu=100, on="a", phase="Running"))
+    world.see(member("old", on="b", priority=10), pod("other", cpu=99, on="b", priority=10))
+    assert evicted(world.see(member("p", priority=10)).decide()) == ["low"]
+    world.see(pod("low", cpu=100, on="a", phase="Running", leaving=30.0))
+    assert world.engine.cluster.pods["uid-p"].reserved == "a"
+    world.see(service())
+    assert world.engine.cluster.pods["uid-p"].reserved == ""
+
+
 def test_whoever_is_there_counts_though_nobody_read_its_labels_when_it_came():
     world = zones(a="x", b="y").see(member("old", on="a"), pod("big", cpu=20, on="b"))
     world.decide()
@@ -241,6 +265,31 @@ def test_each_profile_has_its_own():
     world.apply(FactGone("services", f"{NAMESPACE}/web"))
     assert [spread_of(world, name) for name in names] == [()] * 4
     assert world.engine.profiles.reads[1:] == listed(hard()).reads[1:]
+
+
+def test_a_plugin_that_fails_keeps_nobody_waiting_and_is_asked_again(monkeypatch):
+    asked, of = [], BySelectors.of
+
+    def failing(self, *args):
+        asked.append(args)
+        if len(asked) <= 2:
+            raise ValueError("a bug")
+        return of(self, *args)
+
+    monkeypatch.setattr(BySelectors, "of", failing)
+    world = zones(a="x").see(service(), member("p", cpu=200), member("q", app="other"))
+    assert placements(world.decide()) == {"q": "a"}
+    assert world.engine.tally.errors == 2
+    assert about(world.apply(), "p") == APP
+    world.decide()
+    assert world.engine.tally.errors == 2
+
+
+def test_a_plugin_that_fails_to_listen_is_counted(monkeypatch):
+    monkeypatch.setattr(BySelectors, "_service_changed", lambda *_: 1 / 0)
+    world = zones(a="x").see(service(), member("p"))
+    assert placements(world.decide()) == {"p": "a"}
+    assert world.engine.tally.errors == 1
 
 
 def draw_fact(rng):

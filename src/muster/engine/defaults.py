@@ -33,6 +33,8 @@ class Defaults:
             for name in profile.scheduler_names
         }
         self._all = [spread for spread in self._by_profile if spread is not None]
+        self._failed: dict[tuple[DefaultSpread, str], None] = {}
+        """Plugins that failed with pods of a namespace."""
         self.failures = 0
         """How often a plugin raised instead of answering; to be set back."""
 
@@ -47,6 +49,12 @@ class Defaults:
         for spread in self._all:
             spread.news.clear()
         return news
+
+    def forgive(self) -> None:
+        """Plugins that failed are to be asked again."""
+        failed, self._failed = self._failed, {}
+        for spread, namespace in failed:
+            spread.news.add(namespace)
 
     def class_of(self, pod: Pod, owner: Address | None, known: PodState | None = None) -> PodClass:
         """The class of a pod with this owner, which perhaps is known already."""
@@ -74,9 +82,9 @@ class Defaults:
     ) -> tuple[Spread, ...]:
         try:
             return spread.of(namespace, labels, owner)
-        except Exception:  # a plugin's bug keeps nobody from being placed: it is asked again with the next changes
+        except Exception:  # a plugin's bug keeps nobody from being placed
             self.failures += 1
-            spread.news.add(namespace)
+            self._failed[spread, namespace] = None
             return ()
 
 

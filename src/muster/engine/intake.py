@@ -20,6 +20,7 @@ from muster.cluster.classes import PodClass
 from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
+from muster.cluster.ties import Spread
 from muster.engine import pod_facts
 from muster.engine.changes import (
     BindFailed,
@@ -133,6 +134,7 @@ class Intake:
             except MusterError as error:
                 # one object that cannot be read must not stop the others
                 self.noted.unreadable.append((change, str(error)))
+        self._defaults.forgive()
         if self._defaults.has_news:
             self._spread_anew()
         if self._cluster.classes.has_news:
@@ -153,7 +155,7 @@ class Intake:
 
     def _default_anew(self, state: PodState) -> None:
         pod_class = self._defaults.class_anew(state)
-        if pod_class is not state.pod_class and (_is_kept_off(pod_class) or _is_kept_off(state.pod_class)):
+        if _limits(pod_class) != _limits(state.pod_class):
             # where room is reserved for it may not be where it may go
             self._unreserve(state)
         self._retie(state, pod_class)
@@ -419,6 +421,9 @@ class Intake:
 
     def _pod_seen(self, change: PodSeen) -> None:
         pod, known = change.pod, self._cluster.pods.get(change.pod.metadata.uid)
+        if known is not None and self._defaults.has_news:
+            # what is not the pod's own doing does not cost it what is reserved for it
+            self._spread_anew()
         if known is None:
             self._pod_came(self._read(pod), pod.spec.node_name)
         elif not self._names_another(known, pod):
@@ -803,9 +808,10 @@ def _namespace(state: PodState) -> str:
     return key[: key.index("/")]
 
 
-def _is_kept_off(pod_class: PodClass) -> bool:
-    """Whether the pod may be kept from nodes for the sake of an even spread."""
-    return pod_class.ties is not None and any(spread.hard for spread in pod_class.ties.rules.spread)
+def _limits(pod_class: PodClass) -> tuple[Spread, ...]:
+    """What keeps pods of the class off nodes for the sake of an even spread."""
+    ties = pod_class.ties
+    return () if ties is None or not ties.rules.spread else tuple(one for one in ties.rules.spread if one.hard)
 
 
 def _gated_by(declared: Gang) -> tuple[object, ...]:

@@ -453,6 +453,19 @@ def test_a_file_says_how_the_scheduler_preempts_and_how_fair_it_is():
     assert scenario.parts.fairness == Fairness(passes_per_member=0.5, failing_share=0.1)
 
 
+@pytest.mark.parametrize("said", ["scheduler: {strategy: MostAllocated}", "preemption: {rounds: 1}", "fairness: {}"])
+def test_what_a_configuration_says_is_not_said_again(said):
+    with pytest.raises(ScenarioError, match=r"f.yaml:2: '\w+' is said by the configuration"):
+        loads(f"name: x\n{said}", file="f.yaml", parts=ProfileParts())
+
+
+def test_pods_name_muster_whatever_a_configuration_calls_it():
+    parts = ProfileParts(scheduler_names=("packer", "muster"))
+    assert loads("name: x", parts=parts).parts.scheduler_names == ("muster", "packer")
+    with pytest.raises(ScenarioError, match="packer is the first scheduler's name"):
+        loads("name: x\nbeside: packer", parts=parts)
+
+
 def test_any_number_may_pass_if_fairness_says_off():
     scenario = loads("name: x\nfairness: {passesPerMember: off}")
     assert scenario.parts.fairness == Fairness(passes_per_member=None)

@@ -71,16 +71,19 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Lone pods that were created by one entry: the pod's key to the entry's name."""
 
 
-def load(path: Path) -> Scenario:
-    """The scenario in a file; ScenarioError says what is wrong with it, and in which line."""
+def load(path: Path, *, parts: ProfileParts | None = None) -> Scenario:
+    """The scenario in a file; ScenarioError says what is wrong with it, and in which line.
+
+    `parts` are what a configuration makes the scheduler of: then the scenario has nothing to say about that.
+    """
     try:
         text = path.read_bytes()
     except OSError as error:
         raise ScenarioError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    return loads(text, file=str(path))
+    return loads(text, file=str(path), parts=parts)
 
 
-def loads(text: str | bytes, *, file: str = "scenario") -> Scenario:
+def loads(text: str | bytes, *, file: str = "scenario", parts: ProfileParts | None = None) -> Scenario:
     """The scenario in `text`; `file` is what complaints call it."""
     place = parse(text, file=file)
     fields = place.fields(_FIELDS, required=["name"])
@@ -92,12 +95,13 @@ def loads(text: str | bytes, *, file: str = "scenario") -> Scenario:
     book.check_references()
     book.label_selected()
     classes = Create(where=place.where, manifests=tuple(book.classes.values()))
+    parts = _parts(fields) if parts is None else _configured(parts, fields)
     return Scenario(
         file=file,
         name=fields["name"].text(),
         about=" ".join(fields["about"].text().split()) if "about" in fields else "",
-        parts=_parts(fields),
-        beside=_beside(fields["beside"]) if "beside" in fields else "",
+        parts=parts,
+        beside=_beside(fields["beside"], parts) if "beside" in fields else "",
         steps=(Step(at=0.0, actions=(classes, *setup)), *timed),
         expectations=at_end,
         until=_until(fields["until"], timed) if "until" in fields else None,
@@ -175,6 +179,14 @@ def _parts(fields: dict[str, Place]) -> ProfileParts:
     )
 
 
+def _configured(parts: ProfileParts, fields: dict[str, Place]) -> ProfileParts:
+    """What a configuration says; pods of a scenario name the scheduler muster, whatever it is called there."""
+    for name in ("scheduler", "preemption", "fairness"):
+        if name in fields:
+            raise fields[name].error(f"'{name}' is said by the configuration", "leave it out here, or run without one")
+    return replace(parts, scheduler_names=tuple(dict.fromkeys((manifests.SCHEDULER, *parts.scheduler_names))))
+
+
 def _preemption(place: Place) -> PreemptionSettings:
     fields = place.fields(("gangs", "delayed", "rounds", "patience"))
     wanted = PreemptionSettings()
@@ -204,9 +216,9 @@ def _fairness(place: Place) -> Fairness:
     return wanted
 
 
-def _beside(place: Place) -> str:
+def _beside(place: Place, parts: ProfileParts) -> str:
     name = place.text()
-    if name == manifests.SCHEDULER:
+    if name in parts.scheduler_names:
         raise place.error(f"{name} is the first scheduler's name", "give the other one another name")
     return name
 

@@ -1,5 +1,7 @@
 """What plugins by users can do at each point, and what becomes of their mistakes."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -143,8 +145,11 @@ def test_a_gang_of_which_one_member_cannot_be_reserved_is_not_bound_at_all():
     assert placements(decisions) == {}
     assert Licences.last.taken == set()
     (word,) = only(GangCondition, decisions)
+    assert word.reason == "Unschedulable"
     assert "plugin Licences did not reserve" in word.message
     assert "no licence is left" in word.message
+    assert world.engine.troubles.counts == {}
+    assert (world.engine.tally.gangs_refused, world.engine.tally.pods_refused) == (1, 3)
     assert len(placements(world.gang("small", members=2, cpu=1).decide())) == 2
 
 
@@ -212,6 +217,72 @@ class GivesAList(Plugin):
         return None
 
 
+class FilterRaisesLate(_Bad):
+    def filter_nodes(self, trait, nodes):
+        yield "node(s) were bad", np.zeros(len(nodes), np.bool_)
+        raise KeyError("late")
+
+
+class FilterGivesNothing(_Bad):
+    def filter_nodes(self, trait, nodes):
+        return None
+
+
+class FilterGivesOnePair(_Bad):
+    def filter_nodes(self, trait, nodes):
+        return "node(s) were bad", np.zeros(len(nodes), np.bool_)
+
+
+class FilterLeaves(_Bad):
+    def filter(self, trait, node):
+        sys.exit(3)
+
+
+class FilterOfTooFew(_Bad):
+    def filter(self, trait):
+        return None
+
+
+class ScoreWritesWhereItReads(_Bad):
+    def score_nodes(self, trait, nodes, takes):
+        takes[:] = False
+        return np.zeros(len(nodes), np.int64)
+
+
+class ScoreIsNegative(_Bad):
+    def score_nodes(self, trait, nodes, takes):
+        return np.full(len(nodes), -1)
+
+
+class GateSaysNothing(_Bad):
+    def pre_enqueue(self, pod):
+        return "" if pod.trait else None
+
+
+class _GivesTrait(Plugin):
+    def pre_filter(self, pod):
+        return self.trait if "bad" in pod.metadata.labels else None
+
+    def filter(self, trait, node):
+        return None
+
+
+class GivesTextOfNumpy(_GivesTrait):
+    trait = np.str_("x")
+
+
+class GivesNoNumber(_GivesTrait):
+    trait = ("x", float("nan"))
+
+
+class GivesTooBigANumber(_GivesTrait):
+    trait = 10**30
+
+
+class GivesHalfACharacter(_GivesTrait):
+    trait = "\ud800"
+
+
 class ReserveRaises(_Bad):
     def reserve(self, pod, node):
         if pod.trait:
@@ -225,16 +296,28 @@ class GateRaises(_Bad):
 
 
 MISTAKES = {
-    FilterRaises: "plugin FilterRaises failed in filter: KeyError: 'zone' (test_what_plugins_do.py:",
-    FilterGivesFalse: "plugin FilterGivesFalse failed in filter: gave False, which is not a reason or None",
-    FilterOfTheWrongLength: "plugin FilterOfTheWrongLength failed in filter_nodes: gave ('too short', array([False]))",
-    ScoreTooHigh: "plugin ScoreTooHigh failed in score: gave 101, which is not a whole number from 0 to 100",
-    ScoreIsNoNumber: "plugin ScoreIsNoNumber failed in score_nodes: gave array([",
-    LooksAtPodsUnasked: "plugin LooksAtPodsUnasked failed in filter: RuntimeError: which pods are where",
-    ReadsWrongly: "plugin ReadsWrongly failed in pre_filter: KeyError: 'app' (test_what_plugins_do.py:",
-    GivesAList: "plugin GivesAList failed in pre_filter: gave ['x'], which is no text, number or tuple of such",
-    ReserveRaises: "plugin ReserveRaises failed in reserve: RuntimeError: books are closed",
-    GateRaises: "plugin GateRaises failed in pre_enqueue: RuntimeError: no key",
+    FilterRaises: "filter: KeyError: 'zone' (test_what_plugins_do.py:",
+    FilterGivesFalse: "filter: gave False, which is not a reason or None",
+    FilterOfTheWrongLength: "filter_nodes: gave an array of 1 bool, which is not",
+    FilterRaisesLate: "filter_nodes: KeyError: 'late' (test_what_plugins_do.py:",
+    FilterGivesNothing: "filter_nodes: gave None, which is not a list of reasons",
+    FilterGivesOnePair: "filter_nodes: gave 'node(s) were bad', which is not a list",
+    FilterLeaves: "filter: SystemExit: 3 (test_what_plugins_do.py:",
+    FilterOfTooFew: "filter: TypeError: FilterOfTooFew.filter() takes 2 positional",
+    ScoreWritesWhereItReads: "score_nodes: ValueError: assignment destination is",
+    ScoreIsNegative: "score_nodes: gave -1, which is not a whole number from 0 to 100",
+    GateSaysNothing: "pre_enqueue: gave '', which is not a reason or None",
+    GivesTextOfNumpy: "pre_filter: gave np.str_('x'), which is no text, number or tuple",
+    GivesNoNumber: "pre_filter: gave ('x', nan), which is no text, number or tuple of such",
+    GivesTooBigANumber: "pre_filter: gave a int that cannot be kept: ",
+    GivesHalfACharacter: "pre_filter: gave a str that cannot be kept: ",
+    ScoreTooHigh: "score: gave 101, which is not a whole number from 0 to 100",
+    ScoreIsNoNumber: "score_nodes: gave an array of 64 float64, which is not an array",
+    LooksAtPodsUnasked: "filter: RuntimeError: which pods are where",
+    ReadsWrongly: "pre_filter: KeyError: 'app' (test_what_plugins_do.py:",
+    GivesAList: "pre_filter: gave ['x'], which is no text, number or tuple of such",
+    ReserveRaises: "reserve: RuntimeError: books are closed",
+    GateRaises: "pre_enqueue: RuntimeError: no key",
 }
 
 
@@ -248,7 +331,43 @@ def test_a_mistake_is_told_with_the_plugins_name_and_costs_others_nothing(kind, 
     world.gang("g", members=2, cpu=1)
     decisions = world.decide()
     assert set(placements(decisions)) == {"b", "g-0", "g-1"}
-    assert said(decisions)["a"].startswith(MISTAKES[kind.__mro__[1]])
+    assert said(decisions)["a"].startswith(f"plugin {kind.__name__} failed in {MISTAKES[kind.__mro__[1]]}")
+    (trouble,) = world.engine.troubles.told
+    assert (trouble.unit, trouble.plugin, str(trouble.error)) == ("team/a", kind.__name__, said(decisions)["a"])
+    assert world.engine.troubles.counts == {kind.__name__: 1}
+    assert world.decide() == []
+    assert world.engine.troubles.told == []
+
+
+class Verbose(Plugin):
+    def filter(self, trait, node):
+        return f"{node.name} was\n  not {'very ' * 100}good"
+
+
+class VerboseNodes(Verbose):
+    filter = Plugin.filter
+
+    def filter_nodes(self, trait, nodes):
+        rows = np.arange(len(nodes))
+        return [(Verbose.filter(self, trait, node), rows == row) for row, node in nodes.each()]
+
+
+@pytest.mark.parametrize("kind", [Verbose, VerboseNodes])
+def test_reasons_are_one_line_and_few(kind):
+    (message,) = said(world_with(kind, nodes=50).pod("a", cpu=1).decide()).values()
+    assert "n0 was not very very" in message
+    assert "node(s) were refused by Verbose" in message
+    assert message.count("…") == 20
+    assert "\n" not in message
+
+
+class LikesByNumpy(Plugin):
+    def score(self, trait, node, prepared):
+        return np.int64(100 if node.name == "n1" else 0)
+
+
+def test_a_whole_number_of_numpy_is_a_score():
+    assert placements(world_with(LikesByNumpy).pod("a", cpu=1).decide()) == {"a": "n1"}
 
 
 @pytest.mark.parametrize("watches", [False, True], ids=["by node", "by pods"])

@@ -82,7 +82,7 @@ def read_args(config: Value | None) -> Args:
 
 def _with(found: Args, name: str, args: Value) -> Args:
     if name not in PLUGINS:
-        return msgspec.structs.replace(found, of_users={**found.of_users, name: args.mapping()})
+        return msgspec.structs.replace(found, of_users={**found.of_users, name: _plain(args)})
     match name:
         case "NodeResourcesFit":
             return _with_own(found, name, _fit_args(args), default=FitArgs())
@@ -102,6 +102,15 @@ def _with(found: Args, name: str, args: Value) -> Args:
         case "GangScheduling":
             return _gang_args(args, found)
     raise args.error(f"{name} takes no arguments", hint="leave them out")
+
+
+def _plain(args: Value) -> dict[str, Any]:
+    """As a journal keeps them, so that a plugin is made with the same everywhere: YAML knows dates, JSON does not."""
+    try:
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(args.mapping()))
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise args.error(f"cannot be kept: {error}") from error
+    return found
 
 
 def _with_own(found: Args, name: str, own: PluginArgs | None, *, default: PluginArgs | None) -> Args:

@@ -24,6 +24,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
+from muster.engine.reasons import SCHEDULER_ERROR, UNSCHEDULABLE
 from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations
 from muster.engine.reserving import Reserving
@@ -31,6 +32,7 @@ from muster.engine.search import Search
 from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
+from muster.engine.troubles import Troubles
 from muster.engine.unit import Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
@@ -79,6 +81,7 @@ class Decider:
         status: Status,
         audit: Audit,
         tally: Tally,
+        troubles: Troubles,
         decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
@@ -91,6 +94,7 @@ class Decider:
         self._explainer = Explainer(cluster, profiles, views)
         self._status = status
         self._audit = audit
+        self._troubles = troubles
         self._decisions = decisions
         self._now = 0.0
         self.reservations = Reservations(cluster)
@@ -199,15 +203,19 @@ class Decider:
             self.eviction.lose(key, *loss, now)
 
     def _failed(self, unit: Unit, error: Exception) -> Tried:
+        self._troubles.note(unit.name, error)
+        return self._tried_in_vain(unit, Outcome.ERROR, failure(error), SCHEDULER_ERROR)
+
+    def _tried_in_vain(self, unit: Unit, outcome: Outcome, message: str, reason: str) -> Tried:
+        """Nothing that others do can help the unit: it is tried again after a while."""
         self.preemption.forget()
         self.give_up_lost(unit.key, self._now)
-        message = failure(error)
-        verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
+        verdict = Verdict(unit=unit.name, outcome=outcome, placed=0, needed=1, error=message)
         self._audit.record(Attempt(self._now, verdict, unit.woken_by))
-        self._status.failed(self._cluster.gangs.get(unit.key), unit.candidates, message)
+        self._status.failed(self._cluster.gangs.get(unit.key), unit.candidates, message, reason)
         # who is to leave by then leaves, now that the unit's pods say where room is reserved for them
         self._decisions += self.eviction.take()
-        return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
+        return Tried(unit, outcome, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
 
     def _ground(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Ground:
         """The room there is for the unit: what is reserved for it is its own."""
@@ -268,7 +276,9 @@ class Decider:
         """Everything that has a place is bound to it, together; to find it took so much work."""
         if self.reserving:
             names = self._cluster.nodes.names
-            self.reserving.reserve([(pod, names[row]) for pod, row in trial.places])
+            refused = self.reserving.reserve([(pod, names[row]) for pod, row in trial.places])
+            if refused is not None:
+                return self._tried_in_vain(unit, Outcome.NOT_RESERVED, refused, UNSCHEDULABLE)
         self.eviction.lands(unit.key, self._now)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)

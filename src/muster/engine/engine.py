@@ -30,6 +30,7 @@ from muster.engine.reasons import SCHEDULER_ERROR, TIMEOUT
 from muster.engine.start_timeouts import StartTimeouts
 from muster.engine.status import Status
 from muster.engine.timers import Purpose, Timer, Timers
+from muster.engine.troubles import Troubles
 from muster.engine.unit import GangUnit, Order, PodUnit, Unit
 from muster.engine.verdicts import Outcome, Verdict, failure, stepped_back
 from muster.engine.waiting import Parked
@@ -64,6 +65,7 @@ class Engine:
         self.cluster = Cluster(states=profiles.new_states(), readers=profiles.readers, profiles=profiles.numbers)
         self.audit = Audit()
         self.tally = Tally()
+        self.troubles = Troubles()
         self._profile = profile
         self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
@@ -84,6 +86,7 @@ class Engine:
             status=self._status,
             audit=self.audit,
             tally=self.tally,
+            troubles=self.troubles,
             decisions=self._decisions,
         )
         self._queue.ask_about_holds(self._decider.held_for_others, self._decider.starvation.is_held)
@@ -107,6 +110,7 @@ class Engine:
         `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
         """
         self._now = self._queue.now = now
+        self.troubles.told.clear()
         if self._new:
             self._decider.starvation.begin()
         self._settled = self._settle()
@@ -151,8 +155,9 @@ class Engine:
         self._queue.end_turn()
         self._decider.eviction.settle()
         usage = self.cluster.nodes.usage
-        self.tally.errors += usage.failures + self._intake.take_failures()
-        usage.failures = 0
+        if failures := usage.failures + self._intake.take_failures():
+            self.troubles.counts[""] += failures
+            usage.failures = 0
         decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions
@@ -184,6 +189,9 @@ class Engine:
         # what became of binds must be known before a deadline or a retry looks at them
         if noted.failed:
             self._handle_failures(noted)
+        for key, error in noted.troubles:
+            self.troubles.note(key, error)
+        noted.troubles.clear()
         for pod in noted.asking:
             failed = pod.gated_as == SCHEDULER_ERROR
             self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
@@ -230,8 +238,8 @@ class Engine:
 
     def _troubled(self, key: str, error: Exception) -> None:
         """The unit is looked at again after a while; it is not decided before that."""
-        self.tally.errors += 1
         gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
+        self.troubles.note(key if pod is None else pod.key, error)
         self._decider.give_up_lost(key, self._now)
         if gang is None or not gang.foreign:
             lone = [pod] if pod is not None and pod.candidate else []
@@ -642,8 +650,10 @@ class Engine:
             return
         if unit.failures > 1:
             self._queue.spend_in_vain(tried.work)
-        if outcome is Outcome.ERROR:
-            self.tally.errors += 1
+        if outcome in (Outcome.ERROR, Outcome.NOT_RESERVED):
+            if outcome is Outcome.NOT_RESERVED:
+                self.tally.pods_refused += len(unit.candidates)
+                self.tally.gangs_refused += unit.is_gang
             self._back_off(unit, Cause.FAILED)
         else:
             self._file_refused(unit, tried)

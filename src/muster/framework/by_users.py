@@ -79,7 +79,7 @@ class _Reader(PodReader):
     def read(self, pod: Pod) -> object:
         try:
             return self._plugin.pre_filter(pod)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Unread(told(error))
 
 
@@ -204,12 +204,8 @@ class _Gate(PodGate):
         self._asked = asked
 
     def holds(self, pod: PodState) -> str | None:
-        why = self._asked.ask("pre_enqueue", self._asked.info(pod))
-        if why is None:
-            return None
-        if not isinstance(why, str):
-            raise self._asked.wrong("pre_enqueue", why, "a reason or None")
-        return f"{self.name}: {why}"
+        why = self._asked.reason("pre_enqueue", self._asked.info(pod))
+        return None if why is None else f"{self.name}: {why}"
 
 
 class _Order(QueueOrder):
@@ -250,10 +246,7 @@ class _Reserves(Reserver):
     def reserve(self, pod: PodState, node: str) -> str | None:
         if not has(type(self._asked.plugin), "reserve"):
             return None
-        why = self._asked.ask("reserve", self._asked.info(pod), node)
-        if why is not None and not isinstance(why, str):
-            raise self._asked.wrong("reserve", why, "a reason or None")
-        return why
+        return self._asked.reason("reserve", self._asked.info(pod), node)
 
     def unreserve(self, pod: PodState, node: str) -> None:
         if has(type(self._asked.plugin), "unreserve"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +48,10 @@ class Nodes:
         found: Bools = self._table.precedence[self._rows] > 0
         return found
 
-    def label(self, key: str) -> tuple[NDArray[np.int32], dict[str, int]]:
+    def label(self, key: str) -> tuple[NDArray[np.int32], Mapping[str, int]]:
         """By row the number of the label's value, 0 where there is none; and the number of each value."""
         column = self._table.labels.column(key)
-        return column.ids[self._rows], column.values
+        return column.ids[self._rows], MappingProxyType(column.values)
 
     def has_label(self, key: str, value: str) -> Bools:
         """Rows whose label has that value."""

@@ -1,12 +1,14 @@
 """What plugins by users can do at each point, and what becomes of their mistakes."""
 
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from muster.engine.changes import BindFailed, Failure, PodGone
 from muster.engine.decisions import GangCondition, PodCondition
+from muster.engine.engine import WORK
 from muster.framework.by_users import points, roles
 from muster.framework.plugin import Plugin
 from muster.framework.profile import Profile
@@ -104,6 +106,50 @@ def test_an_order_of_ones_own_takes_the_place_of_priorities():
     world = world_with(ByName, nodes=1, cpu=1, without=PrioritySort)
     world.pod("a-last", cpu=1, created=0.0).pod("b", cpu=1, created=9.0)
     assert list(placements(world.decide())) == ["b"]
+
+
+class Crowded(Plugin):
+    """Asked node by node about where pods are."""
+
+    watches_pods = True
+    seen: ClassVar = {}
+
+    def pre_filter(self, pod):
+        return pod.metadata.labels.get("app")
+
+    def filter(self, app, node):
+        here, anywhere = node.pods, node.pods_anywhere
+        known = here[app], here["z"], here.get("z"), app in here, "z" in here, [] in here
+        Crowded.seen[node.name] = (
+            known,
+            dict(here),
+            dict(node.pods_in("zone")),
+            list(anywhere.items()),
+            anywhere.total(),
+        )
+
+
+def test_pods_are_counted_by_trait():
+    world = world_with(Crowded, nodes=3)
+    for number, (app, on) in enumerate([("x", "n0"), ("x", "n2"), ("y", "n1"), ("y", "n1")]):
+        world.see(pod(f"old{number}", cpu=1, on=on, phase="Running", labels={"app": app}))
+    world.pod("a", cpu=1, labels={"app": "x"}).decide()
+    known, here, zone, anywhere, total = Crowded.seen["n0"]
+    assert known == (1, 0, 0, True, False, False)
+    assert (here, zone, anywhere, total) == ({"x": 1}, {"x": 2}, [("x", 2), ("y", 2)], 4)
+
+
+@pytest.mark.parametrize("watches", [False, True], ids=["by node", "by pods"])
+def test_who_is_asked_node_by_node_takes_work_that_others_wait_for(watches):
+    kind = type("Slow", (OnlyByName,), {"watches_pods": watches, "filter": lambda self, to, node: None})
+    world, quick = world_with(kind, nodes=300), world_with(nodes=300)
+    for number in range(60):
+        for one in (world, quick):
+            one.pod(f"p{number}", cpu="10m", labels={"to": str(number)})
+    assert len(placements(quick.decide(budget=WORK))) == 60
+    in_turns = [len(placements(world.decide(budget=WORK))) for _ in range(20)]
+    assert sum(in_turns) == 60
+    assert max(in_turns) <= 40
 
 
 class Precious(Plugin):

@@ -466,6 +466,19 @@ def test_pods_name_muster_whatever_a_configuration_calls_it():
         loads("name: x\nbeside: packer", parts=parts)
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("{of: pod/p, labels: {}}", "f.yaml:4: this changes nothing; add labels"),
+        ("{of: pod/p}", "f.yaml:4: label needs 'labels'"),
+        ("{of: node/n, labels: {a: b}}", "f.yaml:4: of cannot be 'node/n'"),
+        ("{of: pod/q, labels: {a: b}}", "f.yaml:4: there is no pod 'q' in this file"),
+    ],
+)
+def test_labels_that_cannot_be_given_are_refused(said, why):
+    assert complaint(f"{HEAD}pods: [{{name: p}}]\nsteps: [{{label: {said}}}]").startswith(why)
+
+
 def test_any_number_may_pass_if_fairness_says_off():
     scenario = loads("name: x\nfairness: {passesPerMember: off}")
     assert scenario.parts.fairness == Fairness(passes_per_member=None)

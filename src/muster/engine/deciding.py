@@ -46,6 +46,10 @@ _WORK_PER_REFUSAL = 600
 _NODES_PER_WORK = 50
 _WORK_PER_CLASS = 100
 
+# plugins that are asked node by node take milliseconds for a pod: others get their turn in between
+_CALLS_AT_ONCE = 5_000
+_SLOW_CLASSES_AT_ONCE = 8
+
 _HELD = "node(s) were held for a pod group that comes first"
 
 
@@ -85,6 +89,7 @@ class Decider:
         decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
+        self._profiles = profiles
         profile = profiles.first
         self._rule = profile.gang_rule
         self.reserving = Reserving(profiles)
@@ -123,13 +128,14 @@ class Decider:
             return [self._try(first)], []
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
+        calls = self._profiles.calls
         while run:
             rows = self._place(run) if self._stream.window > 1 and not self.starvation else []
             tried.extend(self._placed(*found) for found in zip(run, rows, strict=False))
             del run[: len(rows)]
             if not rows:
                 tried.append(self._try(run.pop(0).unit))
-                if tried[-1].outcome is not Outcome.PLACED:
+                if tried[-1].outcome is not Outcome.PLACED or self._profiles.calls - calls > _CALLS_AT_ONCE:
                     break
         return tried, [small.unit for small in run] + ([rest] if rest is not None else [])
 
@@ -145,7 +151,8 @@ class Decider:
         """Small units for one window, and the unit that ended the run because it is none."""
         run, pods, classes = [first], len(first.pods), {first.pod_class}
         most = self.starvation.slack
-        while pods < self._stream.window and len(classes) < CLASSES_AT_ONCE and len(run) < most:
+        most_classes = _SLOW_CLASSES_AT_ONCE if self._profiles.calls else CLASSES_AT_ONCE
+        while pods < self._stream.window and len(classes) < most_classes and len(run) < most:
             unit = following()
             if unit is None:
                 break

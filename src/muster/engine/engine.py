@@ -40,6 +40,8 @@ from muster.framework.views import Views
 # about 20 ms; see deciding.py for what counts as work
 WORK = 20_000
 _CHANGES_PER_DECIDE = 3_000
+# a plugin that is asked node by node takes 1 to 3 µs for each
+_WORK_PER_CALL = 2
 # looking at a gang takes as long as looking at so many pods
 _CHANGES_PER_GANG = 5
 
@@ -123,6 +125,7 @@ class Engine:
         self._queue.wake_preemptors(self._could_make_room)
         # while some units are not where they belong, or may still wake, a worse one might be decided before them
         work = budget if self._settled and not self._unbooked else 0
+        calls = self.profiles.calls
         while work > 0:
             unit = self._queue.pop()
             if unit is None:
@@ -130,7 +133,8 @@ class Engine:
                     break
                 continue
             tried, untried = self._decider.decide(unit, self._queue.pop_along, now)
-            done = sum(one.work for one in tried)
+            done = sum(one.work for one in tried) + (self.profiles.calls - calls) * _WORK_PER_CALL
+            calls = self.profiles.calls
             for one in tried:
                 self._guard(one.unit.key, self._file, one)
             self._queue.spend(done)

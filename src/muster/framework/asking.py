@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -14,9 +14,11 @@ from muster.cluster.traits import Trait, Traits, Unread, trait_of
 from muster.cluster.usage import Ints
 from muster.framework.contract import MAX_SCORE, Bools
 from muster.framework.plugin import Plugin, PodInfo
-from muster.framework.sight import Nodes
+from muster.framework.sight import NodeInfo, Nodes
 
 __all__ = ["Asked", "has", "told"]
+
+_HERE = __file__.rpartition("/")[0]
 
 # they stand in conditions, many of them in one
 _LONGEST_REASON = 200
@@ -36,10 +38,10 @@ def told(error: BaseException) -> str:
     what, where = f"{type(error).__name__}: {error}", ""
     frame: TracebackType | None = error.__traceback__
     while frame is not None:
-        file = frame.tb_frame.f_code.co_filename
-        # whoever calls a method with too few parameters is told where it is asked: that is here
-        if not file.startswith("<") and file != __file__:
-            where = f" ({file.rpartition('/')[2]}:{frame.tb_lineno})"
+        folder, _, file = frame.tb_frame.f_code.co_filename.rpartition("/")
+        # neither where plugins are asked, nor where they ask of nodes: that is here
+        if not file.startswith("<") and folder != _HERE:
+            where = f" ({file}:{frame.tb_lineno})"
         frame = frame.tb_next
     return what + where
 
@@ -50,10 +52,20 @@ class Asked:
     def __init__(self, plugin: Plugin) -> None:
         self.plugin = plugin
         self.name = plugin.name or type(plugin).__name__
+        self.calls = 0
+        """How often it was asked about one node."""
 
     def ask(self, method: str, *given: object, **named: object) -> Any:
         try:
             return getattr(self.plugin, method)(*given, **named)
+        except (Exception, SystemExit) as error:
+            raise self._failed(method, told(error)) from error
+
+    def _ask_each(self, method: str, trait: Trait, nodes: Sequence[NodeInfo], *more: object) -> list[Any]:
+        self.calls += len(nodes)
+        asked = getattr(self.plugin, method)
+        try:
+            return [asked(trait, node, *more) for node in nodes]
         except (Exception, SystemExit) as error:
             raise self._failed(method, told(error)) from error
 
@@ -106,10 +118,10 @@ class Asked:
             for reason, refused in self._pairs(trait, nodes):
                 self._refused(found, reason, len(nodes))[:] |= refused
         else:
-            for row, node in nodes.each():
-                why = self.reason("filter", trait, node)
+            each = nodes.each()
+            for (row, _), why in zip(each, self._ask_each("filter", trait, [node for _, node in each]), strict=True):
                 if why is not None:
-                    self._refused(found, why, len(nodes))[row] = True
+                    self._refused(found, self._checked_reason("filter", why), len(nodes))[row] = True
         return list(found.items())
 
     def _refused(self, found: dict[str, Bools], reason: str, rows: int) -> Bools:
@@ -145,11 +157,11 @@ class Asked:
             seen = takes.view()
             seen.flags.writeable = False
             return self._in_bounds(self.ask("score_nodes", trait, nodes, seen), takes)
-        takers = [(row, node) for row, node in nodes.each() if takes[row]]
-        prepared = self.ask("pre_score", trait, [node for _, node in takers])
+        each = [(row, node) for row, node in nodes.each() if takes[row]]
+        takers = [node for _, node in each]
+        prepared = self.ask("pre_score", trait, takers)
         found = np.zeros(len(nodes), np.int64)
-        for row, node in takers:
-            score = self.ask("score", trait, node, prepared)
+        for (row, _), score in zip(each, self._ask_each("score", trait, takers, prepared), strict=True):
             if not isinstance(score, int | np.integer) or not 0 <= score <= MAX_SCORE:
                 raise self.wrong("score", score, _A_SCORE)
             found[row] = score

@@ -74,11 +74,15 @@ class _Reader(PodReader):
     def __init__(self, asked: Asked) -> None:
         self.name = asked.name
         self.is_shown = asked.plugin.watches_pods
-        self._plugin = asked.plugin
+        self._asked = asked
+
+    @property
+    def calls(self) -> int:
+        return self._asked.calls
 
     def read(self, pod: Pod) -> object:
         try:
-            return self._plugin.pre_filter(pod)
+            return self._asked.plugin.pre_filter(pod)
         except (Exception, SystemExit) as error:
             return Unread(told(error))
 

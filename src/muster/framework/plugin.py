@@ -35,9 +35,21 @@ from muster.api.wire import Pod
 from muster.cluster.traits import Trait
 from muster.cluster.usage import Ints
 from muster.framework.contract import Bools
-from muster.framework.sight import NodeInfo, Nodes
+from muster.framework.sight import NodeInfo, Nodes, PodCounts
 
-__all__ = ["NodeInfo", "Nodes", "Plugin", "PodInfo", "Trait", "UnitInfo", "VictimInfo"]
+__all__ = [
+    "Bools",
+    "Ints",
+    "NodeInfo",
+    "Nodes",
+    "Plugin",
+    "Pod",
+    "PodCounts",
+    "PodInfo",
+    "Trait",
+    "UnitInfo",
+    "VictimInfo",
+]
 
 
 class PodInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,11 +124,13 @@ class Plugin:
         """
         return ""
 
-    def filter(self, trait: Trait, node: NodeInfo) -> str | None:
+    # what `pre_filter` gives is typed by whoever overrides these
+
+    def filter(self, trait: Any, node: NodeInfo) -> str | None:
         """Why such a pod may not go there, as "node(s) had ..."; None if it may."""
         raise NotImplementedError
 
-    def filter_nodes(self, trait: Trait, nodes: Nodes) -> Iterable[tuple[str, Bools]]:
+    def filter_nodes(self, trait: Any, nodes: Nodes) -> Iterable[tuple[str, Bools]]:
         """Reasons, each with the rows that are refused for it."""
         raise NotImplementedError
 
@@ -124,15 +138,15 @@ class Plugin:
         """Whether these may be evicted for a unit of that priority; that it is higher DefaultPreemption asks."""
         raise NotImplementedError
 
-    def pre_score(self, trait: Trait, nodes: Sequence[NodeInfo]) -> object:
+    def pre_score(self, trait: Any, nodes: Sequence[NodeInfo]) -> object:
         """Anything that `score` needs to know of all the nodes that could take the pod."""
         return None
 
-    def score(self, trait: Trait, node: NodeInfo, prepared: Any) -> int:
+    def score(self, trait: Any, node: NodeInfo, prepared: Any) -> int:
         """How good the node is for such a pod, 0 to 100."""
         raise NotImplementedError
 
-    def score_nodes(self, trait: Trait, nodes: Nodes, takes: Bools) -> Ints:
+    def score_nodes(self, trait: Any, nodes: Nodes, takes: Bools) -> Ints:
         """The same by row, for the rows that could take the pod; others may have any."""
         raise NotImplementedError
 

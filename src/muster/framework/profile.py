@@ -147,6 +147,11 @@ class Profile:
         # one that is listed for its score alone filters nothing
         self._filtering = frozenset(p.name for p in listed if _filters(p))
 
+    @property
+    def calls(self) -> int:
+        """How often plugins were asked about a single node so far."""
+        return sum(reader.calls for reader in self.readers)
+
     def place_in_queue(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:
         """What the QueueOrder says; raises where that is nothing that others' places can be compared with.
 
@@ -194,6 +199,11 @@ class Profiles:
     def of(self, pod_class: PodClass) -> Profile:
         """The profile that places pods of the class."""
         return self.all[pod_class.rules.profile]
+
+    @property
+    def calls(self) -> int:
+        """How often plugins were asked about a single node so far."""
+        return sum(profile.calls for profile in self.all)
 
     def new_states(self) -> dict[str, RowState]:
         """The states of an empty cluster, by plugin."""

@@ -132,7 +132,7 @@ def test_a_plugin_is_found_by_the_name_that_its_package_offers(monkeypatch):
 
 
 def test_a_plugin_may_inherit_from_an_abstract_one():
-    profile = loaded(f"{{filter: {{enabled: [{{name: '{__name__}:Finished'}}]}}}}").make_profile()
+    (profile,) = loaded(f"{{filter: {{enabled: [{{name: '{__name__}:Finished'}}]}}}}").make_profiles()
     assert "Finished" in {plugin.name for plugin in profile.rule_filters}
 
 
@@ -142,24 +142,38 @@ def test_a_plugin_is_made_with_the_same_arguments_each_time_and_as_a_journal_has
     settings = loaded(f"{{multiPoint: {{enabled: [{{name: '{greedy}'}}]}}}}", args)
     wanted = {"since": "2026-01-02", "7": ["a", {"b": 1.5}]}
     for _ in range(2):
-        settings.make_profile()
+        settings.make_profiles()
         assert Greedy.last.given == wanted
-    registry.from_journal(registry.to_journal(settings.parts))
+    registry.from_journal(registry.to_journal(*settings.parts))
     assert Greedy.last.given == wanted
 
 
-def test_two_profiles_may_share_a_plugin_but_not_differ_in_it():
-    one = f"plugins: {{multiPoint: {{enabled: [{{name: '{FIXED}'}}]}}}}"
-    two = f"""
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- {{schedulerName: muster, {one}}}
-- {{schedulerName: batch, {one}}}
-"""
-    assert configuration.loads(two).settings.scheduler_names == ("muster", "batch")
-    with pytest.raises(ConfigError, match="its plugins differ"):
-        configuration.loads(two.replace(f"batch, {one}", "batch"))
+def profiles(*plugins):
+    """Settings with a profile for each, and one without any."""
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npodInitialBackoffSeconds: 3\n"
+    rows = ["- {schedulerName: plain}"]
+    for number, (name, args) in enumerate(plugins):
+        enabled = f"plugins: {{multiPoint: {{enabled: [{{name: '{name}'}}]}}}}"
+        rows.append(f"- {{schedulerName: s{number}, {enabled}, pluginConfig: [{{name: '{name}', args: {args}}}]}}")
+    return configuration.loads(head + "profiles:\n" + "\n".join(rows)).settings
+
+
+def test_a_plugin_may_be_in_some_profiles_and_not_in_others():
+    settings = profiles((FIXED, "{most: 2}"), (FIXED, "{most: 2}"))
+    assert [parts.scheduler_names for parts in settings.parts] == [("plain",), ("s0", "s1")]
+    assert [len(profile.readers) for profile in settings.make_profiles()] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "words"),
+    [
+        ([(FIXED, "{most: 2}"), (FIXED, "{most: 3}")], "AtMostVector has other arguments than in another profile"),
+        ([(f"{__name__}:Choosy", "{}"), (f"{__name__}:Namesake", "{}")], "plugin Choosy is another in one profile"),
+    ],
+)
+def test_profiles_that_mean_different_things_by_one_plugin_are_refused(plugins, words):
+    with pytest.raises(ConfigError, match=words):
+        profiles(*plugins)
 
 
 @pytest.mark.parametrize(

@@ -456,14 +456,17 @@ def test_a_file_says_how_the_scheduler_preempts_and_how_fair_it_is():
 @pytest.mark.parametrize("said", ["scheduler: {strategy: MostAllocated}", "preemption: {rounds: 1}", "fairness: {}"])
 def test_what_a_configuration_says_is_not_said_again(said):
     with pytest.raises(ScenarioError, match=r"f.yaml:2: '\w+' is said by the configuration"):
-        loads(f"name: x\n{said}", file="f.yaml", parts=ProfileParts())
+        loads(f"name: x\n{said}", file="f.yaml", parts=[ProfileParts()])
 
 
 def test_pods_name_muster_whatever_a_configuration_calls_it():
-    parts = ProfileParts(scheduler_names=("packer", "muster"))
-    assert loads("name: x", parts=parts).parts.scheduler_names == ("muster", "packer")
-    with pytest.raises(ScenarioError, match="packer is the first scheduler's name"):
-        loads("name: x\nbeside: packer", parts=parts)
+    packer, spreader = ProfileParts(scheduler_names=("packer",)), ProfileParts(scheduler_names=("spreader",))
+    found = loads("name: x", parts=[packer, spreader])
+    assert [one.scheduler_names for one in (found.parts, *found.others)] == [("muster", "packer"), ("spreader",)]
+    named = loads("name: x", parts=[packer, ProfileParts()])
+    assert [one.scheduler_names for one in (named.parts, *named.others)] == [("packer",), ("muster",)]
+    with pytest.raises(ScenarioError, match="spreader is the first scheduler's name"):
+        loads("name: x\nbeside: spreader", parts=[packer, spreader])
 
 
 @pytest.mark.parametrize(

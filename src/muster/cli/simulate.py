@@ -64,7 +64,7 @@ def simulate(
         raise click.UsageError("--journal would overwrite what is read")
     # all are read before any is run: a mistake in the last file is told at once
     settings = settings_of(config)
-    scenarios = [load(path, parts=None if settings is None else settings.parts) for path in files]
+    scenarios = [load(path, parts=() if settings is None else settings.parts) for path in files]
     results = [_run(scenario, journal, until) for scenario in scenarios]
     if output == "json":
         _print_json(results)

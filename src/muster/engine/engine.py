@@ -193,9 +193,7 @@ class Engine:
         # what became of binds must be known before a deadline or a retry looks at them
         if noted.failed:
             self._handle_failures(noted)
-        for key, error in noted.troubles:
-            self.troubles.note(key, error)
-        noted.troubles.clear()
+        self._note_troubles(noted)
         for pod in noted.asking:
             failed = pod.gated_as == SCHEDULER_ERROR
             self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
@@ -232,6 +230,11 @@ class Engine:
         noted.unreadable.clear()
         self._status.overruled(noted.overruled)
         noted.overruled.clear()
+
+    def _note_troubles(self, noted: Noted) -> None:
+        for key, error in noted.troubles:
+            self.troubles.note(key, error)
+        noted.troubles.clear()
 
     def _guard(self, key: str, work: Callable[[*_What], None], *what: *_What) -> None:
         """Does some work for one unit: a plugin that raises costs that unit a while, and nobody else anything."""

@@ -74,6 +74,7 @@ class _Reader(PodReader):
     def __init__(self, asked: Asked) -> None:
         self.name = asked.name
         self.is_shown = asked.plugin.watches_pods
+        self.source = type(asked.plugin)
         self._asked = asked
 
     @property

@@ -230,6 +230,8 @@ class PodReader(Role):
 
     is_shown: bool
     """The plugin judges a pod by where others are, so all pods show what was read of them."""
+    source: object = None
+    """Equal for those that read the same, given the same arguments."""
 
     @property
     def calls(self) -> int:

@@ -217,7 +217,14 @@ def _shared(profile: Profile) -> tuple[object, ...]:
 
 
 def _distinct(readers: Iterable[PodReader]) -> list[PodReader]:
-    return list({reader.name: reader for reader in readers}.values())
+    """One of each name: what a plugin reads of a pod is read once, for all profiles."""
+    found: dict[str, PodReader] = {}
+    for reader in readers:
+        if found.setdefault(reader.name, reader).source != reader.source:
+            raise ConfigError(
+                f"plugin {reader.name} is another in one profile than in another", hint="give it a `name`"
+            )
+    return list(found.values())
 
 
 class _Reads(Protocol):

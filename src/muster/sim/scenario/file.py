@@ -7,6 +7,7 @@ shows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -59,6 +60,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     parts: ProfileParts
     """What the scheduler is made of."""
+    others: tuple[ProfileParts, ...] = ()
+    """For pods that name it otherwise."""
     beside: str
     """The name of another Muster on the same nodes; "" if there is none."""
     steps: tuple[Step, ...]
@@ -71,10 +74,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Lone pods that were created by one entry: the pod's key to the entry's name."""
 
 
-def load(path: Path, *, parts: ProfileParts | None = None) -> Scenario:
+def load(path: Path, *, parts: Sequence[ProfileParts] = ()) -> Scenario:
     """The scenario in a file; ScenarioError says what is wrong with it, and in which line.
 
-    `parts` are what a configuration makes the scheduler of: then the scenario has nothing to say about that.
+    `parts` are the profiles of a configuration, if there is one: then the scenario has nothing to say about that.
     """
     try:
         text = path.read_bytes()
@@ -83,7 +86,7 @@ def load(path: Path, *, parts: ProfileParts | None = None) -> Scenario:
     return loads(text, file=str(path), parts=parts)
 
 
-def loads(text: str | bytes, *, file: str = "scenario", parts: ProfileParts | None = None) -> Scenario:
+def loads(text: str | bytes, *, file: str = "scenario", parts: Sequence[ProfileParts] = ()) -> Scenario:
     """The scenario in `text`; `file` is what complaints call it."""
     place = parse(text, file=file)
     fields = place.fields(_FIELDS, required=["name"])
@@ -95,13 +98,14 @@ def loads(text: str | bytes, *, file: str = "scenario", parts: ProfileParts | No
     book.check_references()
     book.label_selected()
     classes = Create(where=place.where, manifests=tuple(book.classes.values()))
-    parts = _parts(fields) if parts is None else _configured(parts, fields)
+    first, *others = _configured(parts, fields) if parts else [_parts(fields)]
     return Scenario(
         file=file,
         name=fields["name"].text(),
         about=" ".join(fields["about"].text().split()) if "about" in fields else "",
-        parts=parts,
-        beside=_beside(fields["beside"], parts) if "beside" in fields else "",
+        parts=first,
+        others=tuple(others),
+        beside=_beside(fields["beside"], (first, *others)) if "beside" in fields else "",
         steps=(Step(at=0.0, actions=(classes, *setup)), *timed),
         expectations=at_end,
         until=_until(fields["until"], timed) if "until" in fields else None,
@@ -179,12 +183,15 @@ def _parts(fields: dict[str, Place]) -> ProfileParts:
     )
 
 
-def _configured(parts: ProfileParts, fields: dict[str, Place]) -> ProfileParts:
+def _configured(parts: Sequence[ProfileParts], fields: dict[str, Place]) -> list[ProfileParts]:
     """What a configuration says; pods of a scenario name the scheduler muster, whatever it is called there."""
     for name in ("scheduler", "preemption", "fairness"):
         if name in fields:
             raise fields[name].error(f"'{name}' is said by the configuration", "leave it out here, or run without one")
-    return replace(parts, scheduler_names=tuple(dict.fromkeys((manifests.SCHEDULER, *parts.scheduler_names))))
+    first, *others = parts
+    if any(manifests.SCHEDULER in one.scheduler_names for one in parts):
+        return [first, *others]
+    return [replace(first, scheduler_names=(manifests.SCHEDULER, *first.scheduler_names)), *others]
 
 
 def _preemption(place: Place) -> PreemptionSettings:
@@ -216,9 +223,9 @@ def _fairness(place: Place) -> Fairness:
     return wanted
 
 
-def _beside(place: Place, parts: ProfileParts) -> str:
+def _beside(place: Place, parts: Sequence[ProfileParts]) -> str:
     name = place.text()
-    if name in parts.scheduler_names:
+    if any(name in one.scheduler_names for one in parts):
         raise place.error(f"{name} is the first scheduler's name", "give the other one another name")
     return name
 

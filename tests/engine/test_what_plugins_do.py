@@ -71,6 +71,28 @@ def test_a_score_is_added_to_the_others():
     assert placements(world_with(LikesTheSecond).pod("a", cpu=1).decide()) == {"a": "n1"}
 
 
+class LikesTheNewest(Plugin):
+    """Compares nodes with each other."""
+
+    def pre_score(self, trait, nodes):
+        return max(int(node.labels["generation"]) for node in nodes)
+
+    def score(self, trait, node, newest):
+        return 100 * int(node.labels["generation"]) // newest
+
+
+def test_who_compares_nodes_sees_all_that_could_take_the_pod():
+    world = world_with(LikesTheNewest, nodes=0)
+    world.node("n0", cpu=1, labels={"generation": "8"}).node("n1", cpu=8, labels={"generation": "2"})
+    world.node("n2", cpu=64, labels={"generation": "1"})
+    assert placements(world.pod("full", cpu=1).decide()) == {"full": "n0"}
+    # of the two that are left one is twice as new, which is more than room is worth
+    assert placements(world.pod("a", cpu=1).decide()) == {"a": "n1"}
+    # a node that comes later is compared with all, not with itself
+    world.node("n3", cpu=8, labels={"generation": "1"})
+    assert placements(world.pod("b", cpu=1).decide()) == {"b": "n1"}
+
+
 class OfficeHours(Plugin):
     open = False
 

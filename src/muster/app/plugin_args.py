@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from muster.app.document import Value, advice
+from muster.app.document import Value, advice, closest
 from muster.base.errors import ConfigError
 from muster.base.selectors import Requirement
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
@@ -54,7 +54,8 @@ def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ())
     if name in _KNOWN or name in also:
         return name
     if ":" not in name and name not in (known := (*_KNOWN, *offered())):
-        raise fields["name"].error(f"there is no plugin {name}", hint=advice(name, known))
+        elsewhere = "one of yours is written as module:Class, or offered by a package that is installed where muster is"
+        raise fields["name"].error(f"there is no plugin {name}", hint=closest(name, known) or elsewhere)
     try:
         entry_of(name)
     except ConfigError as error:

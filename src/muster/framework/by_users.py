@@ -58,7 +58,7 @@ def roles(plugin: Plugin, at: frozenset[str]) -> list[Role]:
     found: list[Role] = []
     if filters or scores or has(type(plugin), "pre_filter"):
         found.append(_Reader(asked))
-    if plugin.watches_pods and (filters or scores):
+    if _watches(plugin) and (filters or scores):
         found.append(_Watcher(asked, filters=filters, scores=scores))
     else:
         found += [_NodeFilter(asked)] if filters else []
@@ -70,10 +70,15 @@ def roles(plugin: Plugin, at: frozenset[str]) -> list[Role]:
     return found
 
 
+def _watches(plugin: Plugin) -> bool:
+    """Its answers are not kept: they depend on pods, or on which nodes could take the pod."""
+    return plugin.watches_pods or has(type(plugin), "pre_score")
+
+
 class _Reader(PodReader):
     def __init__(self, asked: Asked) -> None:
         self.name = asked.name
-        self.is_shown = asked.plugin.watches_pods
+        self.is_shown = _watches(asked.plugin)
         self.source = type(asked.plugin)
         self._asked = asked
 

@@ -64,7 +64,7 @@ class PodInfo(msgspec.Struct, frozen=True, kw_only=True):
     """namespace/name; "" for a lone pod."""
     created: float
     """Seconds since the epoch."""
-    trait: Trait | None
+    trait: Any
     """What the plugin's own `pre_filter` read of it."""
 
 
@@ -93,15 +93,17 @@ class Plugin:
 
     Answers depend on what a method is given alone, and are the same every time: they are kept, batches are placed by
     them, and another process must decide the same.  So no clock, no chance, no network, and nothing remembered on
-    `self` but arguments.  An exception costs the unit one attempt, and is told with the plugin's name.
+    `self` but arguments, save what `reserve` keeps.  An exception costs the unit one attempt, and is told with the
+    plugin's name.
     """
 
     name: str = ""
     """As people and reasons call it; the name of the class if it is left out."""
     watches_pods: bool = False
-    """Its answers depend on which pods are where, or on free room.  Nodes then say that, too; pods that concern the
-    plugin are placed one after another, and those placed before in the same attempt count.  Without it answers are
-    kept until a node itself changes."""
+    """Its answers depend on which pods are where, on free room, or on which nodes could take the pod.  Nodes then say
+    that, too; pods that concern the plugin are placed one after another, and those placed before in the same attempt
+    count.  Without it each node is judged by itself: its methods may be shown a few nodes, and what they answer is kept
+    until a node changes."""
     gathers: tuple[str, ...] = ()
     """Labels of nodes by which it may want a gang's pods in one domain: several are then tried for the whole gang."""
 
@@ -139,7 +141,10 @@ class Plugin:
         raise NotImplementedError
 
     def pre_score(self, trait: Any, nodes: Sequence[NodeInfo]) -> object:
-        """Anything that `score` needs to know of all the nodes that could take the pod."""
+        """Anything that `score` needs to know of all the nodes that could take the pod.
+
+        Whoever has this method is asked as if it watched pods.
+        """
         return None
 
     def score(self, trait: Any, node: NodeInfo, prepared: Any) -> int:
@@ -147,13 +152,17 @@ class Plugin:
         raise NotImplementedError
 
     def score_nodes(self, trait: Any, nodes: Nodes, takes: Bools) -> Ints:
-        """The same by row, for the rows that could take the pod; others may have any."""
+        """The same by row, for those that could take the pod, or all if it does not watch pods; others may have any."""
         raise NotImplementedError
 
     def reserve(self, pod: PodInfo, node: str) -> str | None:
-        """Why the pod may not be bound there, and its gang not at all; asked last of all, before anybody is bound."""
+        """Why the pod may not be bound there, and its gang not at all; asked last of all, before anybody is bound.
+
+        It is not told of pods that were bound before Muster started, nor of bound ones that end: how many run is
+        better counted, with `watches_pods`.
+        """
         raise NotImplementedError
 
     def unreserve(self, pod: PodInfo, node: str) -> None:
-        """What was reserved is not used: another member was refused, the bind failed, or the pod is gone."""
+        """What was reserved is not used: another member was refused, the bind failed, or the pod went before it."""
         raise NotImplementedError

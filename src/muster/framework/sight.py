@@ -18,7 +18,7 @@ from muster.framework.contract import Bools
 
 __all__ = ["NodeInfo", "Nodes", "PodCounts"]
 
-_BLIND = "which pods are where, and what is free, is seen only with `watches_pods = True`"
+_BLIND = "which pods are where, and what is free, is seen only with watches_pods = True"
 
 
 class _Where(Enum):

@@ -227,7 +227,7 @@ def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
         if part.name not in PLUGINS:
             for name in dict.fromkeys(plugin.name for plugin in plugins):
                 if other := names.get(name):
-                    hint = "give its class another name, or a `name`"
+                    hint = "give its class another name"
                     raise ConfigError(f"plugin {part.name} is called {name}, as {other} is", hint=hint)
                 names[name] = part.name
         found += [(plugin, part.weight) for plugin in plugins]

@@ -49,7 +49,7 @@ schema: .venv/.installed control-plane ## Remake the package data that says what
 lint: .venv/.installed ## Check format, style, types and layers
 	@$(BIN)/ruff format --check --quiet || { echo "Not formatted; run: make format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet
-	@$(BIN)/mypy --no-error-summary src benchmarks controlplane
+	@$(BIN)/mypy --no-error-summary src benchmarks controlplane examples/plugins/src
 	@$(BIN)/lint-imports --no-logo
 
 format: .venv/.installed ## Format the code and mend what can be mended

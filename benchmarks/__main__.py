@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import company, engine, preemption
+from benchmarks import company, engine, plugins, preemption
 from benchmarks.local import gang, server
 from benchmarks.report import machine
 
@@ -13,6 +13,7 @@ BENCHMARKS = {
     **engine.BENCHMARKS,
     **company.BENCHMARKS,
     **preemption.BENCHMARKS,
+    **plugins.BENCHMARKS,
     **server.BENCHMARKS,
     **gang.BENCHMARKS,
 }

@@ -9,6 +9,7 @@ from muster.app.scheduler import Scheduler
 from muster.cluster.cluster import Cluster
 from muster.engine.changes import NodeGone
 from muster.engine.decisions import Bind, CallOff, Evict, Placement, PodCondition, PodRef
+from muster.engine.troubles import Troubles
 from muster.kube.limits import Limit
 from muster.kube.outbox import Outbox
 from tests.kube.server import Api, Direct, Reply, running, settled, until
@@ -50,6 +51,7 @@ class Script:
 
     def __init__(self):
         self.cluster = Cluster(states={})
+        self.troubles = Troubles()
         self.coming = []
         self.turns = 0
         self.told = []

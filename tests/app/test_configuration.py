@@ -205,7 +205,8 @@ def test_what_is_no_such_document_is_refused(text, message):
 
 def test_the_settings_in_the_documentation_are_the_defaults():
     text = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
-    (example,) = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "pluginConfig" in block]
+    blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (example,) = [block for block in blocks if "KubeSchedulerConfiguration" in block]
     assert loads(example).settings == Settings()
 
 

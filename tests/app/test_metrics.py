@@ -320,11 +320,11 @@ def test_a_gang_that_waits_for_its_victims_is_neither_scheduled_nor_unschedulabl
     assert seen.values("scheduler_podgroup_schedule_attempts_total") == {("waiting_on_preemption", "muster"): 2}
 
 
-def test_errors_of_the_engine_are_counted():
+def test_errors_of_the_engine_are_counted_by_the_plugin_that_made_them():
     seen = fits()
-    seen.world.engine.tally.errors = 1
+    seen.world.engine.troubles.counts.update({"": 1, "OnePerRack": 3})
     seen.metrics.decided(0.0, [])
-    assert seen.value("muster_decide_errors_total") == 1
+    assert seen.values("muster_decide_errors_total") == {("",): 1, ("OnePerRack",): 3}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,14 @@ nodes: [{name: n, count: 2, cpu: 4, memory: 8Gi}]
 gangs: [{name: a, members: 2, cpu: 3}]
 expect: {gangs: {a: {is: running}}}
 """
+PACKED = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: packer
+  pluginConfig:
+  - {name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}
+"""
 BAD = GOOD.replace("is: running", "is: waiting").replace("name: Good", "name: Bad")
 
 
@@ -29,6 +37,8 @@ def muster(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.yaml").write_text(GOOD)
     (tmp_path / "bad.yaml").write_text(BAD)
+    (tmp_path / "small.yaml").write_text(GOOD.replace("cpu: 3", "cpu: 1"))
+    (tmp_path / "packed-config.yaml").write_text(PACKED)
     (tmp_path / "broken.yaml").write_text(GOOD.replace("members", "memebers"))
     return lambda *args: CliRunner().invoke(main, args)
 
@@ -113,6 +123,9 @@ def test_json_has_the_same_as_data(muster):
         (["simulate", "good.yaml", "--output", "xml"], "Invalid value for '--output'"),
         (["simulate", "good.yaml", "bad.yaml", "--journal", "j"], "--journal takes one FILE"),
         (["simulate", "good.yaml", "--journal", "no/j"], "no/j cannot be written: No such file or directory"),
+        (["simulate", "good.yaml", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read: No such file"),
+        (["simulate", "good.yaml", "--config", "good.yaml"], "good.yaml: name: unknown field"),
+        (["simulate", "good.yaml", "--config", "packed-config.yaml", "--journal", "packed-config.yaml"], "--journal"),
         (["replay", "nowhere"], "nowhere cannot be read: No such file or directory"),
         (["replay", "good.yaml"], "good.yaml: "),
         (["frobnicate"], "No such command 'frobnicate' (see muster --help)"),
@@ -124,6 +137,21 @@ def test_bad_input_exits_2_with_one_line_on_standard_error(muster, arguments, li
     assert result.stdout == ""
     assert result.stderr.startswith(f"muster: {line}")
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_configuration_says_what_decides_whatever_it_calls_the_scheduler(muster):
+    assert "a starts: 2 pods on n-1, n-2" in muster("simulate", "small.yaml").stdout
+    result = muster("simulate", "small.yaml", "--config", "packed-config.yaml", "--journal", "run.jsonl")
+    assert result.exit_code == 0
+    assert "a starts: 2 pods on n-1\n" in result.stdout
+    assert muster("replay", "run.jsonl").stdout.startswith("decided the same: ")
+
+
+def test_what_has_no_effect_of_a_configuration_is_told(muster):
+    Path("idle.yaml").write_text(PACKED.replace("profiles:", "parallelism: 3\nprofiles:"))
+    result = muster("simulate", "good.yaml", "--config", "idle.yaml")
+    assert result.exit_code == 0
+    assert result.stderr == "muster: parallelism has no effect: Muster looks at all nodes at once\n"
 
 
 def test_until_says_what_was_not_checked(muster):

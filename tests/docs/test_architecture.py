@@ -10,8 +10,9 @@ from muster.engine.life import TRANSITIONS, Cause, Phase
 from tests.docs.printed import PAGE, ROOT, reprinted
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES += sorted((ROOT / "examples").rglob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-FOLDERS = re.compile(r"`((?:src|tests|docs|scenarios|deploy|controlplane|benchmarks)/[\w./-]*)`")
+FOLDERS = re.compile(r"`((?:src|tests|docs|scenarios|examples|deploy|controlplane|benchmarks)/[\w./-]*)`")
 
 
 def test_the_printed_tables_are_the_ones_in_the_code():
@@ -19,14 +20,14 @@ def test_the_printed_tables_are_the_ones_in_the_code():
     assert reprinted(page) == page, "run: make docs"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page):
     links = LINK.findall(re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL))
     broken = [link for link in links if "://" not in link and not leads_somewhere(page, link)]
     assert broken == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_folder_that_is_named_is_there(page):
     missing = [name for name in FOLDERS.findall(page.read_text()) if not (ROOT / name).exists()]
     assert missing == []

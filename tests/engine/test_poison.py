@@ -286,7 +286,7 @@ class RaisesWhenTold(NodePorts):
 def test_a_state_that_raises_when_a_pod_is_placed_leaks_no_room_and_stops_nobody():
     world = world_with(RaisesWhenTold(), nodes=1).pod("bad", cpu=4, ports=[80])
     assert placements(world.pod("good", cpu=4).decide()) == {"bad": "n0", "good": "n0"}
-    assert world.engine.tally.errors > 0
+    assert world.engine.troubles.counts[""] > 0
     assert placements(world.bound().pod_gone("bad").pod("next", cpu=4).decide()) == {"next": "n0"}
 
 

@@ -1,10 +1,14 @@
 """What plugins by users can do at each point, and what becomes of their mistakes."""
 
+import sys
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from muster.engine.changes import BindFailed, Failure, PodGone
 from muster.engine.decisions import GangCondition, PodCondition
+from muster.engine.engine import WORK
 from muster.framework.by_users import points, roles
 from muster.framework.plugin import Plugin
 from muster.framework.profile import Profile
@@ -67,6 +71,28 @@ def test_a_score_is_added_to_the_others():
     assert placements(world_with(LikesTheSecond).pod("a", cpu=1).decide()) == {"a": "n1"}
 
 
+class LikesTheNewest(Plugin):
+    """Compares nodes with each other."""
+
+    def pre_score(self, trait, nodes):
+        return max(int(node.labels["generation"]) for node in nodes)
+
+    def score(self, trait, node, newest):
+        return 100 * int(node.labels["generation"]) // newest
+
+
+def test_who_compares_nodes_sees_all_that_could_take_the_pod():
+    world = world_with(LikesTheNewest, nodes=0)
+    world.node("n0", cpu=1, labels={"generation": "8"}).node("n1", cpu=8, labels={"generation": "2"})
+    world.node("n2", cpu=64, labels={"generation": "1"})
+    assert placements(world.pod("full", cpu=1).decide()) == {"full": "n0"}
+    # of the two that are left one is twice as new, which is more than room is worth
+    assert placements(world.pod("a", cpu=1).decide()) == {"a": "n1"}
+    # a node that comes later is compared with all, not with itself
+    world.node("n3", cpu=8, labels={"generation": "1"})
+    assert placements(world.pod("b", cpu=1).decide()) == {"b": "n1"}
+
+
 class OfficeHours(Plugin):
     open = False
 
@@ -102,6 +128,50 @@ def test_an_order_of_ones_own_takes_the_place_of_priorities():
     world = world_with(ByName, nodes=1, cpu=1, without=PrioritySort)
     world.pod("a-last", cpu=1, created=0.0).pod("b", cpu=1, created=9.0)
     assert list(placements(world.decide())) == ["b"]
+
+
+class Crowded(Plugin):
+    """Asked node by node about where pods are."""
+
+    watches_pods = True
+    seen: ClassVar = {}
+
+    def pre_filter(self, pod):
+        return pod.metadata.labels.get("app")
+
+    def filter(self, app, node):
+        here, anywhere = node.pods, node.pods_anywhere
+        known = here[app], here["z"], here.get("z"), app in here, "z" in here, [] in here
+        Crowded.seen[node.name] = (
+            known,
+            dict(here),
+            dict(node.pods_in("zone")),
+            list(anywhere.items()),
+            anywhere.total(),
+        )
+
+
+def test_pods_are_counted_by_trait():
+    world = world_with(Crowded, nodes=3)
+    for number, (app, on) in enumerate([("x", "n0"), ("x", "n2"), ("y", "n1"), ("y", "n1")]):
+        world.see(pod(f"old{number}", cpu=1, on=on, phase="Running", labels={"app": app}))
+    world.pod("a", cpu=1, labels={"app": "x"}).decide()
+    known, here, zone, anywhere, total = Crowded.seen["n0"]
+    assert known == (1, 0, 0, True, False, False)
+    assert (here, zone, anywhere, total) == ({"x": 1}, {"x": 2}, [("x", 2), ("y", 2)], 4)
+
+
+@pytest.mark.parametrize("watches", [False, True], ids=["by node", "by pods"])
+def test_who_is_asked_node_by_node_takes_work_that_others_wait_for(watches):
+    kind = type("Slow", (OnlyByName,), {"watches_pods": watches, "filter": lambda self, to, node: None})
+    world, quick = world_with(kind, nodes=300), world_with(nodes=300)
+    for number in range(60):
+        for one in (world, quick):
+            one.pod(f"p{number}", cpu="10m", labels={"to": str(number)})
+    assert len(placements(quick.decide(budget=WORK))) == 60
+    in_turns = [len(placements(world.decide(budget=WORK))) for _ in range(20)]
+    assert sum(in_turns) == 60
+    assert max(in_turns) <= 40
 
 
 class Precious(Plugin):
@@ -143,8 +213,11 @@ def test_a_gang_of_which_one_member_cannot_be_reserved_is_not_bound_at_all():
     assert placements(decisions) == {}
     assert Licences.last.taken == set()
     (word,) = only(GangCondition, decisions)
+    assert word.reason == "Unschedulable"
     assert "plugin Licences did not reserve" in word.message
     assert "no licence is left" in word.message
+    assert world.engine.troubles.counts == {}
+    assert (world.engine.tally.gangs_refused, world.engine.tally.pods_refused) == (1, 3)
     assert len(placements(world.gang("small", members=2, cpu=1).decide())) == 2
 
 
@@ -212,6 +285,72 @@ class GivesAList(Plugin):
         return None
 
 
+class FilterRaisesLate(_Bad):
+    def filter_nodes(self, trait, nodes):
+        yield "node(s) were bad", np.zeros(len(nodes), np.bool_)
+        raise KeyError("late")
+
+
+class FilterGivesNothing(_Bad):
+    def filter_nodes(self, trait, nodes):
+        return None
+
+
+class FilterGivesOnePair(_Bad):
+    def filter_nodes(self, trait, nodes):
+        return "node(s) were bad", np.zeros(len(nodes), np.bool_)
+
+
+class FilterLeaves(_Bad):
+    def filter(self, trait, node):
+        sys.exit(3)
+
+
+class FilterOfTooFew(_Bad):
+    def filter(self, trait):
+        return None
+
+
+class ScoreWritesWhereItReads(_Bad):
+    def score_nodes(self, trait, nodes, takes):
+        takes[:] = False
+        return np.zeros(len(nodes), np.int64)
+
+
+class ScoreIsNegative(_Bad):
+    def score_nodes(self, trait, nodes, takes):
+        return np.full(len(nodes), -1)
+
+
+class GateSaysNothing(_Bad):
+    def pre_enqueue(self, pod):
+        return "" if pod.trait else None
+
+
+class _GivesTrait(Plugin):
+    def pre_filter(self, pod):
+        return self.trait if "bad" in pod.metadata.labels else None
+
+    def filter(self, trait, node):
+        return None
+
+
+class GivesTextOfNumpy(_GivesTrait):
+    trait = np.str_("x")
+
+
+class GivesNoNumber(_GivesTrait):
+    trait = ("x", float("nan"))
+
+
+class GivesTooBigANumber(_GivesTrait):
+    trait = 10**30
+
+
+class GivesHalfACharacter(_GivesTrait):
+    trait = "\ud800"
+
+
 class ReserveRaises(_Bad):
     def reserve(self, pod, node):
         if pod.trait:
@@ -225,16 +364,28 @@ class GateRaises(_Bad):
 
 
 MISTAKES = {
-    FilterRaises: "plugin FilterRaises failed in filter: KeyError: 'zone' (test_what_plugins_do.py:",
-    FilterGivesFalse: "plugin FilterGivesFalse failed in filter: gave False, which is not a reason or None",
-    FilterOfTheWrongLength: "plugin FilterOfTheWrongLength failed in filter_nodes: gave ('too short', array([False]))",
-    ScoreTooHigh: "plugin ScoreTooHigh failed in score: gave 101, which is not a whole number from 0 to 100",
-    ScoreIsNoNumber: "plugin ScoreIsNoNumber failed in score_nodes: gave array([",
-    LooksAtPodsUnasked: "plugin LooksAtPodsUnasked failed in filter: RuntimeError: which pods are where",
-    ReadsWrongly: "plugin ReadsWrongly failed in pre_filter: KeyError: 'app' (test_what_plugins_do.py:",
-    GivesAList: "plugin GivesAList failed in pre_filter: gave ['x'], which is no text, number or tuple of such",
-    ReserveRaises: "plugin ReserveRaises failed in reserve: RuntimeError: books are closed",
-    GateRaises: "plugin GateRaises failed in pre_enqueue: RuntimeError: no key",
+    FilterRaises: "filter: KeyError: 'zone' (test_what_plugins_do.py:",
+    FilterGivesFalse: "filter: gave False, which is not a reason or None",
+    FilterOfTheWrongLength: "filter_nodes: gave an array of 1 bool, which is not",
+    FilterRaisesLate: "filter_nodes: KeyError: 'late' (test_what_plugins_do.py:",
+    FilterGivesNothing: "filter_nodes: gave None, which is not a list of reasons",
+    FilterGivesOnePair: "filter_nodes: gave 'node(s) were bad', which is not a list",
+    FilterLeaves: "filter: SystemExit: 3 (test_what_plugins_do.py:",
+    FilterOfTooFew: "filter: TypeError: FilterOfTooFew.filter() takes 2 positional",
+    ScoreWritesWhereItReads: "score_nodes: ValueError: assignment destination is",
+    ScoreIsNegative: "score_nodes: gave -1, which is not a whole number from 0 to 100",
+    GateSaysNothing: "pre_enqueue: gave '', which is not a reason or None",
+    GivesTextOfNumpy: "pre_filter: gave np.str_('x'), which is no text, number or tuple",
+    GivesNoNumber: "pre_filter: gave ('x', nan), which is no text, number or tuple of such",
+    GivesTooBigANumber: "pre_filter: gave a int that cannot be kept: ",
+    GivesHalfACharacter: "pre_filter: gave a str that cannot be kept: ",
+    ScoreTooHigh: "score: gave 101, which is not a whole number from 0 to 100",
+    ScoreIsNoNumber: "score_nodes: gave an array of 64 float64, which is not an array",
+    LooksAtPodsUnasked: "filter: RuntimeError: which pods are where",
+    ReadsWrongly: "pre_filter: KeyError: 'app' (test_what_plugins_do.py:",
+    GivesAList: "pre_filter: gave ['x'], which is no text, number or tuple of such",
+    ReserveRaises: "reserve: RuntimeError: books are closed",
+    GateRaises: "pre_enqueue: RuntimeError: no key",
 }
 
 
@@ -248,7 +399,43 @@ def test_a_mistake_is_told_with_the_plugins_name_and_costs_others_nothing(kind, 
     world.gang("g", members=2, cpu=1)
     decisions = world.decide()
     assert set(placements(decisions)) == {"b", "g-0", "g-1"}
-    assert said(decisions)["a"].startswith(MISTAKES[kind.__mro__[1]])
+    assert said(decisions)["a"].startswith(f"plugin {kind.__name__} failed in {MISTAKES[kind.__mro__[1]]}")
+    (trouble,) = world.engine.troubles.told
+    assert (trouble.unit, trouble.plugin, str(trouble.error)) == ("team/a", kind.__name__, said(decisions)["a"])
+    assert world.engine.troubles.counts == {kind.__name__: 1}
+    assert world.decide() == []
+    assert world.engine.troubles.told == []
+
+
+class Verbose(Plugin):
+    def filter(self, trait, node):
+        return f"{node.name} was\n  not {'very ' * 100}good"
+
+
+class VerboseNodes(Verbose):
+    filter = Plugin.filter
+
+    def filter_nodes(self, trait, nodes):
+        rows = np.arange(len(nodes))
+        return [(Verbose.filter(self, trait, node), rows == row) for row, node in nodes.each()]
+
+
+@pytest.mark.parametrize("kind", [Verbose, VerboseNodes])
+def test_reasons_are_one_line_and_few(kind):
+    (message,) = said(world_with(kind, nodes=50).pod("a", cpu=1).decide()).values()
+    assert "n0 was not very very" in message
+    assert "node(s) were refused by Verbose" in message
+    assert message.count("…") == 20
+    assert "\n" not in message
+
+
+class LikesByNumpy(Plugin):
+    def score(self, trait, node, prepared):
+        return np.int64(100 if node.name == "n1" else 0)
+
+
+def test_a_whole_number_of_numpy_is_a_score():
+    assert placements(world_with(LikesByNumpy).pod("a", cpu=1).decide()) == {"a": "n1"}
 
 
 @pytest.mark.parametrize("watches", [False, True], ids=["by node", "by pods"])

@@ -39,6 +39,40 @@ def refused(folder, *flags):
 
 # --- starting ---
 
+CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: true}
+profiles:
+- schedulerName: packer
+  pluginConfig:
+  - {name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}
+"""
+
+
+def test_a_configuration_says_what_decides(tmp_path):
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    flags = ("--ephemeral", "--port", "0", "--nodes", "2", "--config", str(tmp_path / "config.yaml"))
+    with Up(tmp_path / "a", *flags) as up, up.api() as api:
+        for number, scheduler in enumerate(("packer", "muster", "default-scheduler")):
+            spec = {"schedulerName": scheduler, "containers": [{"name": "c", "image": "x"}]}
+            spec["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+            api.request("POST", PODS, {"metadata": {"name": f"p{number}"}, "spec": spec})
+        until(lambda: len(found := _nodes(api)) == 3 and all(found), lambda: _nodes(api))
+        assert len(set(_nodes(api))) == 1
+
+
+def _nodes(api):
+    return [pod["spec"].get("nodeName") for pod in api.get(PODS)["items"]]
+
+
+def test_a_configuration_that_cannot_be_used_is_refused_before_anything_starts(tmp_path):
+    (tmp_path / "config.yaml").write_text(CONFIG.replace("NodeResourcesFit", "NodeResourcesFits"))
+    line, status = refused(tmp_path / "a", *SOME, "--config", str(tmp_path / "config.yaml"))
+    assert "there is no plugin NodeResourcesFits; did you mean NodeResourcesFit?" in line
+    assert status == 2
+    assert not (tmp_path / "a").exists()
+
 
 def test_it_says_when_it_is_ready_and_how_to_go_on(tmp_path):
     with Up(tmp_path / "a", "--ephemeral", "--port", "0", "--nodes", "2") as up, up.api() as api:

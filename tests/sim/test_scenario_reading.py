@@ -453,6 +453,35 @@ def test_a_file_says_how_the_scheduler_preempts_and_how_fair_it_is():
     assert scenario.parts.fairness == Fairness(passes_per_member=0.5, failing_share=0.1)
 
 
+@pytest.mark.parametrize("said", ["scheduler: {strategy: MostAllocated}", "preemption: {rounds: 1}", "fairness: {}"])
+def test_what_a_configuration_says_is_not_said_again(said):
+    with pytest.raises(ScenarioError, match=r"f.yaml:2: '\w+' is said by the configuration"):
+        loads(f"name: x\n{said}", file="f.yaml", parts=[ProfileParts()])
+
+
+def test_pods_name_muster_whatever_a_configuration_calls_it():
+    packer, spreader = ProfileParts(scheduler_names=("packer",)), ProfileParts(scheduler_names=("spreader",))
+    found = loads("name: x", parts=[packer, spreader])
+    assert [one.scheduler_names for one in (found.parts, *found.others)] == [("muster", "packer"), ("spreader",)]
+    named = loads("name: x", parts=[packer, ProfileParts()])
+    assert [one.scheduler_names for one in (named.parts, *named.others)] == [("packer",), ("muster",)]
+    with pytest.raises(ScenarioError, match="spreader is the first scheduler's name"):
+        loads("name: x\nbeside: spreader", parts=[packer, spreader])
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("{of: pod/p, labels: {}}", "f.yaml:4: this changes nothing; add labels"),
+        ("{of: pod/p}", "f.yaml:4: label needs 'labels'"),
+        ("{of: node/n, labels: {a: b}}", "f.yaml:4: of cannot be 'node/n'"),
+        ("{of: pod/q, labels: {a: b}}", "f.yaml:4: there is no pod 'q' in this file"),
+    ],
+)
+def test_labels_that_cannot_be_given_are_refused(said, why):
+    assert complaint(f"{HEAD}pods: [{{name: p}}]\nsteps: [{{label: {said}}}]").startswith(why)
+
+
 def test_any_number_may_pass_if_fairness_says_off():
     scenario = loads("name: x\nfairness: {passesPerMember: off}")
     assert scenario.parts.fairness == Fairness(passes_per_member=None)

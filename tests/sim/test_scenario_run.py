@@ -85,6 +85,20 @@ steps:
     ]
 
 
+def test_labels_of_pods_change():
+    text = """
+gangs: [{name: a, members: 2, cpu: 1, labels: {team: red, old: "1"}}]
+pods: [{name: p, cpu: 1}]
+steps:
+  - {at: 1s, label: {of: gang/a, labels: {team: blue, old: null}}}
+  - {at: 2s, label: {of: pod/p, labels: {team: blue}}}
+"""
+    assert told(text)[-2:] == [
+        (1, "pods of gang a change: team=blue, no label old"),
+        (2, "pod p changes: team=blue"),
+    ]
+
+
 def test_steps_of_one_time_are_seen_together_and_expectations_after_them():
     text = """
 steps:

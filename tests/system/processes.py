@@ -67,6 +67,7 @@ class Shown:
         self._show = show
         self._hear = hear
         self.cluster = engine.cluster
+        self.troubles = engine.troubles
 
     def apply(self, changes):
         self._hear(changes)

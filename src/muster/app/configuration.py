@@ -15,7 +15,7 @@ from muster.app.plugin_args import API_VERSION, read_args
 from muster.app.plugin_sets import read_plugins
 from muster.app.settings import LeaderElection, Settings
 from muster.base.errors import ConfigError
-from muster.framework.profile import Backoff
+from muster.framework.profile import Backoff, Profiles
 from muster.plugins.registry import ProfileParts, UserArgs, entry_of, make_profile
 
 __all__ = ["Configuration", "load", "loads"]
@@ -142,6 +142,7 @@ def _profiles(settings: Settings, value: Value, notes: _Notes) -> Settings:
         names[name] = place.path
         if found:
             _check_shared(parts, found[0], place, places[0])
+            _check_args(parts, found, place)
         same = next((number for number, one in enumerate(found) if one.plugins == parts.plugins), None)
         if same is None:
             found.append(msgspec.structs.replace(parts, scheduler_names=(name,), backoff=settings.backoff))
@@ -184,11 +185,20 @@ def _check_shared(parts: ProfileParts, first: ProfileParts, place: Value, where:
             f"how pods are queued, held together or evicted differs from {where.path}: they stand in one queue",
             hint="give both the same GangScheduling, DefaultPreemption and queueSort, or run a second Muster",
         )
-    theirs = {part.name: part.args for part in first.plugins if isinstance(part.args, UserArgs)}
+
+
+def _check_args(parts: ProfileParts, found: list[ProfileParts], place: Value) -> None:
+    """What a plugin by users reads of a pod is read once, for all profiles."""
+    theirs = {part.name: part.args for one in found for part in one.plugins if isinstance(part.args, UserArgs)}
     for part in parts.plugins:
-        # what it reads of a pod is read once, for all profiles
         if isinstance(part.args, UserArgs) and theirs.get(part.name, part.args).values != part.args.values:
-            raise place.error(f"{part.name} has other arguments than in {where.path}", hint="make them equal")
+            hint = "make them equal, or enable a subclass of another name"
+            raise place.error(f"{part.name} has other arguments than in another profile", hint=hint)
+    try:
+        same = msgspec.structs.replace(parts, backoff=found[0].backoff)
+        Profiles(make_profile(same), [make_profile(one) for one in found])
+    except ConfigError as error:
+        raise place.error(error.message, hint=error.hint) from error
 
 
 def _scheduler_name(profile: Value, fields: dict[str, Value], *, only: bool, notes: _Notes) -> str:

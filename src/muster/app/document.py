@@ -12,7 +12,7 @@ import yaml
 
 from muster.base.errors import ConfigError
 
-__all__ = ["Loader", "Value", "advice", "parse"]
+__all__ = ["Loader", "Value", "advice", "closest", "parse"]
 
 # what Go's time.ParseDuration reads
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -143,8 +143,13 @@ class Value:
 
 def advice(name: str, known: Collection[str]) -> str:
     """What to write instead of a name that nobody knows."""
+    return closest(name, known) or "known are " + ", ".join(known)
+
+
+def closest(name: str, known: Collection[str]) -> str:
+    """The name that may be meant; "" if none is like it."""
     close = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else "known are " + ", ".join(known)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def _shown(data: object) -> str:

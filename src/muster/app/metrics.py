@@ -227,13 +227,13 @@ class Metrics:
             buckets=_DECIDE_SECONDS,
             registry=registry,
         )
-        self._errors = _Follower(
-            Counter(
-                "muster_decide_errors",
-                "Attempts that failed in a way that nobody foresaw.",
-                registry=registry,
-            )
+        self._errors = Counter(
+            "muster_decide_errors",
+            "Attempts that failed in a way that nobody foresaw, by plugin of users; without one it was Muster itself.",
+            ("plugin",),
+            registry=registry,
         )
+        self._errors_of = {"": _Follower(self._errors.labels(""))}
         decisions = Counter("muster_decisions", "What the engine wanted done.", ("kind",), registry=registry)
         self._decisions = {kind: decisions.labels(name) for kind, name in _KINDS.items()}
         self._placements = Counter("muster_placements", "Pods for which the engine found a node.", registry=registry)
@@ -336,7 +336,10 @@ class Metrics:
         self._gangs_waiting.reach(tally.gangs_waiting)
         self._pods_sought.reach(tally.pods_sought_victims)
         self._gangs_sought_in_vain.reach(tally.gangs_sought_victims - self._evictions)
-        self._errors.reach(tally.errors)
+        for plugin, count in engine.troubles.counts.items():
+            if plugin not in self._errors_of:
+                self._errors_of[plugin] = _Follower(self._errors.labels(plugin))
+            self._errors_of[plugin].reach(count)
 
     def _attempted(self, uid: str, result: tuple[Counter, Histogram]) -> None:
         attempts, seconds = result

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from muster.app.document import Value, advice
+from muster.app.document import Value, closest
 from muster.app.resource_args import BALANCED_FIELDS, FIT_FIELDS, balanced_args, fit_args
 from muster.base.errors import ConfigError
 from muster.base.selectors import Requirement
@@ -63,7 +63,8 @@ def plugin_name(item: Value, fields: dict[str, Value], also: Iterable[str] = ())
     if name in _KNOWN or name in also:
         return name
     if ":" not in name and name not in (known := (*_KNOWN, *offered())):
-        raise fields["name"].error(f"there is no plugin {name}", hint=advice(name, known))
+        elsewhere = "one of yours is written as module:Class, or offered by a package that is installed where muster is"
+        raise fields["name"].error(f"there is no plugin {name}", hint=closest(name, known) or elsewhere)
     try:
         entry_of(name)
     except ConfigError as error:
@@ -91,7 +92,7 @@ def read_args(config: Value | None) -> Args:
 
 def _with(found: Args, name: str, args: Value) -> Args:
     if name not in PLUGINS:
-        return msgspec.structs.replace(found, of_users={**found.of_users, name: args.mapping()})
+        return msgspec.structs.replace(found, of_users={**found.of_users, name: _plain(args)})
     match name:
         case "NodeResourcesFit":
             return _with_own(found, name, fit_args(_args(args, name, FIT_FIELDS)), default=FitArgs())
@@ -111,6 +112,15 @@ def _with(found: Args, name: str, args: Value) -> Args:
         case "GangScheduling":
             return _gang_args(args, found)
     raise args.error(f"{name} takes no arguments", hint="leave them out")
+
+
+def _plain(args: Value) -> dict[str, Any]:
+    """As a journal keeps them, so that a plugin is made with the same everywhere: YAML knows dates, JSON does not."""
+    try:
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(args.mapping()))
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise args.error(f"cannot be kept: {error}") from error
+    return found
 
 
 def _with_own(found: Args, name: str, own: PluginArgs | None, *, default: PluginArgs | None) -> Args:

@@ -12,6 +12,7 @@ from muster.api.wire import PodGroup
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.makers import Makers
+from muster.app.troubles import TroubleLog
 from muster.app.writer import BindMeasure, Writer
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
@@ -22,6 +23,7 @@ from muster.controllers.statuses import Statuses
 from muster.engine.changes import Bound, Change, PodGone, PodSeen
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK
+from muster.engine.troubles import Troubles
 from muster.gangs.dialects import DIALECTS, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.tally import NOBODY, Tally
@@ -48,6 +50,9 @@ class Deciding(Protocol):
 
     @property
     def cluster(self) -> Cluster: ...
+
+    @property
+    def troubles(self) -> Troubles: ...
 
 
 class Measure(BindMeasure, Protocol):
@@ -83,6 +88,7 @@ class Scheduler:
         self._informers = informers
         self._clock = clock
         self._measure = measure
+        self._troubles = TroubleLog()
         self._writer = Writer(
             client,
             outbox=outbox,
@@ -144,6 +150,7 @@ class Scheduler:
         decisions = self._engine.decide(self._clock(), 0 if self._stopping else WORK)
         if self._measure is not None:
             self._measure.decided(time.perf_counter() - began, decisions)
+        self._troubles.tell(self._engine.troubles.told, self._clock())
         self._writer.carry_out(decisions, told=changes)
         # sockets get their turn
         await asyncio.sleep(0)

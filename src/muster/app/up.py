@@ -24,7 +24,7 @@ from muster.api.resources import NODES
 from muster.app.gates import GENERIC_WORKLOAD, POD_GROUP, with_gates
 from muster.app.install import apply, definitions
 from muster.app.run import Muster
-from muster.app.settings import LeaderElection, Settings
+from muster.app.settings import LeaderElection, Settings, override
 from muster.base.errors import ApiError, LocalError
 from muster.controllers.manager import Manager, attach_kubelets, suffixes
 from muster.kube.client import MERGE_PATCH, Client
@@ -57,6 +57,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     kubelets: bool = True
     gates: Mapping[str, bool] = {}
     """Feature gates that are named, and what for."""
+    settings: Settings = Settings()
+    """Of the scheduler; where the cluster is, and that nobody else leads there, is known without them."""
 
     @property
     def groups(self) -> bool:
@@ -121,10 +123,11 @@ async def serve(wanted: Wanted) -> AsyncIterator[tuple[Path, int]]:
 
 
 def _settings(kubeconfig: Path, wanted: Wanted) -> Settings:
-    return Settings(
+    return override(
+        wanted.settings,
         kubeconfig=kubeconfig,
         # pods that name no scheduler are its, too
-        scheduler_names=("muster", "default-scheduler"),
+        scheduler_names=tuple(dict.fromkeys(("muster", "default-scheduler", *wanted.settings.scheduler_names))),
         leader_election=LeaderElection(enabled=False),
         listen="127.0.0.1:0",
         groups_are_stored=not wanted.groups,

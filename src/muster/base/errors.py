@@ -116,7 +116,12 @@ class ConfigError(MusterError):
 
 
 class PluginError(MusterError):
-    """A plugin by users failed, or gave what is no answer; the message has its name."""
+    """A plugin by users failed, or gave what is no answer; the message has its name, too."""
+
+    # a default for the same reason
+    def __init__(self, message: str, *, plugin: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.plugin = plugin
 
 
 class LocalError(MusterError):

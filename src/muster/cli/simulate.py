@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.cli.config import config_option, settings_of
+
 if TYPE_CHECKING:
     from muster.sim.scenario.file import Scenario
     from muster.sim.scenario.run import Result
@@ -24,6 +26,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@config_option
 @click.option(
     "--output",
     type=click.Choice(["table", "json"]),
@@ -37,7 +40,9 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
     help="Write what the scheduler was told and decided to this file, for `muster replay`.",
 )
 @click.option("--until", callback=_seconds, metavar="TIME", help="Stop after this much virtual time, like 90s or 5m.")
-def simulate(files: tuple[Path, ...], output: str, journal: Path | None, until: float | None) -> int:
+def simulate(
+    files: tuple[Path, ...], config: Path | None, output: str, journal: Path | None, until: float | None
+) -> int:
     """Run scenarios in virtual time and check what they expect.
 
     A scenario is a YAML file: a cluster, what happens to it and when, and what is expected to be seen.  The
@@ -48,15 +53,18 @@ def simulate(files: tuple[Path, ...], output: str, journal: Path | None, until: 
     Examples:
       muster simulate scenarios/demo.yaml
       muster simulate scenarios/*.yaml --output json
+      muster simulate my-scenario.yaml --config my-plugins.yaml
     """
     from muster.sim.scenario.file import load
 
     if journal is not None and len(files) > 1:
         raise click.UsageError("--journal takes one FILE, since a journal is of one run")
-    if journal is not None and journal.exists() and any(file.exists() and journal.samefile(file) for file in files):
-        raise click.UsageError("--journal would overwrite the scenario")
+    read = files if config is None else (*files, config)
+    if journal is not None and journal.exists() and any(file.exists() and journal.samefile(file) for file in read):
+        raise click.UsageError("--journal would overwrite what is read")
     # all are read before any is run: a mistake in the last file is told at once
-    scenarios = [load(path) for path in files]
+    settings = settings_of(config)
+    scenarios = [load(path, parts=() if settings is None else settings.parts) for path in files]
     results = [_run(scenario, journal, until) for scenario in scenarios]
     if output == "json":
         _print_json(results)

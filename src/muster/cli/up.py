@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muster.cli.config import config_option, settings_of
+
 if TYPE_CHECKING:
     from muster.app.up import Cluster, Wanted
 
@@ -36,6 +38,7 @@ _FOLDER = Path("~/.muster")
     metavar="NAME",
     help="Serve the kinds of another way to write gangs, as coscheduling; may be given again (docs/dialects.md).",
 )
+@config_option
 @click.option("--ephemeral", is_flag=True, help="Keep everything in memory.")
 @click.option(
     "--no-scheduler", is_flag=True, help="Without Muster: pods stay where they are until somebody binds them."
@@ -60,6 +63,7 @@ def up(**flags: Any) -> int:
       muster up --nodes 20 --node-gpu 8 --node-label pool=train
       muster up --dialect coscheduling --dialect volcano
       muster up --ephemeral --dir /tmp/try
+      muster up --config my-plugins.yaml
     """
     import asyncio
 
@@ -72,11 +76,13 @@ def up(**flags: Any) -> int:
 def _wanted(flags: dict[str, Any]) -> Wanted:
     from muster.app.dialects import chosen
     from muster.app.gates import read_gates
+    from muster.app.settings import Settings
     from muster.app.up import Wanted
 
     for name in ("node_cpu", "node_memory"):
         _check_quantity(flags[name], hint=f"--{name.replace('_', '-')}")
     return Wanted(
+        settings=settings_of(flags["config"]) or Settings(),
         folder=flags["folder"].expanduser(),
         port=flags["port"],
         nodes=flags["nodes"],

@@ -6,6 +6,7 @@ same order in every process, and written into a journal.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -29,6 +30,7 @@ Traits = tuple[tuple[str, Trait], ...]
 
 NO_TRAITS: Traits = ()
 
+# no subclasses: what numpy has for text cannot be written into a journal
 _PLAIN = (str, int, float, bool)
 
 
@@ -57,10 +59,18 @@ def trait_of(traits: Traits, plugin: str) -> Trait | None:
 def _checked(trait: object) -> Trait:
     if isinstance(trait, Unread):
         return trait
-    if _is_plain(trait):
-        return trait  # type: ignore[return-value]
-    return Unread(f"gave {trait!r:.80}, which is no text, number or tuple of such")
+    try:
+        if _is_plain(trait):
+            # numbers of more than 64 bits and half characters cannot be
+            msgspec.msgpack.encode(trait)
+            return trait  # type: ignore[return-value]
+        return Unread(f"gave {trait!r:.80}, which is no text, number or tuple of such")
+    except Exception as error:
+        return Unread(f"gave a {type(trait).__name__} that cannot be kept: {error}")
 
 
 def _is_plain(trait: object) -> bool:
-    return isinstance(trait, _PLAIN) or (isinstance(trait, tuple) and all(map(_is_plain, trait)))
+    if type(trait) is tuple:
+        return all(map(_is_plain, trait))
+    # what is no number, or without end, equals nothing, or others that it is not
+    return type(trait) in _PLAIN and (type(trait) is not float or math.isfinite(trait))

@@ -30,8 +30,6 @@ class Tally(msgspec.Struct, gc=False):
     gangs_sought_victims: int = 0
     pods_sought_victims: int = 0
     """Units that looked for somebody who could make room for them, whatever came of it."""
-    errors: int = 0
-    """Attempts that failed in a way that nobody foresaw."""
 
 
 class Audit:

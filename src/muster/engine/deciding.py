@@ -24,6 +24,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
+from muster.engine.reasons import SCHEDULER_ERROR, UNSCHEDULABLE
 from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations
 from muster.engine.reserving import Reserving
@@ -31,6 +32,7 @@ from muster.engine.search import Search
 from muster.engine.starvation import Starvation
 from muster.engine.status import Status
 from muster.engine.stream import LARGEST_GANG, Small, Stream
+from muster.engine.troubles import Troubles
 from muster.engine.unit import Unit
 from muster.engine.verdicts import Outcome, Verdict, failure
 from muster.framework.contract import Bools
@@ -43,6 +45,10 @@ _WORK_PER_POD = 5
 _WORK_PER_REFUSAL = 600
 _NODES_PER_WORK = 50
 _WORK_PER_CLASS = 100
+
+# plugins that are asked node by node take milliseconds for a pod: others get their turn in between
+_CALLS_AT_ONCE = 5_000
+_SLOW_CLASSES_AT_ONCE = 8
 
 _HELD = "node(s) were held for a pod group that comes first"
 
@@ -79,9 +85,11 @@ class Decider:
         status: Status,
         audit: Audit,
         tally: Tally,
+        troubles: Troubles,
         decisions: list[Decision],
     ) -> None:
         self._cluster = cluster
+        self._profiles = profiles
         profile = profiles.first
         self._rule = profile.gang_rule
         self.reserving = Reserving(profiles)
@@ -91,6 +99,7 @@ class Decider:
         self._explainer = Explainer(cluster, profiles, views)
         self._status = status
         self._audit = audit
+        self._troubles = troubles
         self._decisions = decisions
         self._now = 0.0
         self.reservations = Reservations(cluster)
@@ -119,13 +128,14 @@ class Decider:
             return [self._try(first)], []
         run, rest = self._collect(small, following)
         tried: list[Tried] = []
+        calls = self._profiles.calls
         while run:
             rows = self._place(run) if self._stream.window > 1 and not self.starvation else []
             tried.extend(self._placed(*found) for found in zip(run, rows, strict=False))
             del run[: len(rows)]
             if not rows:
                 tried.append(self._try(run.pop(0).unit))
-                if tried[-1].outcome is not Outcome.PLACED:
+                if tried[-1].outcome is not Outcome.PLACED or self._profiles.calls - calls > _CALLS_AT_ONCE:
                     break
         return tried, [small.unit for small in run] + ([rest] if rest is not None else [])
 
@@ -141,7 +151,8 @@ class Decider:
         """Small units for one window, and the unit that ended the run because it is none."""
         run, pods, classes = [first], len(first.pods), {first.pod_class}
         most = self.starvation.slack
-        while pods < self._stream.window and len(classes) < CLASSES_AT_ONCE and len(run) < most:
+        most_classes = _SLOW_CLASSES_AT_ONCE if self._profiles.calls else CLASSES_AT_ONCE
+        while pods < self._stream.window and len(classes) < most_classes and len(run) < most:
             unit = following()
             if unit is None:
                 break
@@ -199,15 +210,19 @@ class Decider:
             self.eviction.lose(key, *loss, now)
 
     def _failed(self, unit: Unit, error: Exception) -> Tried:
+        self._troubles.note(unit.name, error)
+        return self._tried_in_vain(unit, Outcome.ERROR, failure(error), SCHEDULER_ERROR)
+
+    def _tried_in_vain(self, unit: Unit, outcome: Outcome, message: str, reason: str) -> Tried:
+        """Nothing that others do can help the unit: it is tried again after a while."""
         self.preemption.forget()
         self.give_up_lost(unit.key, self._now)
-        message = failure(error)
-        verdict = Verdict(unit=unit.name, outcome=Outcome.ERROR, placed=0, needed=1, error=message)
+        verdict = Verdict(unit=unit.name, outcome=outcome, placed=0, needed=1, error=message)
         self._audit.record(Attempt(self._now, verdict, unit.woken_by))
-        self._status.failed(self._cluster.gangs.get(unit.key), unit.candidates, message)
+        self._status.failed(self._cluster.gangs.get(unit.key), unit.candidates, message, reason)
         # who is to leave by then leaves, now that the unit's pods say where room is reserved for them
         self._decisions += self.eviction.take()
-        return Tried(unit, Outcome.ERROR, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
+        return Tried(unit, outcome, _WORK_PER_REFUSAL, _NOTHING, 1, 1)
 
     def _ground(self, unit: Unit, excluded: tuple[Exclusion, ...]) -> Ground:
         """The room there is for the unit: what is reserved for it is its own."""
@@ -268,7 +283,9 @@ class Decider:
         """Everything that has a place is bound to it, together; to find it took so much work."""
         if self.reserving:
             names = self._cluster.nodes.names
-            self.reserving.reserve([(pod, names[row]) for pod, row in trial.places])
+            refused = self.reserving.reserve([(pod, names[row]) for pod, row in trial.places])
+            if refused is not None:
+                return self._tried_in_vain(unit, Outcome.NOT_RESERVED, refused, UNSCHEDULABLE)
         self.eviction.lands(unit.key, self._now)
         for batch in trial.batches:
             self._cluster.nodes.usage.add_copies(batch.row_array, batch.pod_class)

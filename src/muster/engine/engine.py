@@ -30,6 +30,7 @@ from muster.engine.reasons import SCHEDULER_ERROR, TIMEOUT
 from muster.engine.start_timeouts import StartTimeouts
 from muster.engine.status import Status
 from muster.engine.timers import Purpose, Timer, Timers
+from muster.engine.troubles import Troubles
 from muster.engine.unit import GangUnit, Order, PodUnit, Unit
 from muster.engine.verdicts import Outcome, Verdict, failure, stepped_back
 from muster.engine.waiting import Parked
@@ -39,6 +40,8 @@ from muster.framework.views import Views
 # about 20 ms; see deciding.py for what counts as work
 WORK = 20_000
 _CHANGES_PER_DECIDE = 3_000
+# a plugin that is asked node by node takes 1 to 3 µs for each
+_WORK_PER_CALL = 2
 # looking at a gang takes as long as looking at so many pods
 _CHANGES_PER_GANG = 5
 
@@ -69,6 +72,7 @@ class Engine:
         )
         self.audit = Audit()
         self.tally = Tally()
+        self.troubles = Troubles()
         self._profile = profile
         self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
@@ -89,6 +93,7 @@ class Engine:
             status=self._status,
             audit=self.audit,
             tally=self.tally,
+            troubles=self.troubles,
             decisions=self._decisions,
         )
         self._queue.ask_about_holds(self._decider.held_for_others, self._decider.starvation.is_held)
@@ -112,6 +117,7 @@ class Engine:
         `now` is in seconds since the epoch, by the clock that the API's timestamps come from.
         """
         self._now = self._queue.now = now
+        self.troubles.told.clear()
         if self._new:
             self._decider.starvation.begin()
         self._settled = self._settle()
@@ -124,6 +130,7 @@ class Engine:
         self._queue.wake_preemptors(self._could_make_room)
         # while some units are not where they belong, or may still wake, a worse one might be decided before them
         work = budget if self._settled and not self._unbooked else 0
+        calls = self.profiles.calls
         while work > 0:
             unit = self._queue.pop()
             if unit is None:
@@ -131,7 +138,8 @@ class Engine:
                     break
                 continue
             tried, untried = self._decider.decide(unit, self._queue.pop_along, now)
-            done = sum(one.work for one in tried)
+            done = sum(one.work for one in tried) + (self.profiles.calls - calls) * _WORK_PER_CALL
+            calls = self.profiles.calls
             for one in tried:
                 self._guard(one.unit.key, self._file, one)
             self._queue.spend(done)
@@ -156,8 +164,9 @@ class Engine:
         self._queue.end_turn()
         self._decider.eviction.settle()
         usage = self.cluster.nodes.usage
-        self.tally.errors += usage.failures + self._intake.take_failures()
-        usage.failures = 0
+        if failures := usage.failures + self._intake.take_failures():
+            self.troubles.counts[""] += failures
+            usage.failures = 0
         decisions = self._decisions.copy()
         self._decisions.clear()
         return decisions
@@ -189,6 +198,7 @@ class Engine:
         # what became of binds must be known before a deadline or a retry looks at them
         if noted.failed:
             self._handle_failures(noted)
+        self._note_troubles(noted)
         for pod in noted.asking:
             failed = pod.gated_as == SCHEDULER_ERROR
             self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
@@ -226,6 +236,11 @@ class Engine:
         self._status.overruled(noted.overruled)
         noted.overruled.clear()
 
+    def _note_troubles(self, noted: Noted) -> None:
+        for key, error in noted.troubles:
+            self.troubles.note(key, error)
+        noted.troubles.clear()
+
     def _guard(self, key: str, work: Callable[[*_What], None], *what: *_What) -> None:
         """Does some work for one unit: a plugin that raises costs that unit a while, and nobody else anything."""
         try:
@@ -235,8 +250,8 @@ class Engine:
 
     def _troubled(self, key: str, error: Exception) -> None:
         """The unit is looked at again after a while; it is not decided before that."""
-        self.tally.errors += 1
         gang, pod, unit = self.cluster.gangs.get(key), self.cluster.pods.get(key), self._units.get(key)
+        self.troubles.note(key if pod is None else pod.key, error)
         self._decider.give_up_lost(key, self._now)
         if gang is None or not gang.foreign:
             lone = [pod] if pod is not None and pod.candidate else []
@@ -647,8 +662,10 @@ class Engine:
             return
         if unit.failures > 1:
             self._queue.spend_in_vain(tried.work)
-        if outcome is Outcome.ERROR:
-            self.tally.errors += 1
+        if outcome in (Outcome.ERROR, Outcome.NOT_RESERVED):
+            if outcome is Outcome.NOT_RESERVED:
+                self.tally.pods_refused += len(unit.candidates)
+                self.tally.gangs_refused += unit.is_gang
             self._back_off(unit, Cause.FAILED)
         else:
             self._file_refused(unit, tried)

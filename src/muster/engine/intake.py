@@ -65,6 +65,7 @@ class Noted:
         "overruled",
         "pods",
         "spared",
+        "troubles",
         "unbound",
         "unreadable",
     )
@@ -89,6 +90,8 @@ class Noted:
         """Pods that turned out to name a gang in vain."""
         self.spared: list[str] = []
         """UIDs of pods whose evictions were called off in time."""
+        self.troubles: list[tuple[str, Exception]] = []
+        """Pods with which a gate failed, and how."""
 
 
 class Intake:
@@ -626,6 +629,7 @@ class Intake:
                     raise TypeError(f"gave {why!r}")
             except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
                 self.noted.asking.append(state)
+                self.noted.troubles.append((state.key, error))
                 own = isinstance(error, PluginError)
                 return str(error) if own else f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR
             if why is not None and gate.asks_again:

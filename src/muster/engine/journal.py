@@ -18,6 +18,7 @@ from muster.cluster.cluster import Cluster
 from muster.engine.changes import Change, FactGone, FactSeen
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK, Engine
+from muster.engine.troubles import Troubles
 
 FORMAT = 1
 
@@ -81,6 +82,10 @@ class Recorder:
     @property
     def cluster(self) -> Cluster:
         return self.engine.cluster
+
+    @property
+    def troubles(self) -> Troubles:
+        return self.engine.troubles
 
     def _line(self, record: Record) -> None:
         self._write(self._encoder.encode(record) + b"\n")

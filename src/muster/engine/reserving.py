@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muster.base.errors import PluginError
 from muster.cluster.pods import PodState
 from muster.framework.contract import Reserver
 from muster.framework.profile import Profiles
@@ -22,20 +21,27 @@ class Reserving:
     def __bool__(self) -> bool:
         return self._any
 
-    def reserve(self, places: Places) -> None:
-        """Returns if every member may be bound to its node; else what was reserved is given back, and it raises."""
+    def reserve(self, places: Places) -> str | None:
+        """None if every member may be bound to its node; else what was reserved is given back: who may not, and why."""
         asked: list[tuple[Reserver, PodState, str]] = []
         try:
-            for pod, node in places:
-                for reserver in self._of(pod):
-                    why = reserver.reserve(pod, node)
-                    if why is not None:
-                        raise PluginError(f"plugin {reserver.name} did not reserve {node} for {pod.key}: {why}")
-                    asked.append((reserver, pod, node))
+            refused = self._ask(places, asked)
         except Exception:
-            for reserver, pod, node in reversed(asked):
-                _give_back(reserver, pod, node)
+            _give_all_back(asked)
             raise
+        if refused is not None:
+            _give_all_back(asked)
+        return refused
+
+    def _ask(self, places: Places, asked: list[tuple[Reserver, PodState, str]]) -> str | None:
+        """The first refusal; who has reserved before it is put among those `asked`."""
+        for pod, node in places:
+            for reserver in self._of(pod):
+                why = reserver.reserve(pod, node)
+                if why is not None:
+                    return f"plugin {reserver.name} did not reserve {node} for {pod.key}: {why}"
+                asked.append((reserver, pod, node))
+        return None
 
     def unreserve(self, pod: PodState, node: str) -> None:
         """The pod is not bound there after all.  One plugin's trouble keeps no other from being told; it raises."""
@@ -46,6 +52,11 @@ class Reserving:
 
     def _of(self, pod: PodState) -> Sequence[Reserver]:
         return self._profiles.of(pod.pod_class).reservers
+
+
+def _give_all_back(asked: Sequence[tuple[Reserver, PodState, str]]) -> None:
+    for reserver, pod, node in reversed(asked):
+        _give_back(reserver, pod, node)
 
 
 def _give_back(reserver: Reserver, pod: PodState, node: str) -> Exception | None:

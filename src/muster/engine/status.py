@@ -278,13 +278,19 @@ class Status:
             self.pods_wait(fitting, f"pod group is unschedulable, {message}", reason=reason)
             self.pods_wait(others, refusals[batch.pod_class] + unproven)
 
-    def failed(self, gang: GangState | None, candidates: Iterable[PodState], message: str) -> None:
-        """The scheduler itself failed with a unit."""
+    def failed(
+        self,
+        gang: GangState | None,
+        candidates: Iterable[PodState],
+        message: str,
+        reason: str = SCHEDULER_ERROR,
+    ) -> None:
+        """The scheduler itself, or a plugin, failed with a unit, or did not let it have its place."""
         if gang is not None:
-            self.gang_says(gang, SCHEDULER_ERROR, message)
+            self.gang_says(gang, reason, message)
         # those that are gated were not tried, and say why
         tried = (pod for pod in candidates if pod.gated_by is None)
-        self.pods_wait(sorted(tried, key=lambda pod: pod.key), message, reason=SCHEDULER_ERROR)
+        self.pods_wait(sorted(tried, key=lambda pod: pod.key), message, reason=reason)
 
     def joined_waiting(self, gang: GangState, pods: list[PodState]) -> None:
         """Pods that joined a gang that waits."""

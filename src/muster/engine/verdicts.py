@@ -30,6 +30,8 @@ class Outcome(StrEnum):
     """Has a place once those have left who make room for it; it is reserved until then."""
     THINKING = "thinking"
     """Not decided yet: whom to evict takes longer than one turn."""
+    NOT_RESERVED = "not reserved"
+    """Has a place, and a plugin that keeps books of its own does not let it have that."""
     ERROR = "error"
     """The attempt failed for a reason that is nobody's but the scheduler's."""
     TIMED_OUT = "timed out"

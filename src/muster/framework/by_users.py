@@ -58,7 +58,7 @@ def roles(plugin: Plugin, at: frozenset[str]) -> list[Role]:
     found: list[Role] = []
     if filters or scores or has(type(plugin), "pre_filter"):
         found.append(_Reader(asked))
-    if plugin.watches_pods and (filters or scores):
+    if _watches(plugin) and (filters or scores):
         found.append(_Watcher(asked, filters=filters, scores=scores))
     else:
         found += [_NodeFilter(asked)] if filters else []
@@ -70,16 +70,26 @@ def roles(plugin: Plugin, at: frozenset[str]) -> list[Role]:
     return found
 
 
+def _watches(plugin: Plugin) -> bool:
+    """Its answers are not kept: they depend on pods, or on which nodes could take the pod."""
+    return plugin.watches_pods or has(type(plugin), "pre_score")
+
+
 class _Reader(PodReader):
     def __init__(self, asked: Asked) -> None:
         self.name = asked.name
-        self.is_shown = asked.plugin.watches_pods
-        self._plugin = asked.plugin
+        self.is_shown = _watches(asked.plugin)
+        self.source = type(asked.plugin)
+        self._asked = asked
+
+    @property
+    def calls(self) -> int:
+        return self._asked.calls
 
     def read(self, pod: Pod) -> object:
         try:
-            return self._plugin.pre_filter(pod)
-        except Exception as error:
+            return self._asked.plugin.pre_filter(pod)
+        except (Exception, SystemExit) as error:
             return Unread(told(error))
 
 
@@ -204,12 +214,8 @@ class _Gate(PodGate):
         self._asked = asked
 
     def holds(self, pod: PodState) -> str | None:
-        why = self._asked.ask("pre_enqueue", self._asked.info(pod))
-        if why is None:
-            return None
-        if not isinstance(why, str):
-            raise self._asked.wrong("pre_enqueue", why, "a reason or None")
-        return f"{self.name}: {why}"
+        why = self._asked.reason("pre_enqueue", self._asked.info(pod))
+        return None if why is None else f"{self.name}: {why}"
 
 
 class _Order(QueueOrder):
@@ -250,10 +256,7 @@ class _Reserves(Reserver):
     def reserve(self, pod: PodState, node: str) -> str | None:
         if not has(type(self._asked.plugin), "reserve"):
             return None
-        why = self._asked.ask("reserve", self._asked.info(pod), node)
-        if why is not None and not isinstance(why, str):
-            raise self._asked.wrong("reserve", why, "a reason or None")
-        return why
+        return self._asked.reason("reserve", self._asked.info(pod), node)
 
     def unreserve(self, pod: PodState, node: str) -> None:
         if has(type(self._asked.plugin), "unreserve"):

@@ -35,9 +35,21 @@ from muster.api.wire import Pod
 from muster.cluster.traits import Trait
 from muster.cluster.usage import Ints
 from muster.framework.contract import Bools
-from muster.framework.sight import NodeInfo, Nodes
+from muster.framework.sight import NodeInfo, Nodes, PodCounts
 
-__all__ = ["NodeInfo", "Nodes", "Plugin", "PodInfo", "Trait", "UnitInfo", "VictimInfo"]
+__all__ = [
+    "Bools",
+    "Ints",
+    "NodeInfo",
+    "Nodes",
+    "Plugin",
+    "Pod",
+    "PodCounts",
+    "PodInfo",
+    "Trait",
+    "UnitInfo",
+    "VictimInfo",
+]
 
 
 class PodInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +64,7 @@ class PodInfo(msgspec.Struct, frozen=True, kw_only=True):
     """namespace/name; "" for a lone pod."""
     created: float
     """Seconds since the epoch."""
-    trait: Trait | None
+    trait: Any
     """What the plugin's own `pre_filter` read of it."""
 
 
@@ -81,15 +93,17 @@ class Plugin:
 
     Answers depend on what a method is given alone, and are the same every time: they are kept, batches are placed by
     them, and another process must decide the same.  So no clock, no chance, no network, and nothing remembered on
-    `self` but arguments.  An exception costs the unit one attempt, and is told with the plugin's name.
+    `self` but arguments, save what `reserve` keeps.  An exception costs the unit one attempt, and is told with the
+    plugin's name.
     """
 
     name: str = ""
     """As people and reasons call it; the name of the class if it is left out."""
     watches_pods: bool = False
-    """Its answers depend on which pods are where, or on free room.  Nodes then say that, too; pods that concern the
-    plugin are placed one after another, and those placed before in the same attempt count.  Without it answers are
-    kept until a node itself changes."""
+    """Its answers depend on which pods are where, on free room, or on which nodes could take the pod.  Nodes then say
+    that, too; pods that concern the plugin are placed one after another, and those placed before in the same attempt
+    count.  Without it each node is judged by itself: its methods may be shown a few nodes, and what they answer is kept
+    until a node changes."""
     gathers: tuple[str, ...] = ()
     """Labels of nodes by which it may want a gang's pods in one domain: several are then tried for the whole gang."""
 
@@ -112,11 +126,13 @@ class Plugin:
         """
         return ""
 
-    def filter(self, trait: Trait, node: NodeInfo) -> str | None:
+    # what `pre_filter` gives is typed by whoever overrides these
+
+    def filter(self, trait: Any, node: NodeInfo) -> str | None:
         """Why such a pod may not go there, as "node(s) had ..."; None if it may."""
         raise NotImplementedError
 
-    def filter_nodes(self, trait: Trait, nodes: Nodes) -> Iterable[tuple[str, Bools]]:
+    def filter_nodes(self, trait: Any, nodes: Nodes) -> Iterable[tuple[str, Bools]]:
         """Reasons, each with the rows that are refused for it."""
         raise NotImplementedError
 
@@ -124,22 +140,29 @@ class Plugin:
         """Whether these may be evicted for a unit of that priority; that it is higher DefaultPreemption asks."""
         raise NotImplementedError
 
-    def pre_score(self, trait: Trait, nodes: Sequence[NodeInfo]) -> object:
-        """Anything that `score` needs to know of all the nodes that could take the pod."""
+    def pre_score(self, trait: Any, nodes: Sequence[NodeInfo]) -> object:
+        """Anything that `score` needs to know of all the nodes that could take the pod.
+
+        Whoever has this method is asked as if it watched pods.
+        """
         return None
 
-    def score(self, trait: Trait, node: NodeInfo, prepared: Any) -> int:
+    def score(self, trait: Any, node: NodeInfo, prepared: Any) -> int:
         """How good the node is for such a pod, 0 to 100."""
         raise NotImplementedError
 
-    def score_nodes(self, trait: Trait, nodes: Nodes, takes: Bools) -> Ints:
-        """The same by row, for the rows that could take the pod; others may have any."""
+    def score_nodes(self, trait: Any, nodes: Nodes, takes: Bools) -> Ints:
+        """The same by row, for those that could take the pod, or all if it does not watch pods; others may have any."""
         raise NotImplementedError
 
     def reserve(self, pod: PodInfo, node: str) -> str | None:
-        """Why the pod may not be bound there, and its gang not at all; asked last of all, before anybody is bound."""
+        """Why the pod may not be bound there, and its gang not at all; asked last of all, before anybody is bound.
+
+        It is not told of pods that were bound before Muster started, nor of bound ones that end: how many run is
+        better counted, with `watches_pods`.
+        """
         raise NotImplementedError
 
     def unreserve(self, pod: PodInfo, node: str) -> None:
-        """What was reserved is not used: another member was refused, the bind failed, or the pod is gone."""
+        """What was reserved is not used: another member was refused, the bind failed, or the pod went before it."""
         raise NotImplementedError

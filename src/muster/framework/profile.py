@@ -152,6 +152,11 @@ class Profile:
         # one that is listed for its score alone filters nothing
         self._filtering = frozenset(p.name for p in listed if _filters(p))
 
+    @property
+    def calls(self) -> int:
+        """How often plugins were asked about a single node so far."""
+        return sum(reader.calls for reader in self.readers)
+
     def place_in_queue(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:
         """What the QueueOrder says; raises where that is nothing that others' places can be compared with.
 
@@ -208,6 +213,11 @@ class Profiles:
         """Whether pods of the profile with this number need not have what they request of the resource."""
         return self.all[profile].ignores(resource)
 
+    @property
+    def calls(self) -> int:
+        """How often plugins were asked about a single node so far."""
+        return sum(profile.calls for profile in self.all)
+
     def new_states(self) -> dict[str, RowState]:
         """The states of an empty cluster, by plugin."""
         return {plugin.name: plugin.new_state() for profile in self.all for plugin in profile.stateful}
@@ -220,7 +230,14 @@ def _shared(profile: Profile) -> tuple[object, ...]:
 
 
 def _distinct(readers: Iterable[PodReader]) -> list[PodReader]:
-    return list({reader.name: reader for reader in readers}.values())
+    """One of each name: what a plugin reads of a pod is read once, for all profiles."""
+    found: dict[str, PodReader] = {}
+    for reader in readers:
+        if found.setdefault(reader.name, reader).source != reader.source:
+            raise ConfigError(
+                f"plugin {reader.name} is another in one profile than in another", hint="give it a `name`"
+            )
+    return list(found.values())
 
 
 class _Reads(Protocol):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,20 @@ from muster.cluster.traits import Trait, Unread
 from muster.cluster.usage import Ints, Usage
 from muster.framework.contract import Bools
 
-__all__ = ["NodeInfo", "Nodes"]
+__all__ = ["NodeInfo", "Nodes", "PodCounts"]
 
-_BLIND = "which pods are where, and what is free, is seen only with `watches_pods = True`"
+_BLIND = "which pods are where, and what is free, is seen only with watches_pods = True"
+
+
+class _Where(Enum):
+    """Where pods are counted, if not in the domain of a label."""
+
+    HERE = 0
+    ANYWHERE = 1
+
+
+_Place = str | _Where
+"""A label, or one of those."""
 
 
 class Nodes:
@@ -29,8 +41,8 @@ class Nodes:
         self._usage = usage
         self._plugin = plugin
         self._rows: Rows = np.arange(table.capacity, dtype=np.intp) if rows is None else rows
-        self._in_domain: dict[tuple[str, Trait], Mapping[int, int]] = {}
-        self._anywhere: Counter[Trait] | None = None
+        self._counts: dict[tuple[_Place, Trait], list[int]] = {}
+        """By place and trait: pods by row of the table, as Python has numbers."""
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -47,10 +59,10 @@ class Nodes:
         found: Bools = self._table.precedence[self._rows] > 0
         return found
 
-    def label(self, key: str) -> tuple[NDArray[np.int32], dict[str, int]]:
+    def label(self, key: str) -> tuple[NDArray[np.int32], Mapping[str, int]]:
         """By row the number of the label's value, 0 where there is none; and the number of each value."""
         column = self._table.labels.column(key)
-        return column.ids[self._rows], column.values
+        return column.ids[self._rows], MappingProxyType(column.values)
 
     def has_label(self, key: str, value: str) -> Bools:
         """Rows whose label has that value."""
@@ -77,18 +89,22 @@ class Nodes:
 
     def pods_in(self, key: str, trait: Trait) -> Ints:
         """By row: pods with the trait on all nodes with the same value of the label; 0 where the label is missing."""
+        return self._in_domain(key, trait)[self._rows]
+
+    def each(self) -> list[tuple[int, NodeInfo]]:
+        """Every node that is there, with its row."""
+        nodes = self._table.nodes
+        there = ((place, row, nodes[row]) for place, row in enumerate(self._rows.tolist()))
+        return [(place, NodeInfo(node, row, self)) for place, row, node in there if node is not None]
+
+    def _in_domain(self, key: str, trait: Trait) -> Ints:
+        """By row of the table."""
         column = self._table.labels.column(key)
         counts = self._seen.census.count(Showing(self._plugin, trait))
         by_domain = np.bincount(column.ids, weights=counts, minlength=len(column.values) + 1).astype(np.int64)
         by_domain[0] = 0
-        found: Ints = by_domain[column.ids[self._rows]]
+        found: Ints = by_domain[column.ids]
         return found
-
-    def each(self) -> list[tuple[int, NodeInfo]]:
-        """Every node that is there, with its row."""
-        table = self._table
-        there = ((place, int(row), table.nodes[row]) for place, row in enumerate(self._rows))
-        return [(place, NodeInfo(node, row, self)) for place, row, node in there if node is not None]
 
     def _shown(self) -> list[Trait]:
         return [trait for trait in self._seen.census.traits(self._plugin) if not isinstance(trait, Unread)]
@@ -110,30 +126,49 @@ class Nodes:
         names = self._table.resources.names()
         return {name: int(amount) for name, amount in zip(names, table[:, row], strict=False)}
 
-    def counts(self, row: int, key: str | None) -> Counter[Trait]:
-        """Pods by trait on the row, or on all with the same value of a label."""
-        found: Counter[Trait] = Counter()
-        for trait in self._shown():
-            if count := self._count(row, key, trait):
-                found[trait] = count
-        return found
+    def count_on(self, row: int, place: _Place, trait: Trait) -> int:
+        """Pods with the trait on the row, on all with the same value of a label, or on all there are."""
+        counts = self._counts.get((place, trait))
+        if counts is None:
+            counts = self._counts[place, trait] = self._counted(place, trait).tolist()
+        return counts[row]
 
-    def counts_anywhere(self) -> Counter[Trait]:
-        """Pods by trait on all rows."""
-        if self._anywhere is None:
-            count = self._seen.census.count
-            self._anywhere = Counter({trait: int(count(Showing(self._plugin, trait)).sum()) for trait in self._shown()})
-        return self._anywhere
+    def _counted(self, place: _Place, trait: Trait) -> Ints:
+        if isinstance(place, str):
+            return self._in_domain(place, trait)
+        counts = self._seen.census.count(Showing(self._plugin, trait))
+        return counts if place is _Where.HERE else np.full_like(counts, counts.sum())
 
-    def _count(self, row: int, key: str | None, trait: Trait) -> int:
-        if key is None:
-            return int(self._seen.census.count(Showing(self._plugin, trait))[row])
-        ids = self._table.labels.column(key).ids
-        by_domain = self._in_domain.get((key, trait))
-        if by_domain is None:
-            counts = np.bincount(ids, weights=self._seen.census.count(Showing(self._plugin, trait)))
-            by_domain = self._in_domain[key, trait] = dict(enumerate(counts.astype(np.int64).tolist()))
-        return by_domain.get(int(ids[row]), 0) if ids[row] else 0
+
+class PodCounts(Mapping[Trait, int]):
+    """How many pods there are of each trait; 0 of those that nobody has."""
+
+    __slots__ = ("_nodes", "_place", "_row")
+
+    def __init__(self, nodes: Nodes, row: int, place: _Place) -> None:
+        self._nodes = nodes
+        self._row = row
+        self._place = place
+
+    def __getitem__(self, trait: Trait) -> int:
+        return self._nodes.count_on(self._row, self._place, trait)
+
+    def __contains__(self, trait: object) -> bool:
+        return trait in list(self)
+
+    def __iter__(self) -> Iterator[Trait]:
+        """Traits that somebody has; there may be thousands, and each is counted."""
+        return (trait for trait in self._nodes.traits if self[trait])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def total(self) -> int:
+        """Pods of all traits."""
+        return sum(self.values())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 class NodeInfo:
@@ -177,15 +212,15 @@ class NodeInfo:
         return self._nodes.amounts_on(self._row, free=True)
 
     @property
-    def pods(self) -> Counter[Trait]:
+    def pods(self) -> PodCounts:
         """How many pods of each trait are there, those that leave and those for whom room is reserved included."""
-        return self._nodes.counts(self._row, None)
+        return PodCounts(self._nodes, self._row, _Where.HERE)
 
-    def pods_in(self, key: str) -> Counter[Trait]:
+    def pods_in(self, key: str) -> PodCounts:
         """The same for all nodes with this one's value of the label; none where it is missing."""
-        return self._nodes.counts(self._row, key)
+        return PodCounts(self._nodes, self._row, key)
 
     @property
-    def pods_anywhere(self) -> Counter[Trait]:
+    def pods_anywhere(self) -> PodCounts:
         """The same for all nodes."""
-        return self._nodes.counts_anywhere()
+        return PodCounts(self._nodes, self._row, _Where.ANYWHERE)

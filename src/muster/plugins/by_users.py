@@ -6,6 +6,7 @@ A package offers them as entry points of the group `muster.plugins`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -29,38 +30,53 @@ def offered() -> tuple[str, ...]:
 
 def load(name: str) -> type[Plugin]:
     """The class of that name; ConfigError if there is none, or if no plugin can be made of it."""
+    module, attribute = _place(name)
     try:
-        found = _found(name)
-    except ConfigError:
-        raise
-    except Exception as error:
-        raise ConfigError(
-            f"plugin {name} cannot be loaded: {told(error)}", hint="install its package where muster is installed"
-        ) from error
+        loaded = import_module(module)
+    except (Exception, SystemExit) as error:
+        raise _unloaded(name, module, error) from error
+    if (found := getattr(loaded, attribute, None)) is None:
+        raise ConfigError(f"plugin {name}: module {module} has no {attribute}", hint=_plugins_in(loaded))
     return _checked(name, found)
 
 
 def made(kind: type[Plugin], args: Mapping[str, Any], *, name: str) -> Plugin:
     """A plugin with these arguments; ConfigError if it does not like them."""
     try:
-        return kind(args)
+        # whoever takes arguments out of the mapping leaves them there for the next
+        return kind(deepcopy(args))
     except ValueError as error:
         raise ConfigError(f"plugin {name}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(f"plugin {name} cannot be made: {told(error)}") from error
 
 
-def _found(name: str) -> object:
+def _place(name: str) -> tuple[str, str]:
+    """The module and the class that a name stands for."""
     module, colon, attribute = name.partition(":")
     if colon:
-        return getattr(import_module(module), attribute)
+        return module, attribute
     points = tuple(entry_points(group=GROUP, name=name))
     if not points:
         raise ConfigError(f"there is no plugin {name}", hint="one of yours is called module:Class")
     if len(points) > 1:
         packages = ", ".join(sorted(point.value for point in points))
         raise ConfigError(f"plugin {name} is offered by several packages: {packages}", hint="use module:Class")
-    return points[0].load()
+    return points[0].module, points[0].attr
+
+
+def _unloaded(name: str, module: str, error: BaseException) -> ConfigError:
+    missing = error.name if isinstance(error, ModuleNotFoundError) and error.name else ""
+    if missing and (module == missing or module.startswith(f"{missing}.")):
+        hint = "install its package where muster is installed, or name its folder in PYTHONPATH"
+        return ConfigError(f"plugin {name}: there is no module {missing}", hint=hint)
+    return ConfigError(f"plugin {name} cannot be loaded: {told(error)}")
+
+
+def _plugins_in(module: object) -> str:
+    kinds = (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Plugin))
+    names = sorted(kind.__name__ for kind in kinds if kind is not Plugin)
+    return f"it has {', '.join(names)}" if names else "it has no plugins"
 
 
 def _checked(name: str, found: object) -> type[Plugin]:
@@ -69,6 +85,7 @@ def _checked(name: str, found: object) -> type[Plugin]:
     for one, other in _TWO_FORMS:
         if has(found, one) and has(found, other):
             raise ConfigError(f"plugin {name} has both {one} and {other}", hint="keep one of them")
-    if not points(found):
+    # these two only prepare the others
+    if not points(found) - {"preFilter", "preScore"}:
         raise ConfigError(f"plugin {name} takes part in nothing", hint="give it a method such as filter or score")
     return found

@@ -253,8 +253,20 @@ class ProfileParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 def make_plugins(parts: Sequence[Part]) -> list[tuple[Plugin, int]]:
-    """(plugin, score weight), newly made."""
-    return [(plugin, part.weight) for part in parts for plugin in _make(part)]
+    """(plugin, score weight), newly made; ConfigError if two would be called the same."""
+    found: list[tuple[Plugin, int]] = []
+    # what pods ask for is honoured by whoever has upstream's name for it
+    names = {name: name for name in (*PLUGINS, *ABSENT)}
+    for part in parts:
+        plugins = _make(part)
+        if part.name not in PLUGINS:
+            for name in dict.fromkeys(plugin.name for plugin in plugins):
+                if other := names.get(name):
+                    hint = "give its class another name"
+                    raise ConfigError(f"plugin {part.name} is called {name}, as {other} is", hint=hint)
+                names[name] = part.name
+        found += [(plugin, part.weight) for plugin in plugins]
+    return found
 
 
 def make_profile(parts: ProfileParts) -> Profile:
@@ -368,7 +380,9 @@ def from_journal(settings: Mapping[str, str]) -> list[Profile]:
         if settings.keys() in ({_PARTS}, {_PARTS, _OTHERS}):
             others = msgspec.json.decode(settings.get(_OTHERS, "[]"), type=list[ProfileParts])
             return [make_profile(parts) for parts in (_read_parts(settings[_PARTS]), *others)]
-    except (ValueError, msgspec.DecodeError, ConfigError) as error:
+    except ConfigError as error:
+        raise JournalError(f"its scheduler cannot be made again: {error.message}", hint=error.hint) from error
+    except (ValueError, msgspec.DecodeError) as error:
         raise JournalError("settings that this version does not know", settings=dict(settings)) from error
     raise JournalError("settings that this version does not know", settings=dict(settings))
 

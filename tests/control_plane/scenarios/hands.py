@@ -24,6 +24,7 @@ from muster.sim.scenario.actions import (
     DisturbBinds,
     Drain,
     EndPods,
+    LabelPods,
     LoseNode,
     RefKind,
     Restart,
@@ -227,12 +228,18 @@ class Hands:
 
     @_do.register
     async def _(self, action: Ungate):
-        what = action.what
+        await self._patch_pods(action.what, {"spec": {"schedulingGates": None}})
+
+    @_do.register
+    async def _(self, action: LabelPods):
+        await self._patch_pods(action.what, {"metadata": {"labels": action.labels}})
+
+    async def _patch_pods(self, what, patch):
         keys = [what.key] if what.kind is RefKind.POD else [_key(pod) for pod in self._members(what.key)]
         if not keys:
             raise ObjectError(f"{what} has no pods")
         for key in keys:
-            await self._patch(_path(PODS, key), {"spec": {"schedulingGates": None}})
+            await self._patch(_path(PODS, key), patch)
 
     async def _patch(self, path, patch):
         await self._requests("PATCH", path, patch, content_type=MERGE_PATCH)

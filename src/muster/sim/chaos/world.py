@@ -289,7 +289,7 @@ class ChaosWorld(World):
         self._calls[engine] += 1
         if self._calls[engine] > _MOST_CALLS:
             raise BrokenRuleError("livelock", f"{_MOST_CALLS} calls of decide at one instant")
-        if (errors := engine.tally.errors) and self._bugs is None:
+        if (errors := engine.troubles.counts.total()) and self._bugs is None:
             raise BrokenRuleError("engine error", f"{errors} attempts failed: {_last_error(engine)}")
         try:
             if self._recount and self._bugs is None:

@@ -103,6 +103,13 @@ class Ungate(_Action, frozen=True):
     what: Ref
 
 
+class LabelPods(_Action, frozen=True):
+    """The pod, or the gang's pods, have these labels from now on; None takes one away."""
+
+    what: Ref
+    labels: dict[str, str | None]
+
+
 class DisturbBinds(_Action, frozen=True):
     """From now on binds of this gang or pod, or to this node, come late or fail."""
 
@@ -129,6 +136,7 @@ Action = (
     | ChangeBudget
     | EndPods
     | Ungate
+    | LabelPods
     | DisturbBinds
     | Restart
 )

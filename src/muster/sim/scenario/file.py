@@ -7,6 +7,7 @@ shows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -61,6 +62,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     parts: ProfileParts
     """What the scheduler is made of."""
+    others: tuple[ProfileParts, ...] = ()
+    """For pods that name it otherwise."""
     beside: str
     """The name of another Muster on the same nodes; "" if there is none."""
     steps: tuple[Step, ...]
@@ -73,16 +76,19 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Lone pods that were created by one entry: the pod's key to the entry's name."""
 
 
-def load(path: Path) -> Scenario:
-    """The scenario in a file; ScenarioError says what is wrong with it, and in which line."""
+def load(path: Path, *, parts: Sequence[ProfileParts] = ()) -> Scenario:
+    """The scenario in a file; ScenarioError says what is wrong with it, and in which line.
+
+    `parts` are the profiles of a configuration, if there is one: then the scenario has nothing to say about that.
+    """
     try:
         text = path.read_bytes()
     except OSError as error:
         raise ScenarioError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    return loads(text, file=str(path))
+    return loads(text, file=str(path), parts=parts)
 
 
-def loads(text: str | bytes, *, file: str = "scenario") -> Scenario:
+def loads(text: str | bytes, *, file: str = "scenario", parts: Sequence[ProfileParts] = ()) -> Scenario:
     """The scenario in `text`; `file` is what complaints call it."""
     place = parse(text, file=file)
     fields = place.fields(_FIELDS, required=["name"])
@@ -94,12 +100,14 @@ def loads(text: str | bytes, *, file: str = "scenario") -> Scenario:
     book.check_references()
     book.label_selected()
     classes = Create(where=place.where, manifests=tuple(book.classes.values()))
+    first, *others = _configured(parts, fields) if parts else [_parts(fields)]
     return Scenario(
         file=file,
         name=fields["name"].text(),
         about=" ".join(fields["about"].text().split()) if "about" in fields else "",
-        parts=_parts(fields),
-        beside=_beside(fields["beside"]) if "beside" in fields else "",
+        parts=first,
+        others=tuple(others),
+        beside=_beside(fields["beside"], (first, *others)) if "beside" in fields else "",
         steps=(Step(at=0.0, actions=(classes, *setup)), *timed),
         expectations=at_end,
         until=_until(fields["until"], timed) if "until" in fields else None,
@@ -177,6 +185,17 @@ def _parts(fields: dict[str, Place]) -> ProfileParts:
     )
 
 
+def _configured(parts: Sequence[ProfileParts], fields: dict[str, Place]) -> list[ProfileParts]:
+    """What a configuration says; pods of a scenario name the scheduler muster, whatever it is called there."""
+    for name in ("scheduler", "preemption", "fairness"):
+        if name in fields:
+            raise fields[name].error(f"'{name}' is said by the configuration", "leave it out here, or run without one")
+    first, *others = parts
+    if any(manifests.SCHEDULER in one.scheduler_names for one in parts):
+        return [first, *others]
+    return [replace(first, scheduler_names=(manifests.SCHEDULER, *first.scheduler_names)), *others]
+
+
 def _preemption(place: Place) -> PreemptionSettings:
     fields = place.fields(("gangs", "delayed", "rounds", "patience"))
     wanted = PreemptionSettings()
@@ -206,9 +225,9 @@ def _fairness(place: Place) -> Fairness:
     return wanted
 
 
-def _beside(place: Place) -> str:
+def _beside(place: Place, parts: Sequence[ProfileParts]) -> str:
     name = place.text()
-    if name == manifests.SCHEDULER:
+    if any(name in one.scheduler_names for one in parts):
         raise place.error(f"{name} is the first scheduler's name", "give the other one another name")
     return name
 

@@ -23,6 +23,7 @@ from muster.sim.scenario.actions import (
     DisturbBinds,
     Drain,
     EndPods,
+    LabelPods,
     LoseNode,
     Ref,
     RefKind,
@@ -196,12 +197,15 @@ class Hands:
 
     @_do.register
     def _(self, action: Ungate) -> None:
-        what = action.what
-        pods = [self._pod(what.key)] if what.kind is RefKind.POD else self._members(what.key)
-        if not pods:
-            raise ObjectError(f"{what} has no pods")
-        for pod in pods:
+        for pod in self._pods(action.what):
             self._world.change_pod(replace(pod, spec=replace(pod.spec, scheduling_gates=())))
+
+    @_do.register
+    def _(self, action: LabelPods) -> None:
+        for pod in self._pods(action.what):
+            merged: dict[str, str | None] = {**pod.metadata.labels, **action.labels}
+            labels = {key: value for key, value in merged.items() if value is not None}
+            self._world.change_pod(replace(pod, metadata=replace(pod.metadata, labels=labels)))
 
     @_do.register
     def _(self, action: DisturbBinds) -> None:
@@ -213,6 +217,12 @@ class Hands:
         self._world.restart()
 
     # --- finding ---
+
+    def _pods(self, what: Ref) -> list[Pod]:
+        pods = [self._pod(what.key)] if what.kind is RefKind.POD else self._members(what.key)
+        if not pods:
+            raise ObjectError(f"{what} has no pods")
+        return pods
 
     def _pod(self, key: str) -> Pod:
         pod = self._world.find_pod(key)

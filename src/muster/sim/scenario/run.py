@@ -92,7 +92,7 @@ def run(scenario: Scenario, *, until: float | None = None, journal: Callable[[by
 
     `journal` takes lines: of the scheduler, not of one beside it.
     """
-    settings = to_journal(scenario.parts)
+    settings = to_journal(scenario.parts, *scenario.others)
 
     def through(engine: Engine) -> Scheduler:
         return engine if journal is None else Recorder(engine, journal, settings=settings)

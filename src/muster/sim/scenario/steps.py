@@ -19,6 +19,7 @@ from muster.sim.scenario.actions import (
     DisturbBinds,
     Drain,
     EndPods,
+    LabelPods,
     LoseNode,
     Ref,
     RefKind,
@@ -198,13 +199,12 @@ class Steps:
     def _change_node(self, place: Place) -> Action:
         fields = place.fields(("node", "labels", "taints", "pods"), also=is_resource)
         node = self._node(fields["node"])
-        given = fields["labels"].entries() if "labels" in fields else {}
-        gone = tuple(key for key, value in given.items() if value.plain() is None)
-        labels = {key: value.text() for key, value in given.items() if key not in gone}
+        given = _labels(fields["labels"]) if "labels" in fields else {}
+        gone = tuple(key for key, value in given.items() if value is None)
+        labels = {key: value for key, value in given.items() if value is not None}
         room = shapes.allocatable(fields)
         taints = shapes.taints(fields["taints"]) if "taints" in fields else None
-        told = [f"{key}={value}" for key, value in labels.items()]
-        told += [f"no label {key}" for key in gone]
+        told = _label_words(given)
         if taints is not None:
             told.append("taints " + (", ".join(manifests.taint_words(taint) for taint in taints) or "none"))
         if room:
@@ -224,6 +224,15 @@ class Steps:
     def ungate(self, place: Place) -> Action:
         what = self._ref(place, (RefKind.GANG, RefKind.POD))
         return Ungate(where=place.where, told=f"{what} is ungated", what=what)
+
+    def label(self, place: Place) -> Action:
+        fields = place.fields(("of", "labels"), required=["of", "labels"])
+        what = self._ref(fields["of"], (RefKind.GANG, RefKind.POD))
+        labels = _labels(fields["labels"])
+        if not labels:
+            raise place.error("this changes nothing", "add labels")
+        told = f"pods of {what} change" if what.kind is RefKind.GANG else f"{what} changes"
+        return LabelPods(where=place.where, told=f"{told}: {', '.join(_label_words(labels))}", what=what, labels=labels)
 
     def finish(self, place: Place) -> Action:
         what = self._ref(place, (RefKind.GANG, RefKind.POD))
@@ -358,6 +367,16 @@ def _bad_ref(place: Place, text: str, kinds: tuple[RefKind, ...]) -> ScenarioErr
     return place.error(f"{place.what} cannot be '{text}'", f"write {listed}")
 
 
+def _labels(place: Place) -> dict[str, str | None]:
+    """Labels as they are to be; null for one that is to go."""
+    return {key: None if value.plain() is None else value.text() for key, value in place.entries().items()}
+
+
+def _label_words(labels: dict[str, str | None]) -> list[str]:
+    there = [f"{key}={value}" for key, value in labels.items() if value is not None]
+    return there + [f"no label {key}" for key, value in labels.items() if value is None]
+
+
 def _disruptions(allowed: int) -> str:
     return "1 disruption" if allowed == 1 else f"{allowed or 'no'} disruptions"
 
@@ -378,6 +397,7 @@ ACTIONS: dict[str, Callable[[Steps, Place], Action]] = {
     "finish": Steps.finish,
     "fail": Steps.fail,
     "ungate": Steps.ungate,
+    "label": Steps.label,
     "change": Steps.change,
     "cordon": Steps.cordon,
     "uncordon": Steps.uncordon,

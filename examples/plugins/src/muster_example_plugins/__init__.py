@@ -1,0 +1,1 @@
+"""Plugins for Muster, to copy from: one module each."""

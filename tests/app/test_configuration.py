@@ -628,7 +628,7 @@ def test_resources_that_pods_need_not_have_are_read():
 def test_the_resources_that_are_balanced_are_read():
     found = configured("NodeResourcesBalancedAllocation", "{resources: [{name: cpu}, {name: nvidia.com/gpu}]}")
     assert part(found, "NodeResourcesBalancedAllocation").args == BalancedArgs(resources=("cpu", "nvidia.com/gpu"))
-    assert found.make_profile()
+    assert found.make_profiles()
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_many_small_units_at_once_go_where_they_go_alone():
 
 def test_a_filter_of_one_profile_says_nothing_to_pods_of_another():
     world = two_nodes(labels={"old": "yes"})
-    world.pod("a", cpu=7).pod("b", cpu=7, scheduler="pack")
+    world.pod("a", cpu=6).pod("b", cpu=6, scheduler="pack")
     decisions = world.decide()
     assert placements(decisions) == {"a": "n1"}
     (said,) = only(PodCondition, decisions)

@@ -12,7 +12,7 @@ import pytest
 from muster.api.wire import Node, Pod
 from muster.cluster.cluster import Cluster
 from muster.cluster.room import Room
-from muster.framework.profile import Profile
+from muster.framework.profile import Profile, Profiles
 from muster.framework.views import PRECEDENCE_BITS, TIE_BREAK_BITS, Views
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.image_locality import ImageLocality
@@ -42,16 +42,17 @@ class Columns:
             ignored=strategy.ignored,
             ignored_groups=strategy.ignored_groups,
         )
-        self._cluster = Cluster(states={}, ignores=lambda _, resource: self.fit.ignores(resource))
-        for node in found.nodes:
-            self._cluster.put_node(read(Node, node))
         balanced = NodeResourcesBalancedAllocation(resources=strategy.balanced)
         scoring = {"fit": (self.fit, 1), "balance": (balanced, 1), "images": (ImageLocality(), 1)}
         needed = [(PrioritySort(), 0), (GangScheduling(), 0)]
-        self._views = {
-            name: Views(Profile([one, *needed, *([(self.fit, 0)] if name != "fit" else [])]), self._cluster.nodes)
+        profiles = {
+            name: Profiles(Profile([one, *needed, *([(self.fit, 0)] if name != "fit" else [])]))
             for name, one in scoring.items()
         }
+        self._cluster = Cluster(states={}, ignores=profiles["fit"].ignores)
+        for node in found.nodes:
+            self._cluster.put_node(read(Node, node))
+        self._views = {name: Views(each, self._cluster.nodes) for name, each in profiles.items()}
 
     def place(self, pod, node):
         self._cluster.nodes.usage.add(self._cluster.nodes.rows[node], self.class_of(pod))

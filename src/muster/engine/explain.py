@@ -160,8 +160,7 @@ class Explainer:
 
         What is held for others comes after the rules that are asked before room is.
         """
-        nodes = self._cluster.nodes
-        profile = self._profiles.of(pod_class)
+        nodes, profile = self._cluster.nodes, self._profiles.of(pod_class)
         found = _Histogram(np.flatnonzero(nodes.precedence > 0))
         for rule in profile.rule_filters:
             found.count(rule.left_out(pod_class.rules, nodes, found.rows), by_rule=True)

@@ -85,6 +85,8 @@ class RoomFilter(Role):
     adds_up = False
     """Its copies follow from requests and what is free alone, so pods of any classes can be counted together; else it
     is asked anew for every class, node and trial."""
+    ignored: frozenset[str] = frozenset()
+    """Resources that pods need not have though they request them; "example.com/" stands for all of that group."""
 
     def concerns(self, pod_class: PodClass) -> bool:
         """Whether it has anything to say on pods of the class."""
@@ -97,10 +99,6 @@ class RoomFilter(Role):
     @abstractmethod
     def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
         """Upstream's reasons why a row takes no pod of the class; a row may have several."""
-
-    def ignores(self, resource: str) -> bool:
-        """Whether pods need not have what they request of the resource: it is no part of their class's room."""
-        return False
 
 
 class RuleScore(Role):
@@ -121,6 +119,8 @@ class NodesScore(Role):
 
     Placements change nothing of it.
     """
+
+    name: str
 
     @abstractmethod
     def concerns(self, pod_class: PodClass, nodes: NodeTable) -> bool:

@@ -127,6 +127,7 @@ class Profile:
         """In the order in which they are asked for the reason why a node is refused."""
         self.rule_filters = [p for p in listed if isinstance(p, RuleFilter)]
         self.room_filters = [p for p in listed if isinstance(p, RoomFilter)]
+        self._ignored = frozenset(resource for p in self.room_filters for resource in p.ignored)
         self.rule_scores = [(p, weight) for p, weight in plugins if isinstance(p, RuleScore) and weight]
         self.nodes_scores = [(p, weight) for p, weight in plugins if isinstance(p, NodesScore) and weight]
         self.room_scores = [(p, weight) for p, weight in plugins if isinstance(p, RoomScore) and weight]
@@ -173,7 +174,8 @@ class Profile:
 
     def ignores(self, resource: str) -> bool:
         """Whether pods need not have what they request of the resource."""
-        return any(plugin.ignores(resource) for plugin in self.room_filters)
+        group = resource[: resource.find("/") + 1]
+        return bool(self._ignored) and (resource in self._ignored or group in self._ignored)
 
     def unhonoured(self, asks: tuple[Ask, ...], *, hard: bool = True) -> tuple[Ask, ...]:
         """Those of the hard asks, or of the preferences, that no plugin honours; none if they are to be ignored."""

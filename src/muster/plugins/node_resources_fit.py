@@ -58,13 +58,10 @@ class NodeResourcesFit(RoomFilter, RoomScore, RoomTieBreak):
         self._line = _line(shape) if shape else None
         """The score by how many percent are used."""
         self._plain = self._weights == {"cpu": 1, "memory": 1} and self._line is None
-        self._ignored, self._ignored_groups = frozenset(ignored), frozenset(ignored_groups)
+        # of others no pod can do without
+        self.ignored = frozenset(filter(is_extended, (*ignored, *(f"{group}/" for group in ignored_groups))))
 
     # --- filter ---
-
-    def ignores(self, resource: str) -> bool:
-        group = resource.partition("/")[0]
-        return is_extended(resource) and (resource in self._ignored or group in self._ignored_groups)
 
     def copies(self, lines: Lines, room: Room) -> Ints | None:
         if lines.unplaceable:

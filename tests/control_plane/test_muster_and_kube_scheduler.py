@@ -14,7 +14,6 @@ from tests.control_plane.one_by_one import OneByOne
 from tests.plain_scheduler.duel import Duel
 from tests.plain_scheduler.random_clusters import world
 from tests.plain_scheduler.random_priorities import ranked, ranked_surroundings
-from tests.plain_scheduler.simpler import simpler
 
 pytestmark = pytest.mark.skipif(not VERSION.startswith("1.37."), reason="messages and scores are those of 1.37")
 
@@ -32,7 +31,7 @@ def real():
 def test_muster_decides_as_the_real_one_does(real):
     seen, differences = Counter(), []
     for seed in range(FIRST, FIRST + WORLDS):
-        duel = Duel(real, ranked(simpler(world(seed))) if seed % 2 else simpler(world(seed)))
+        duel = Duel(real, ranked(world(seed)) if seed % 2 else world(seed))
         duel.run()
         real.remove()
         seen += duel.seen

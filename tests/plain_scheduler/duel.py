@@ -146,12 +146,14 @@ class Duel:
         """Some wait until those have left who were told to; others give up, and these go all the same."""
         uid = heard.pod["metadata"]["uid"]
         if self._waiting is None and self._chance.random() < 0.7:
-            self._waiting = heard.pod
+            self._waiting, self._patience = heard.pod, _PATIENCE
             self._reread()
-            # some rules do not count those who leave
-            self._patience = 0 if uid in self._muster.bound else _PATIENCE
-            return
-        self._real.delete(heard.pod)
+            if uid not in self._muster.bound:
+                return
+            # spread does not count those who leave: it need not wait, here or elsewhere, if it is tried again now
+            self.seen["need not wait, not compared"] += 1
+        else:
+            self._real.delete(heard.pod)
         self._give_up()
 
     def _give_up(self) -> None:

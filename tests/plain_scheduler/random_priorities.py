@@ -15,7 +15,6 @@ from tests.plain_scheduler.selectors import Document
 PRIORITIES = {"spare": -10, "low": 1, "middle": 50, "high": 1000}
 _RUNNING = ("spare", "low", "low", "middle", "", "high")
 _COMING = ("low", "middle", "middle", "high", "high", "patient")
-_PER_SECOND = 60
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -67,10 +66,7 @@ def ranked_surroundings() -> Surroundings:
 def ranked(world: World) -> RankedWorld:
     """Nobody is leaving: for whom kube-scheduler would have somebody leave it does not look at those who do anyway."""
     chance = random.Random(f"priorities {world.seed}")
-    names = [pod["metadata"]["name"] for pod in world.placed]
-    chance.shuffle(names)
-    # some started together
-    started = {name: _at(number // 2) for number, name in enumerate(names)}
+    started = _started(world.placed, chance)
     return RankedWorld(
         **{
             **vars(world),
@@ -80,6 +76,17 @@ def ranked(world: World) -> RankedWorld:
             "started": started,
         }
     )
+
+
+def _started(pods: list[Document], chance: random.Random) -> dict[str, str]:
+    """Some started together, but on no node: kube-scheduler does not tell such apart."""
+    found: dict[tuple[str, int], int] = {}
+    times: dict[str, str] = {}
+    for number, pod in enumerate(chance.sample(pods, len(pods))):
+        node, at = pod["spec"]["nodeName"], number // 2
+        found[node, at] = found.get((node, at), -1) + 1
+        times[pod["metadata"]["name"]] = _at(at, seconds=found[node, at])
+    return times
 
 
 def _ranked(pod: Document, chance: random.Random, classes: tuple[str, ...]) -> Document:
@@ -95,5 +102,5 @@ def _ranked(pod: Document, chance: random.Random, classes: tuple[str, ...]) -> D
     return {**pod, "spec": spec}
 
 
-def _at(number: int) -> str:
-    return (_BEGAN + timedelta(seconds=_PER_SECOND * number)).isoformat().replace("+00:00", "Z")
+def _at(number: int, *, seconds: int = 0) -> str:
+    return (_BEGAN + timedelta(minutes=number, seconds=seconds)).isoformat().replace("+00:00", "Z")

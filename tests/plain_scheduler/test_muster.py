@@ -7,7 +7,6 @@ import pytest
 from tests.plain_scheduler.duel import Duel
 from tests.plain_scheduler.random_clusters import world
 from tests.plain_scheduler.random_priorities import ranked, ranked_surroundings
-from tests.plain_scheduler.simpler import simpler
 from tests.plain_scheduler.standing_in import PlainOne
 
 AROUND = ranked_surroundings()
@@ -18,7 +17,7 @@ EACH = 40
 def test_muster_decides_as_the_plain_scheduler_does(first):
     seen, differences = Counter(), []
     for seed in range(first, first + EACH):
-        duel = Duel(PlainOne(AROUND), ranked(simpler(world(seed))) if seed % 2 else simpler(world(seed)))
+        duel = Duel(PlainOne(AROUND), ranked(world(seed)) if seed % 2 else world(seed))
         duel.run()
         seen += duel.seen
         differences += duel.differences

@@ -11,6 +11,9 @@ from tests.plugins.cases import Case, Document, nodes_of, objects_of, pod_of, po
 _Refuse = Callable[[Machine], Refusal | None]
 
 
+_PLAIN = ({"name": "cpu"}, {"name": "memory"})
+
+
 class Plain:
     """A case as the plain scheduler has it."""
 
@@ -54,7 +57,7 @@ class Plain:
             case "NodePorts":
                 return lambda machine: node_rules.ports_refuse(pod, machine)
             case "NodeResourcesFit":
-                return lambda machine: resources.room_refuses(pod, machine, resources.Strategy())
+                return lambda machine: resources.room_refuses(pod, machine, self._strategy())
         raise ValueError(self._case.plugin)
 
     def scores(self, left: Sequence[str]) -> dict[str, int]:
@@ -75,7 +78,7 @@ class Plain:
             case "NodeResourcesFit":
                 return {machine.name: resources.fit(pod, machine, self._strategy()) for machine in takers}
             case "NodeResourcesBalancedAllocation":
-                return {machine.name: resources.balance(pod, machine) for machine in takers}
+                return {machine.name: resources.balance(pod, machine, self._strategy()) for machine in takers}
         raise ValueError(self._case.plugin)
 
     def _defaults(self) -> Sequence[Document]:
@@ -84,12 +87,14 @@ class Plain:
         return spread.DEFAULTS
 
     def _strategy(self) -> Strategy:
-        scoring = self._args.get("scoringStrategy")
-        if scoring is None:
-            return Strategy()
+        args = self._args
+        scoring = args.get("scoringStrategy", {"type": "LeastAllocated", "resources": _PLAIN})
         shape = scoring.get("requestedToCapacityRatio", {}).get("shape", ())
         return Strategy(
             scoring["type"],
             {each["name"]: each.get("weight", 0) or 1 for each in scoring["resources"]},
             [(point.get("utilization", 0), point.get("score", 0)) for point in shape],
+            ignored=args.get("ignoredResources", ()),
+            ignored_groups=args.get("ignoredResourceGroups", ()),
+            balanced=[each["name"] for each in args.get("resources", _PLAIN)],
         )

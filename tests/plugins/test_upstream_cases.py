@@ -41,14 +41,6 @@ NOT_HONOURED: tuple[tuple[str, Callable[[Document], bool]], ...] = (
 )
 """What Muster does not have: the cases about it that fail are listed by what they ask for."""
 
-WAITING: tuple[tuple[str, Callable[[Case], bool]], ...] = (
-    ("a plugin that is being written", lambda case: case.plugin in ("ImageLocality", "NodeDeclaredFeatures")),
-    ("RequestedToCapacityRatio", lambda case: "RequestedToCapacityRatio" in str(case.facts.get("args"))),
-    ("resources that are ignored", lambda case: "ignored" in str(case.facts.get("args"))),
-    ("other resources to balance", lambda case: case.plugin.endswith("BalancedAllocation") and "args" in case.facts),
-)
-"""What is being written: cases that are not run yet."""
-
 
 def given(fact: str) -> list[object]:
     """Parameters: all that have the fact, and that Muster has an answer to."""
@@ -56,8 +48,7 @@ def given(fact: str) -> list[object]:
 
 
 def parameter(case: Case) -> object:
-    missing = [what for what, has_it in NOT_HONOURED if has_it(case.facts)]
-    why = [*missing, *(what for what, has_it in WAITING if has_it(case))]
+    why = [what for what, has_it in NOT_HONOURED if has_it(case.facts)]
     return pytest.param(case, id=f"{case.plugin}-{case.id}", marks=[pytest.mark.skip(why[0])] if why else [])
 
 

@@ -12,7 +12,7 @@ from controlplane.plane import ControlPlane
 from tests.control_plane.conftest import VERSION
 from tests.control_plane.one_by_one import OneByOne
 from tests.plain_scheduler.duel import Duel
-from tests.plain_scheduler.random_clusters import world
+from tests.plain_scheduler.random_clusters import GATES, world
 from tests.plain_scheduler.random_priorities import ranked, ranked_surroundings
 
 pytestmark = pytest.mark.skipif(not VERSION.startswith("1.37."), reason="messages and scores are those of 1.37")
@@ -24,7 +24,7 @@ FIRST = int(os.environ.get("MUSTER_FIRST_WORLD", "1"))
 @pytest.fixture(scope="module")
 def real():
     # without controllers: nobody makes pods for the owners that lie there, or reckons what budgets allow
-    with ControlPlane(version=VERSION, gates=False) as plane, OneByOne(plane, ranked_surroundings()) as real:
+    with ControlPlane(version=VERSION, gates=GATES) as plane, OneByOne(plane, ranked_surroundings()) as real:
         yield real
 
 

@@ -53,8 +53,9 @@ def compare(real, world):
     answers, differences = [], []
     cluster = real.make(world)
     for sent in world.coming:
-        seen, node, message, scores, _ = real.about(sent)
-        answer = Answer(world.seed, sent["metadata"]["name"], node, message, scores)
+        heard = real.about(sent)
+        seen = heard.pod
+        answer = Answer(world.seed, sent["metadata"]["name"], heard.node, heard.message, heard.scores)
         decision = decide(cluster, seen, strategy=STRATEGIES.get(seen["spec"]["schedulerName"]))
         answers.append(answer)
         plain = answer_of(decision, world=world.seed, pod=answer.pod)
@@ -62,8 +63,8 @@ def compare(real, world):
             differences.append((f"world {world.seed}, {answer.pod}", answer, plain))
         if what_counts(seen) != what_counts(real.around.admitted(sent)):
             differences.append((f"world {world.seed}, {answer.pod}", seen["spec"], real.around.admitted(sent)["spec"]))
-        if node is not None:
-            cluster.place(seen, node)
+        if heard.node is not None:
+            cluster.place(seen, heard.node)
     real.remove()
     return answers, differences
 

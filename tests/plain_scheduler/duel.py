@@ -8,7 +8,8 @@ and not as upstream has them, and are not compared, or only whether there is a p
 
 - whom a pod evicts while others are leaving: upstream counts those among the victims, we wait for them;
 - pods of higher priority: upstream takes the room that somebody waits for without need, we only if there is no other;
-- pods with rules about the one that waits: for upstream it counts on its own node alone, for us in all of its domain.
+- pods with rules about the one that waits: for upstream it counts on its own node alone, if at all, for us in all of
+  its domain.
 """
 
 import random
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from tests.plain_scheduler.affinity import UNWANTED
 from tests.plain_scheduler.cluster import Cluster, priority_of
 from tests.plain_scheduler.decision import Decision, decide
 from tests.plain_scheduler.filters import refusals, refuses
@@ -128,7 +130,9 @@ class Duel:
         machine.awaited, awaited = [], machine.awaited
         without = refusals(self._cluster, pod, _strategy(pod))
         machine.awaited = awaited
-        return {**beside, machine.name: None} != {**without, machine.name: None}
+        # upstream does not even ask InterPodAffinity about pods without terms where nobody who runs keeps them off
+        is_overlooked = beside.get(machine.name) == UNWANTED and UNWANTED not in without.values()
+        return is_overlooked or {**beside, machine.name: None} != {**without, machine.name: None}
 
     def _plain(self, pod: Document) -> Decision:
         return decide(self._cluster, pod, strategy=_strategy(pod))

@@ -3,10 +3,9 @@
 import copy
 import itertools
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import NamedTuple
 
 from tests.plain_scheduler.cluster import Cluster
 from tests.plain_scheduler.configuration import configuration
@@ -15,7 +14,8 @@ from tests.plain_scheduler.random_clusters import STRATEGIES, Surroundings, Worl
 from tests.plain_scheduler.selectors import Document
 
 
-class Heard(NamedTuple):
+@dataclass(frozen=True)
+class Heard:
     """What kube-scheduler made of a pod."""
 
     pod: Document
@@ -23,7 +23,7 @@ class Heard(NamedTuple):
     node: str | None
     message: str = ""
     """Of the PodScheduled condition, when there is no node; without what it says of whom it evicts."""
-    scores: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+    scores: dict[str, dict[str, int]] = field(default_factory=dict)
     """By node and plugin, with weights, zeros left out; none where one node is left."""
     nominated: str = ""
     """The node that others were told to leave for the pod, which waits."""

@@ -272,24 +272,24 @@ def test_a_plugin_that_fails_keeps_nobody_waiting_and_is_asked_again(monkeypatch
 
     def failing(self, *args):
         asked.append(args)
-        if len(asked) <= 2:
+        if len(asked) <= 3:
             raise ValueError("a bug")
         return of(self, *args)
 
     monkeypatch.setattr(BySelectors, "of", failing)
     world = zones(a="x").see(service(), member("p", cpu=200), member("q", app="other"))
     assert placements(world.decide()) == {"q": "a"}
-    assert world.engine.tally.errors == 2
+    assert [trouble.unit for trouble in world.engine.troubles.told] == [f"{NAMESPACE}/{name}" for name in "pqp"]
     assert about(world.apply(), "p") == APP
     world.decide()
-    assert world.engine.tally.errors == 2
+    assert world.engine.troubles.counts.total() == 3
 
 
-def test_a_plugin_that_fails_to_listen_is_counted(monkeypatch):
+def test_a_plugin_that_fails_to_listen_is_told_of(monkeypatch):
     monkeypatch.setattr(BySelectors, "_service_changed", lambda *_: 1 / 0)
     world = zones(a="x").see(service(), member("p"))
     assert placements(world.decide()) == {"p": "a"}
-    assert world.engine.tally.errors == 1
+    assert [trouble.unit for trouble in world.engine.troubles.told] == [f"{NAMESPACE}/web"]
 
 
 def draw_fact(rng):

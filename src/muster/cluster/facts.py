@@ -23,8 +23,8 @@ class Facts:
         self._by_kind: dict[str, dict[str, Fact]] = {}
         self._by_namespace: dict[tuple[str, str], dict[str, Fact]] = {}
         self._listeners: dict[str, list[_Listener]] = {}
-        self.failures = 0
-        """How often one of those who are told raised; to be set back."""
+        self.troubles: list[tuple[str, Exception]] = []
+        """What those raised who were told, and the key of the object; to be emptied."""
 
     # --- what is asked ---
 
@@ -74,8 +74,8 @@ class Facts:
         for listener in self._listeners.get(kind, ()):
             try:
                 listener(key, before, now)
-            except Exception:  # a plugin's bug must not keep others from hearing of it
-                self.failures += 1
+            except Exception as error:  # a plugin's bug must not keep others from hearing of it
+                self.troubles.append((key, error))
 
 
 def _says_the_same(before: Fact, now: Fact) -> bool:

@@ -35,13 +35,18 @@ class Defaults:
         self._all = [spread for spread in self._by_profile if spread is not None]
         self._failed: dict[tuple[DefaultSpread, str], None] = {}
         """Plugins that failed with pods of a namespace."""
-        self.failures = 0
-        """How often a plugin raised instead of answering; to be set back."""
+        self.troubles: list[tuple[str, Exception]] = []
+        """What a plugin raised instead of answering, and about whom; to be emptied."""
 
     @property
     def has_news(self) -> bool:
         """Some pods may be spread otherwise than before: see `take_news`."""
         return any(spread.news for spread in self._all)
+
+    @property
+    def is_unsure(self) -> bool:
+        """A plugin failed with some pods, and was not asked again."""
+        return bool(self._failed)
 
     def take_news(self) -> Iterable[str]:
         """Namespaces whose pods are to be asked about anew."""
@@ -64,26 +69,26 @@ class Defaults:
             return self._classes.of(pod)
         if spec.node_name:
             return self._classes.of(pod, () if known is None else _spread_of(known.pod_class))
-        return self._classes.of(pod, self._ask(spread, meta.namespace, meta.labels, owner))
+        return self._classes.of(pod, self._ask(spread, meta.namespace, meta.name, meta.labels, owner))
 
     def class_anew(self, state: PodState) -> PodClass:
         """The class of a pod that has no node, after there was news."""
         spread = self._by_profile[state.pod_class.rules.profile]
         if spread is None or state.spreads or not state.ours:
             return state.pod_class
-        namespace = state.key.partition("/")[0]
-        found = self._ask(spread, namespace, state.labels, state.owner)
+        namespace, _, name = state.key.partition("/")
+        found = self._ask(spread, namespace, name, state.labels, state.owner)
         if found == _spread_of(state.pod_class):
             return state.pod_class
         return self._classes.seen_anew(state.pod_class, namespace, state.labels, found)
 
     def _ask(
-        self, spread: DefaultSpread, namespace: str, labels: Mapping[str, str], owner: Address | None
+        self, spread: DefaultSpread, namespace: str, name: str, labels: Mapping[str, str], owner: Address | None
     ) -> tuple[Spread, ...]:
         try:
             return spread.of(namespace, labels, owner)
-        except Exception:  # a plugin's bug keeps nobody from being placed
-            self.failures += 1
+        except Exception as error:  # a plugin's bug keeps nobody from being placed
+            self.troubles.append((f"{namespace}/{name}", error))
             self._failed[spread, namespace] = None
             return ()
 

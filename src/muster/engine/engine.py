@@ -164,8 +164,8 @@ class Engine:
         self._queue.end_turn()
         self._decider.eviction.settle()
         usage = self.cluster.nodes.usage
-        if failures := usage.failures + self._intake.take_failures():
-            self.troubles.counts[""] += failures
+        if usage.failures:
+            self.troubles.counts[""] += usage.failures
             usage.failures = 0
         decisions = self._decisions.copy()
         self._decisions.clear()

@@ -142,12 +142,9 @@ class Intake:
             self._spread_anew()
         if self._cluster.classes.has_news:
             self._look_anew(self._cluster.classes.take_news())
-
-    def take_failures(self) -> int:
-        """How often plugins raised while changes were taken in, since this was last asked."""
-        facts, defaults = self._cluster.facts, self._defaults
-        found, facts.failures, defaults.failures = facts.failures + defaults.failures, 0, 0
-        return found
+        for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
+            self.noted.troubles += troubles
+            troubles.clear()
 
     def _spread_anew(self) -> None:
         """Pods that do not say how they are to be spread, and have no node, may be spread otherwise than before."""

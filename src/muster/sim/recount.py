@@ -34,12 +34,13 @@ def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> 
     kinds = (*engine.profiles.reads, *engine.profiles.may_read)
     read = {address: fact for address, fact in world.facts.items() if KINDS[address.kind] in kinds}
     _compare("other objects known", "", _by_address(cluster.facts), read)
+    unsure = engine._intake._defaults.is_unsure
     for uid, pod in world.pods.items():
         state = cluster.pods[uid]
         _compare_pod(state, pod, world.nodes)
         leaves = pod.metadata.deletion_timestamp is not None or uid in condemned
         _compare("whether it leaves:", state.key, state.leaving, leaves)
-        if state.ours and not pod.spec.node_name and not pod.spec.topology_spread_constraints:
+        if state.ours and not (unsure or pod.spec.node_name or pod.spec.topology_spread_constraints):
             _compare("by default it is spread among", state.key, _spread_among(state), belongs_with(pod, world.facts))
     _compare_rows(cluster)
     _compare_gangs(cluster)

@@ -189,6 +189,17 @@ def test_who_may_be_evicted_is_asked():
     assert evicted(world.decide()) == ["y"]
 
 
+class SparesByNumpy(Precious):
+    def may_evict(self, victim, *, priority):
+        return np.bool_(super().may_evict(victim, priority=priority))
+
+
+def test_a_truth_of_numpy_is_one():
+    world = world_with(SparesByNumpy, nodes=1, cpu=1)
+    world.see(pod("x", cpu=1, on="n0", phase="Running", labels={"precious": "yes"}, priority=0))
+    assert evicted(world.pod("new", cpu=1, priority=9).decide()) == []
+
+
 class Licences(Plugin):
     """Two in all, counted outside."""
 
@@ -405,6 +416,80 @@ def test_a_mistake_is_told_with_the_plugins_name_and_costs_others_nothing(kind, 
     assert world.engine.troubles.counts == {kind.__name__: 1}
     assert world.decide() == []
     assert world.engine.troubles.told == []
+
+
+class EvictRaises(Plugin):
+    def may_evict(self, victim, *, priority):
+        raise KeyError(victim.name)
+
+
+class EvictSaysPerhaps(Plugin):
+    def may_evict(self, victim, *, priority):
+        return "perhaps"
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (EvictRaises, "KeyError: 'team/x' (test_what_plugins_do.py:"),
+        (EvictSaysPerhaps, "gave 'perhaps', which is not True or False"),
+    ],
+)
+def test_a_mistake_about_victims_evicts_nobody(kind, why):
+    world = world_with(kind, nodes=1, cpu=1)
+    world.see(pod("x", cpu=1, on="n0", phase="Running", priority=0))
+    decisions = world.pod("urgent", cpu=1, priority=9).pod("tiny", priority=0).decide()
+    assert evicted(decisions) == []
+    assert list(placements(decisions)) == ["tiny"]
+    assert said(decisions)["urgent"].startswith(f"plugin {kind.__name__} failed in may_evict: {why}")
+    assert world.engine.troubles.counts == {kind.__name__: 1}
+
+
+class OrderRaises(Plugin):
+    def queue_sort(self, unit):
+        if "bad" in unit.name:
+            raise KeyError("place")
+        return unit.priority, unit.created
+
+
+class OrderIsText(OrderRaises):
+    def queue_sort(self, unit):
+        return "first" if "bad" in unit.name else (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (OrderRaises, "KeyError: 'place' (test_what_plugins_do.py:"),
+        (OrderIsText, "gave 'first', which is not a whole number and a number"),
+    ],
+)
+def test_a_mistake_about_the_queue_costs_others_nothing(kind, why):
+    world = world_with(kind, without=PrioritySort).pod("bad", cpu=1).pod("good", cpu=1).gang("g", members=2, cpu=1)
+    decisions = world.decide()
+    assert set(placements(decisions)) == {"good", "g-0", "g-1"}
+    assert said(decisions)["bad"].startswith(f"plugin {kind.__name__} failed in queue_sort: {why}")
+
+
+class Fickle(Plugin):
+    """Refuses each node once."""
+
+    def __init__(self, args):
+        super().__init__(args)
+        self.refused = set()
+
+    def filter(self, trait, node):
+        before = node.name in self.refused
+        self.refused.add(node.name)
+        return None if before else "node(s) were new"
+
+
+def test_who_answers_otherwise_when_asked_again_is_found_out():
+    decisions = world_with(Fickle).gang("g", members=2, cpu=1).decide()
+    (word,) = only(GangCondition, decisions)
+    assert "none of 2 nodes may be used (a plugin refused nodes and, asked for its reasons, does not)" in word.message
+    (alone,) = said(world_with(Fickle).pod("a", cpu=1).decide()).values()
+    assert alone == "0/2 nodes are available: a plugin refused nodes and, asked for its reasons, does not."
 
 
 class Verbose(Plugin):

@@ -133,11 +133,15 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 RESERVED = "node(s) are reserved for it until others are told to leave"
 
 
+# plugins by users are asked again for their reasons, and should give the same answer every time
+_OTHERWISE = "a plugin refused nodes and, asked for its reasons, does not"
+
+
 def fit_error(nodes: int, refusals: tuple[Refusal, ...]) -> str:
     """Upstream's text for a pod that fits nowhere."""
     if nodes == 0:
         return "no nodes available to schedule pods"
-    parts = sorted(f"{refusal.nodes} {refusal.reason}" for refusal in refusals)
+    parts = sorted(f"{refusal.nodes} {refusal.reason}" for refusal in refusals) or [_OTHERWISE]
     return f"0/{nodes} nodes are available: {', '.join(parts)}."
 
 
@@ -289,7 +293,7 @@ def _room(verdict: Verdict) -> str:
     fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
     if fewest.nodes_admitted == verdict.nodes:
         return f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)} room for {room}"
-    why = _and([_refused(refusal) for refusal in fewest.refusals if refusal.by_rule])
+    why = _and([_refused(refusal) for refusal in fewest.refusals if refusal.by_rule] or [_OTHERWISE])
     if not verdict.same_nodes:
         nodes = f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)}"
         return f"{nodes} room for {room} (not all members may use all nodes: {why})"

@@ -240,9 +240,9 @@ class _Evictions(VictimRule):
         pods = [self._asked.info(pod) for pod in victim.pods]
         known = VictimInfo(name=victim.key, priority=victim.priority, gang=victim.gang, pods=pods)
         answer = self._asked.ask("may_evict", known, priority=priority)
-        if not isinstance(answer, bool):
+        if not isinstance(answer, bool | np.bool_):
             raise self._asked.wrong("may_evict", answer, "True or False")
-        return answer
+        return bool(answer)
 
     def importance(self, victim: Victim) -> tuple[int, int, int, float]:
         return 0, 0, 0, 0.0

@@ -383,7 +383,8 @@ class Chance(random.Random):
 
     def _pod_level(self, spec: Document, asked: Document) -> None:
         """Requests of the pod as a whole must not be below those of its containers, so these have few."""
-        for container in (*spec["containers"], *spec.get("initContainers", [])):
+        containers = (*spec["containers"], *spec.get("initContainers", []))
+        for container in containers:
             container["resources"] = self.choice(({}, {"requests": {"memory": "32Mi"}}, {"requests": {"cpu": "50m"}}))
         whole = asked or self.choice(
             (
@@ -396,6 +397,9 @@ class Chance(random.Random):
         )
         kinds = ("limits",) if "hugepages-2Mi" in whole else ("requests", "limits")
         spec["resources"] = {self.choice(kinds): whole}
+        if whole.get("cpu") == "100m":
+            for container in [each for each in containers if each["resources"] == {"requests": {"cpu": "50m"}}][2:]:
+                container["resources"] = {}
 
     def _ports(self, pod: Document) -> None:
         if self.off_topic(5):

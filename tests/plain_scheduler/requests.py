@@ -38,7 +38,7 @@ def scored_when_placed(pod: Document) -> Amounts:
     Requests of the pod as a whole count here, and what such a pod asks for anywhere is not unknown in any container.
     """
     asked = requests(pod)
-    if not _pod_level(pod):
+    if not _of_pods((pod["spec"].get("resources") or {}).get("requests")):
         return _total(pod, unknown=UNKNOWN)
     return _total(pod, unknown={name: count for name, count in UNKNOWN.items() if name not in asked})
 

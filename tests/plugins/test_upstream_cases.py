@@ -177,8 +177,6 @@ def test_a_pod_with_gates_is_held(case):
 
 PLAIN_LACKS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
     ("features that kubelets do not have", lambda case: case.plugin == "NodeDeclaredFeatures"),
-    ("resources that are ignored", lambda case: "ignored" in str(case.facts.get("args"))),
-    ("other resources to balance", lambda case: case.plugin.endswith("BalancedAllocation") and "args" in case.facts),
     ("objects that no API server lets in", lambda case: "invalid value" in case.id),
 )
 

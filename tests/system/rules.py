@@ -292,7 +292,7 @@ class Rules:
                 self._check_priority(decision)
             if isinstance(decision, Bind | Evict | CallOff | Release):
                 self._network.seen[f"decisions: {type(decision).__name__}"] += 1
-        if errors := replica.muster.engine.tally.errors:
+        if errors := replica.muster.engine.troubles.counts.total():
             self._broken("no bugs", f"{errors} attempts of the engine failed")
 
     def told(self, replica, changes):

@@ -242,6 +242,57 @@ def test_what_was_reserved_is_given_back_when_a_bind_fails_or_the_pod_goes():
     assert placements(world.pod("c", cpu=1).decide(after=30.0))
 
 
+class Quotas(Plugin):
+    """Keeps books by team; pods of some teams cannot be read."""
+
+    def __init__(self, args):
+        super().__init__(args)
+        self.books = []
+        Quotas.last = self
+
+    def pre_filter(self, pod):
+        return {"a": "of a", "b": "of b"}[pod.metadata.labels["team"]]
+
+    def reserve(self, pod, node):
+        self.books.append(("+", pod.name, pod.trait, node))
+
+    def unreserve(self, pod, node):
+        self.books.append(("-", pod.name, pod.trait, node))
+
+
+@pytest.mark.parametrize("team", ["b", "of nobody"])
+def test_what_is_given_back_is_what_was_reserved_though_the_pod_has_changed(team):
+    world = world_with(Quotas, nodes=1).pod("x", cpu=1, labels={"team": "a"})
+    world.decide()
+    world.see(pod("x", cpu=1, labels={"team": team})).pod_gone("x").decide()
+    assert Quotas.last.books == [("+", "x", "of a", "n0"), ("-", "x", "of a", "n0")]
+
+
+def test_who_must_leave_its_node_gives_it_back_before_another_is_reserved_for_it():
+    world = world_with(Quotas, nodes=1).pod("x", cpu=1, labels={"team": "a"})
+    world.decide()
+    world.bind_failed("x", Failure.TRANSIENT).decide()
+    world.node("n1", cpu=8).node_gone("n0").decide()
+    world.decide(after=60)
+    assert [(sign, node) for sign, _, _, node in Quotas.last.books] == [("+", "n0"), ("-", "n0"), ("+", "n1")]
+
+
+def test_who_makes_way_before_it_is_bound_gives_back_before_another_reserves():
+    world = world_with(Quotas, nodes=1).pod("low", cpu=8, labels={"team": "a"})
+    world.decide()
+    world.bind_failed("low", Failure.DENIED).decide()
+    assert placements(world.pod("high", cpu=8, labels={"team": "b"}, priority=9).decide()) == {"high": "n0"}
+    assert [(sign, name) for sign, name, _, _ in Quotas.last.books] == [("+", "low"), ("-", "low"), ("+", "high")]
+
+
+def test_of_pods_that_are_bound_nothing_is_kept():
+    world = world_with(Quotas).pod("a", cpu=1, labels={"team": "a"}).pod("b", cpu=1, labels={"team": "b"})
+    where = placements(world.decide())
+    world.bound("a").see(pod("b", cpu=1, labels={"team": "b"}, on=where["b"])).decide()
+    (reserver,) = world.engine.profiles.first.reservers
+    assert reserver._given == {}
+
+
 # --- mistakes -------------------------------------------------------------------------------------
 
 

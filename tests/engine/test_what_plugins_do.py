@@ -3,6 +3,7 @@
 import sys
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -413,6 +414,43 @@ class GivesHalfACharacter(_GivesTrait):
     trait = "\ud800"
 
 
+class _Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class _Unseen:
+    def __repr__(self):
+        raise _Unspeakable
+
+
+class GivesWhatCannotBeShown(_GivesTrait):
+    trait = _Unseen()
+
+
+class ReadingRaisesWhatCannotBeSaid(_GivesTrait):
+    def pre_filter(self, pod):
+        if "bad" in pod.metadata.labels:
+            raise _Unspeakable
+
+
+class ReadingRaisesHalfACharacter(_GivesTrait):
+    def pre_filter(self, pod):
+        if "bad" in pod.metadata.labels:
+            raise FileNotFoundError("/etc/\udcff")
+
+
+class FilterRaisesHalfACharacter(_Bad):
+    def filter(self, trait, node):
+        if trait:
+            raise FileNotFoundError("/etc/\udcff")
+
+
+class ScoreCannotBeShown(_Bad):
+    def score(self, trait, node, prepared):
+        return _Unseen() if trait else 0
+
+
 class ReserveRaises(_Bad):
     def reserve(self, pod, node):
         if pod.trait:
@@ -446,6 +484,11 @@ MISTAKES = {
     LooksAtPodsUnasked: "filter: RuntimeError: which pods are where",
     ReadsWrongly: "pre_filter: KeyError: 'app' (test_what_plugins_do.py:",
     GivesAList: "pre_filter: gave ['x'], which is no text, number or tuple of such",
+    GivesWhatCannotBeShown: "pre_filter: gave a _Unseen that cannot be shown, which is no text",
+    ReadingRaisesWhatCannotBeSaid: "pre_filter: _Unspeakable: a _Unspeakable that cannot be shown (",
+    ReadingRaisesHalfACharacter: "pre_filter: FileNotFoundError: /etc/? (test_what_plugins_do.py:",
+    FilterRaisesHalfACharacter: "filter: FileNotFoundError: /etc/? (test_what_plugins_do.py:",
+    ScoreCannotBeShown: "score: gave a _Unseen that cannot be shown, which is not a whole number",
     ReserveRaises: "reserve: RuntimeError: books are closed",
     GateRaises: "pre_enqueue: RuntimeError: no key",
 }
@@ -460,6 +503,7 @@ def test_a_mistake_is_told_with_the_plugins_name_and_costs_others_nothing(kind, 
     world = world_with(kind).pod("a", cpu=1, labels={"bad": "yes"}, priority=9).pod("b", cpu=1)
     world.gang("g", members=2, cpu=1)
     decisions = world.decide()
+    assert msgspec.json.encode(decisions)
     assert set(placements(decisions)) == {"b", "g-0", "g-1"}
     assert said(decisions)["a"].startswith(f"plugin {kind.__name__} failed in {MISTAKES[kind.__mro__[1]]}")
     (trouble,) = world.engine.troubles.told
@@ -563,6 +607,17 @@ def test_reasons_are_one_line_and_few(kind):
     assert "node(s) were refused by Verbose" in message
     assert message.count("…") == 20
     assert "\n" not in message
+
+
+class SpeaksInHalves(Plugin):
+    def filter(self, trait, node):
+        return "node(s) had /etc/\udcff"
+
+
+def test_a_reason_can_be_written_whatever_is_in_it():
+    decisions = world_with(SpeaksInHalves).pod("a").decide()
+    assert msgspec.json.encode(decisions)
+    assert "2 node(s) had /etc/?" in said(decisions)["a"]
 
 
 class LikesByNumpy(Plugin):

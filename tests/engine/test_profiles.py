@@ -9,8 +9,10 @@ from muster.framework.plugin import Plugin
 from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_plugins
 from muster.plugins.node_ports import NodePorts
-from muster.plugins.node_resources_fit import Strategy
+from muster.plugins.node_resources_fit import NodeResourcesFit, Strategy
 from tests.builders import World, evicted, only, placements, pod
+
+BADGE = "example.com/badge"
 
 
 class NotOnOld(Plugin):
@@ -86,6 +88,29 @@ def test_ports_that_one_profile_filters_count_for_pods_of_both():
     world = World(Profile(default_plugins()), Profile(plain, scheduler_names=["careless"])).node("n0", cpu=8)
     world.see(pod("x", ports=[80], on="n0", phase="Running", scheduler="careless"))
     assert placements(world.pod("a", ports=[80]).pod("b", ports=[80], scheduler="careless").decide()) == {"b": "n0"}
+
+
+def strict_and_careless():
+    """The second profile's pods need not have the badges that they ask for; they take them all the same."""
+    careless = [
+        (NodeResourcesFit(ignored=[BADGE]) if isinstance(plugin, NodeResourcesFit) else plugin, weight)
+        for plugin, weight in default_plugins()
+    ]
+    return World(Profile(default_plugins()), Profile(careless, scheduler_names=["careless"]))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_who_takes_what_it_need_not_have_is_evicted_for_those_who_must_have_it(members):
+    world = strict_and_careless()
+    for number in range(members):
+        world.node(f"n{number}", cpu=8, resources={BADGE: 4})
+        world.pod(f"low-{number}", requests={BADGE: 4}, scheduler="careless")
+    low = [f"low-{number}" for number in range(members)]
+    world.run()
+    assert evicted(world.gang("high", members=members, requests={BADGE: 4}, priority=9).decide()) == low
+    # its room stays reserved while they leave
+    assert not evicted(world.decide(after=60))
+    assert len(placements(world.pod_gone(*low).decide())) == members
 
 
 def test_profiles_that_would_queue_pods_differently_are_refused():

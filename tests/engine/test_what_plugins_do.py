@@ -3,6 +3,7 @@
 import sys
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -242,6 +243,57 @@ def test_what_was_reserved_is_given_back_when_a_bind_fails_or_the_pod_goes():
     assert placements(world.pod("c", cpu=1).decide(after=30.0))
 
 
+class Quotas(Plugin):
+    """Keeps books by team; pods of some teams cannot be read."""
+
+    def __init__(self, args):
+        super().__init__(args)
+        self.books = []
+        Quotas.last = self
+
+    def pre_filter(self, pod):
+        return {"a": "of a", "b": "of b"}[pod.metadata.labels["team"]]
+
+    def reserve(self, pod, node):
+        self.books.append(("+", pod.name, pod.trait, node))
+
+    def unreserve(self, pod, node):
+        self.books.append(("-", pod.name, pod.trait, node))
+
+
+@pytest.mark.parametrize("team", ["b", "of nobody"])
+def test_what_is_given_back_is_what_was_reserved_though_the_pod_has_changed(team):
+    world = world_with(Quotas, nodes=1).pod("x", cpu=1, labels={"team": "a"})
+    world.decide()
+    world.see(pod("x", cpu=1, labels={"team": team})).pod_gone("x").decide()
+    assert Quotas.last.books == [("+", "x", "of a", "n0"), ("-", "x", "of a", "n0")]
+
+
+def test_who_must_leave_its_node_gives_it_back_before_another_is_reserved_for_it():
+    world = world_with(Quotas, nodes=1).pod("x", cpu=1, labels={"team": "a"})
+    world.decide()
+    world.bind_failed("x", Failure.TRANSIENT).decide()
+    world.node("n1", cpu=8).node_gone("n0").decide()
+    world.decide(after=60)
+    assert [(sign, node) for sign, _, _, node in Quotas.last.books] == [("+", "n0"), ("-", "n0"), ("+", "n1")]
+
+
+def test_who_makes_way_before_it_is_bound_gives_back_before_another_reserves():
+    world = world_with(Quotas, nodes=1).pod("low", cpu=8, labels={"team": "a"})
+    world.decide()
+    world.bind_failed("low", Failure.DENIED).decide()
+    assert placements(world.pod("high", cpu=8, labels={"team": "b"}, priority=9).decide()) == {"high": "n0"}
+    assert [(sign, name) for sign, name, _, _ in Quotas.last.books] == [("+", "low"), ("-", "low"), ("+", "high")]
+
+
+def test_of_pods_that_are_bound_nothing_is_kept():
+    world = world_with(Quotas).pod("a", cpu=1, labels={"team": "a"}).pod("b", cpu=1, labels={"team": "b"})
+    where = placements(world.decide())
+    world.bound("a").see(pod("b", cpu=1, labels={"team": "b"}, on=where["b"])).decide()
+    (reserver,) = world.engine.profiles.first.reservers
+    assert reserver._given == {}
+
+
 # --- mistakes -------------------------------------------------------------------------------------
 
 
@@ -362,6 +414,43 @@ class GivesHalfACharacter(_GivesTrait):
     trait = "\ud800"
 
 
+class _Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class _Unseen:
+    def __repr__(self):
+        raise _Unspeakable
+
+
+class GivesWhatCannotBeShown(_GivesTrait):
+    trait = _Unseen()
+
+
+class ReadingRaisesWhatCannotBeSaid(_GivesTrait):
+    def pre_filter(self, pod):
+        if "bad" in pod.metadata.labels:
+            raise _Unspeakable
+
+
+class ReadingRaisesHalfACharacter(_GivesTrait):
+    def pre_filter(self, pod):
+        if "bad" in pod.metadata.labels:
+            raise FileNotFoundError("/etc/\udcff")
+
+
+class FilterRaisesHalfACharacter(_Bad):
+    def filter(self, trait, node):
+        if trait:
+            raise FileNotFoundError("/etc/\udcff")
+
+
+class ScoreCannotBeShown(_Bad):
+    def score(self, trait, node, prepared):
+        return _Unseen() if trait else 0
+
+
 class ReserveRaises(_Bad):
     def reserve(self, pod, node):
         if pod.trait:
@@ -395,6 +484,11 @@ MISTAKES = {
     LooksAtPodsUnasked: "filter: RuntimeError: which pods are where",
     ReadsWrongly: "pre_filter: KeyError: 'app' (test_what_plugins_do.py:",
     GivesAList: "pre_filter: gave ['x'], which is no text, number or tuple of such",
+    GivesWhatCannotBeShown: "pre_filter: gave a _Unseen that cannot be shown, which is no text",
+    ReadingRaisesWhatCannotBeSaid: "pre_filter: _Unspeakable: a _Unspeakable that cannot be shown (",
+    ReadingRaisesHalfACharacter: "pre_filter: FileNotFoundError: /etc/? (test_what_plugins_do.py:",
+    FilterRaisesHalfACharacter: "filter: FileNotFoundError: /etc/? (test_what_plugins_do.py:",
+    ScoreCannotBeShown: "score: gave a _Unseen that cannot be shown, which is not a whole number",
     ReserveRaises: "reserve: RuntimeError: books are closed",
     GateRaises: "pre_enqueue: RuntimeError: no key",
 }
@@ -409,6 +503,7 @@ def test_a_mistake_is_told_with_the_plugins_name_and_costs_others_nothing(kind, 
     world = world_with(kind).pod("a", cpu=1, labels={"bad": "yes"}, priority=9).pod("b", cpu=1)
     world.gang("g", members=2, cpu=1)
     decisions = world.decide()
+    assert msgspec.json.encode(decisions)
     assert set(placements(decisions)) == {"b", "g-0", "g-1"}
     assert said(decisions)["a"].startswith(f"plugin {kind.__name__} failed in {MISTAKES[kind.__mro__[1]]}")
     (trouble,) = world.engine.troubles.told
@@ -512,6 +607,17 @@ def test_reasons_are_one_line_and_few(kind):
     assert "node(s) were refused by Verbose" in message
     assert message.count("…") == 20
     assert "\n" not in message
+
+
+class SpeaksInHalves(Plugin):
+    def filter(self, trait, node):
+        return "node(s) had /etc/\udcff"
+
+
+def test_a_reason_can_be_written_whatever_is_in_it():
+    decisions = world_with(SpeaksInHalves).pod("a").decide()
+    assert msgspec.json.encode(decisions)
+    assert "2 node(s) had /etc/?" in said(decisions)["a"]
 
 
 class LikesByNumpy(Plugin):

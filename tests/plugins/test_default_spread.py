@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from muster.api.wire import Identity, LabelsToHave, LabelsToMatch, ReplicaSet, Service
 from muster.base.selectors import LabelSelector
 from muster.cluster.facts import Facts
+from muster.plugins import default_spread
 from muster.plugins.default_spread import SYSTEM, BySelectors, _Selectors
 
 LABELS = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("12"), max_size=3)
@@ -42,6 +43,19 @@ def test_equal_answers_are_the_same_object():
     facts.put(service("web", {"app": "web"}))
     one, other = (spread.of("team", {"app": "web", "index": index}, None) for index in "12")
     assert one is other
+
+
+def test_services_that_come_and_go_leave_little_behind(monkeypatch):
+    """A namespace may see a Service for each of its Jobs, for years."""
+    monkeypatch.setattr(default_spread, "_MOST_PER_OWNER", 10)
+    facts = Facts()
+    spread = BySelectors(facts, SYSTEM)
+    for number in range(100):
+        facts.put(service(f"job-{number}", {"job": str(number)}))
+        (one, *_) = chosen(spread.of("team", {"job": str(number)}, None))
+        assert one.values == (str(number),)
+        facts.remove("services", f"team/job-{number}")
+    assert sum(map(len, spread._answers.values())) <= 10
 
 
 def test_a_pod_is_asked_of_few_services_though_all_have_a_label_in_common():

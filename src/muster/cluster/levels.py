@@ -46,8 +46,8 @@ class Levels:
             came = signed >= 0
             rows = np.where(came, signed, ~signed)
             sign = np.where(came, 1, -1)
-            taken = self._reach(level, pod_class.room[-1][0] + 1, int(rows.max()) + 1)
-            for resource, amount in pod_class.room:
+            taken = self._reach(level, pod_class.takes[-1][0] + 1, int(rows.max()) + 1)
+            for resource, amount in pod_class.takes:
                 np.add.at(taken[resource], rows, sign * amount)
         for level in [level for level, pods in self._pods.items() if not pods]:
             del self._pods[level]

@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from muster.api.wire import Pod
+from muster.base.text import shown
 
 __all__ = ["NO_TRAITS", "Trait", "TraitReader", "Traits", "Unread", "read_traits", "trait_of"]
 
@@ -64,9 +65,9 @@ def _checked(trait: object) -> Trait:
             # numbers of more than 64 bits and half characters cannot be
             msgspec.msgpack.encode(trait)
             return trait  # type: ignore[return-value]
-        return Unread(f"gave {trait!r:.80}, which is no text, number or tuple of such")
+        return Unread(f"gave {shown(trait, repr)[:80]}, which is no text, number or tuple of such")
     except Exception as error:
-        return Unread(f"gave a {type(trait).__name__} that cannot be kept: {error}")
+        return Unread(f"gave a {type(trait).__name__} that cannot be kept: {shown(error)}")
 
 
 def _is_plain(trait: object) -> bool:

@@ -379,7 +379,7 @@ def _still_fits(pod: PodState, cluster: Cluster) -> bool:
         return False
     free = {resource: int(cluster.nodes.usage.free[resource, row]) for resource, _ in pod.pod_class.room}
     for reserved in cluster.reserved_on.get(pod.node, {}).values():
-        for resource, amount in reserved.pod_class.room:
+        for resource, amount in reserved.pod_class.takes:
             free[resource] = free.get(resource, 0) + amount
     return all(free[resource] >= 0 for resource, _ in pod.pod_class.room)
 

@@ -87,7 +87,9 @@ class Decider:
         tally: Tally,
         troubles: Troubles,
         decisions: list[Decision],
+        unreserve: Callable[[], None],
     ) -> None:
+        """`unreserve` tells plugins that reserve who is not bound after all."""
         self._cluster = cluster
         self._profiles = profiles
         profile = profiles.first
@@ -101,6 +103,7 @@ class Decider:
         self._audit = audit
         self._troubles = troubles
         self._decisions = decisions
+        self._unreserve = unreserve
         self._now = 0.0
         self.reservations = Reservations(cluster)
         self.starvation = Starvation(cluster, profiles, views, search=self._search)
@@ -282,6 +285,8 @@ class Decider:
     def _take(self, unit: Unit, trial: Trial, searched: int) -> Tried:
         """Everything that has a place is bound to it, together; to find it took so much work."""
         if self.reserving:
+            # whoever made way a moment ago
+            self._unreserve()
             names = self._cluster.nodes.names
             refused = self.reserving.reserve([(pod, names[row]) for pod, row in trial.places])
             if refused is not None:

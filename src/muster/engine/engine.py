@@ -95,6 +95,7 @@ class Engine:
             tally=self.tally,
             troubles=self.troubles,
             decisions=self._decisions,
+            unreserve=self._unreserve,
         )
         self._queue.ask_about_holds(self._decider.held_for_others, self._decider.starvation.is_held)
         self._binding = Binding(
@@ -203,9 +204,7 @@ class Engine:
             failed = pod.gated_as == SCHEDULER_ERROR
             self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
         noted.asking.clear()
-        for pod, node in noted.unbound:
-            self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
-        noted.unbound.clear()
+        self._unreserve()
         self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             known = self.cluster.pods.get(timer.key)
@@ -227,8 +226,15 @@ class Engine:
                 self._stir()
             else:
                 self._tell_newcomers(noted)
+                self._unreserve()
                 return True
         return False
+
+    def _unreserve(self) -> None:
+        """Plugins that reserve learn who is not bound after all, before they are asked about anybody else."""
+        unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
+        for pod, node in unbound:
+            self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
 
     def _tell_who_wrote(self, noted: Noted) -> None:
         self._status.unreadable(noted.unreadable)
@@ -273,6 +279,8 @@ class Engine:
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
+        if self._decider.reserving:
+            self._decider.reserving.bound(pod)
         if pod.asks and (passed_over := self.profiles.of(pod.pod_class).unhonoured(pod.asks, hard=False)):
             self._status.asks_passed_over(pod, passed_over)
         gang = self.cluster.gangs.get(pod.gang) if pod.gang else None

@@ -49,7 +49,7 @@ def pack(loads: Sequence[Load], free: Ints, precedence: Ints) -> Packed | None:
         if len(places) < pods:
             return None
         distinct, times = np.unique(places, return_counts=True)
-        for resource, amount in pod_class.room:
+        for resource, amount in pod_class.takes:
             left[resource, distinct] -= amount * times
         chosen.append(places)
     return Packed(chosen, left)

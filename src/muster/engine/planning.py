@@ -366,7 +366,7 @@ class Planner:
         """At most so many copies each node takes if all below this priority leave; resources are counted, no more."""
         free = self._cluster.levels.below(priority, ground.usage.free)
         for row, reserved, _ in self._occupied(self._reservations.lower_than(priority)).places():
-            for resource, amount in reserved.room:
+            for resource, amount in reserved.takes:
                 free[resource, row] += amount
         return count_copies(pod_class, free, self._usable(pod_class, ground))
 

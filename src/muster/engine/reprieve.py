@@ -332,5 +332,5 @@ def copies_without_each(pod_class: PodClass, free: Ints, usable: Bools, crowds: 
 
 
 def _amounts(pod_class: PodClass, resources: list[int]) -> list[int]:
-    asked = dict(pod_class.room)
-    return [asked.get(resource, 0) for resource in resources]
+    taken = dict(pod_class.takes)
+    return [taken.get(resource, 0) for resource in resources]

@@ -154,7 +154,7 @@ class Reservations:
         row = self._cluster.nodes.rows[node]
         free = self._cluster.nodes.usage.free[:, row].copy()
         for pod in self._leaving(node, now, patience):
-            for resource, amount in pod.pod_class.room:
+            for resource, amount in pod.pod_class.takes:
                 free[resource] += amount
         # what others lack who have room reserved there is their loss
         asked: set[int] = set()
@@ -163,7 +163,7 @@ class Reservations:
             if other is reservation:
                 asked.update(resource for resource, _ in pod.pod_class.room)
             elif other is not None and other.priority < reservation.priority:
-                for resource, amount in pod.pod_class.room:
+                for resource, amount in pod.pod_class.takes:
                     free[resource] += amount
         return all(free[resource] >= 0 for resource in asked)
 

@@ -50,6 +50,11 @@ class Reserving:
             if error is not None:
                 raise error
 
+    def bound(self, pod: PodState) -> None:
+        """The pod is bound where it was reserved."""
+        for reserver in self._of(pod):
+            reserver.bound(pod)
+
     def _of(self, pod: PodState) -> Sequence[Reserver]:
         return self._profiles.of(pod.pod_class).reservers
 

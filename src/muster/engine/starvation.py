@@ -266,7 +266,7 @@ class Starvation:
         if key not in self._blocked:
             found = np.zeros(self._cluster.nodes.capacity, np.bool_)
             free = usage.free.copy()
-            for resource, amount in _asked(demand):
+            for resource, amount in _taken(demand):
                 free[resource] -= amount
             for entry in holding:
                 if entry.holds is not None:
@@ -276,7 +276,7 @@ class Starvation:
 
     def _needed_by(self, classes: tuple[PodClass, ...], demand: Demand, free: Ints, rows: Rows | slice) -> Bools:
         """Which of the rows, with so much free once the demand is met there, could use what it takes."""
-        taken = {resource for resource, _ in _asked(demand)}
+        taken = {resource for resource, _ in _taken(demand)}
         found = np.zeros(free.shape[1], np.bool_)
         touchy = any(self._touchy(pod_class) for pod_class, _ in demand)
         for pod_class in classes:
@@ -439,11 +439,11 @@ def demand_of(unit: Unit) -> Demand:
     return tuple(sorted(unit.classes.items(), key=lambda counted: counted[0].order))
 
 
-def _asked(demand: Demand) -> Iterable[tuple[int, int]]:
+def _taken(demand: Demand) -> Iterable[tuple[int, int]]:
     """All of it on one node."""
     total: dict[int, int] = {}
     for pod_class, count in demand:
-        for resource, amount in pod_class.room:
+        for resource, amount in pod_class.takes:
             total[resource] = total.get(resource, 0) + amount * count
     return total.items()
 

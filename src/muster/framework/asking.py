@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from muster.base.errors import PluginError
+from muster.base.text import shown
 from muster.cluster.pods import PodState
 from muster.cluster.traits import Trait, Traits, Unread, trait_of
 from muster.cluster.usage import Ints
@@ -35,13 +36,13 @@ def has(kind: type[Plugin], method: str) -> bool:
 
 def told(error: BaseException) -> str:
     """What went wrong, and where in whose file."""
-    what, where = f"{type(error).__name__}: {error}", ""
+    what, where = f"{type(error).__name__}: {shown(error)}", ""
     frame: TracebackType | None = error.__traceback__
     while frame is not None:
         folder, _, file = frame.tb_frame.f_code.co_filename.rpartition("/")
         # neither where plugins are asked, nor where they ask of nodes: that is here
         if not file.startswith("<") and folder != _HERE:
-            where = f" ({file}:{frame.tb_lineno})"
+            where = f" ({shown(file)}:{frame.tb_lineno})"
         frame = frame.tb_next
     return what + where
 
@@ -75,16 +76,16 @@ class Asked:
         return None if answer is None else self._checked_reason(method, answer)
 
     def _checked_reason(self, method: str, answer: object) -> str:
-        if isinstance(answer, str) and (line := " ".join(answer.split())):
+        if isinstance(answer, str) and (line := " ".join(shown(answer).split())):
             return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
         raise self.wrong(method, answer, "a reason or None")
 
     def wrong(self, method: str, answer: object, wanted: str) -> PluginError:
         if isinstance(answer, np.ndarray):
-            shown = f"an array of {'×'.join(map(str, answer.shape))} {answer.dtype}"
+            what = f"an array of {'×'.join(map(str, answer.shape))} {answer.dtype}"
         else:
-            shown = f"{answer!r:.80}"
-        return self._failed(method, f"gave {shown}, which is not {wanted}")
+            what = shown(answer, repr)[:80]
+        return self._failed(method, f"gave {what}, which is not {wanted}")
 
     def _failed(self, method: str, why: str) -> PluginError:
         return PluginError(f"plugin {self.name} failed in {method}: {why}", plugin=self.name)

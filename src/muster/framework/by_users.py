@@ -27,7 +27,7 @@ from muster.framework.contract import (
     VictimRule,
     Wide,
 )
-from muster.framework.plugin import Plugin, UnitInfo, VictimInfo
+from muster.framework.plugin import Plugin, PodInfo, UnitInfo, VictimInfo
 from muster.framework.sight import Nodes
 
 __all__ = ["Role", "points", "roles"]
@@ -252,12 +252,20 @@ class _Reserves(Reserver):
     def __init__(self, asked: Asked) -> None:
         self.name = asked.name
         self._asked = asked
+        self._given: dict[str, PodInfo] = {}
+        """By UID, pods that are being bound, as the plugin knows them: meanwhile they may change, or be unreadable."""
 
     def reserve(self, pod: PodState, node: str) -> str | None:
-        if not has(type(self._asked.plugin), "reserve"):
-            return None
-        return self._asked.reason("reserve", self._asked.info(pod), node)
+        info = self._asked.info(pod)
+        why = self._asked.reason("reserve", info, node) if has(type(self._asked.plugin), "reserve") else None
+        if why is None:
+            self._given[pod.uid] = info
+        return why
 
     def unreserve(self, pod: PodState, node: str) -> None:
+        info = self._given.pop(pod.uid)
         if has(type(self._asked.plugin), "unreserve"):
-            self._asked.ask("unreserve", self._asked.info(pod), node)
+            self._asked.ask("unreserve", info, node)
+
+    def bound(self, pod: PodState) -> None:
+        self._given.pop(pod.uid, None)

@@ -284,6 +284,10 @@ class Reserver(Role):
     def unreserve(self, pod: PodState, node: str) -> None:
         """The pod is not bound there after all: another of its unit may not be, its bind failed, or it is gone."""
 
+    def bound(self, pod: PodState) -> None:
+        """The pod is bound where it was reserved: that will not be taken back."""
+        return
+
 
 class PodGate(Role):
     """Keeps a pod, and with it a gang that has not started, out of the queue."""

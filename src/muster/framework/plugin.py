@@ -164,5 +164,8 @@ class Plugin:
         raise NotImplementedError
 
     def unreserve(self, pod: PodInfo, node: str) -> None:
-        """What was reserved is not used: another member was refused, the bind failed, or the pod went before it."""
+        """What was reserved is not used: another member was refused, the bind failed, or the pod went before it.
+
+        The pod is as `reserve` was given it, whatever has changed since.
+        """
         raise NotImplementedError

@@ -25,8 +25,10 @@ _OWNERS: tuple[Kind[ReplicationController] | Kind[ReplicaSet] | Kind[StatefulSet
     REPLICA_SETS,
     STATEFUL_SETS,
 )
-# so many answers are kept; one takes about 1 KB
+# answers are kept for so many owners; one takes about 1 KB
 _MOST_KEPT = 20_000
+# Services come and go with their Jobs, and each was an answer for somebody
+_MOST_PER_OWNER = 1_000
 
 _Label = tuple[str, str]
 _Labels = tuple[_Label, ...]
@@ -95,6 +97,9 @@ class BySelectors(DefaultSpread):
             answers = self._answers[owner or namespace] = {}
         found = answers.get(chosen_by)
         if found is None:
+            if len(answers) >= _MOST_PER_OWNER:
+                # not the owner itself: it has asked
+                answers.clear()
             found = answers[chosen_by] = self._made(namespace, chosen_by, owner)
         return found
 

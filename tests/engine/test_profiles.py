@@ -10,7 +10,7 @@ from muster.framework.profile import Fairness, Profile
 from muster.plugins.defaults import default_plugins
 from muster.plugins.node_ports import NodePorts
 from muster.plugins.node_resources_fit import NodeResourcesFit, Strategy
-from tests.builders import World, evicted, only, placements, pod
+from tests.builders import World, evicted, node, only, placements, pod
 
 BADGE = "example.com/badge"
 
@@ -111,6 +111,14 @@ def test_who_takes_what_it_need_not_have_is_evicted_for_those_who_must_have_it(m
     # its room stays reserved while they leave
     assert not evicted(world.decide(after=60))
     assert len(placements(world.pod_gone(*low).decide())) == members
+
+
+@pytest.mark.parametrize("pod_first", [True, False])
+def test_what_it_takes_without_need_counts_though_it_came_before_the_first_node_that_has_it(pod_first):
+    there = pod("there", requests={BADGE: 4}, on="n0", phase="Running", scheduler="careless")
+    objects = [there, node("n0", cpu=8, resources={BADGE: 4})]
+    world = strict_and_careless().see(*(objects if pod_first else reversed(objects)))
+    assert placements(world.pod("a", requests={BADGE: 1}).decide()) == {}
 
 
 def test_profiles_that_would_queue_pods_differently_are_refused():

@@ -77,6 +77,7 @@ class PodClass:
         "scored_when_new",
         "takes",
         "ties",
+        "uncounted",
         "unknown",
         "used",
     )
@@ -102,8 +103,10 @@ class PodClass:
         self.used = by_row(amounts, names)
         """What it really requests, by resource row; not what no node has had yet."""
         needed = {name: count for name, count in amounts.items() if not ignores(rules.profile, name)}
-        self.unknown = tuple(name for name in needed if names.find(name) is None)
-        """Resources it asks for that no node has had yet: it fits nowhere."""
+        self.uncounted = tuple(name for name in amounts if names.find(name) is None)
+        """Resources it asks for that no node has had yet: what it takes of them is counted when one has."""
+        self.unknown = tuple(name for name in self.uncounted if name in needed)
+        """Those of them that it must have: it fits nowhere."""
         self.room = tuple(sorted({PODS: 1, **by_row(needed, names)}.items()))
         """(resource row, amount) that one copy must find..."""
         self.takes = tuple(sorted({PODS: 1, **self.used}.items()))
@@ -288,7 +291,7 @@ class ClassTable:
             if len(self._by_wire) >= _SPELLINGS:
                 self._by_wire.clear()
             found = self._by_wire[spelling] = self._intern(pod, traits, profile)
-        elif found.unknown and self._has_come(found.unknown):
+        elif found.uncounted and self._has_come(found.uncounted):
             found = self._by_wire[spelling] = self.learn(found)
         shown = read_traits(self._shown, pod) if self._shown else NO_TRAITS
         namespace, rules = pod.metadata.namespace, NO_RULES
@@ -339,7 +342,7 @@ class ClassTable:
     ) -> PodClass:
         needs = rules, requests, ports, images
         found = self._by_needs.get(needs)
-        if found is None or self._has_come(found.unknown):
+        if found is None or self._has_come(found.uncounted):
             bare = self._of_needs(rules, requests, ports, ()) if images else None
             found = self._by_needs[needs] = PodClass(
                 rules, requests, ports=ports, names=self._names, ignores=self._ignores, bare=bare, images=images

@@ -195,7 +195,7 @@ class Intake:
     def _resources_came(self, names: tuple[str, ...]) -> None:
         """Pods that ask for resources that no node had before may now fit."""
         for state in self._cluster.pods.values():
-            if not state.pod_class.unknown or not set(names) & set(state.pod_class.unknown):
+            if not state.pod_class.uncounted or not set(names) & set(state.pod_class.uncounted):
                 continue
             gang, node = self._gang_of(state), state.node
             if gang is not None:

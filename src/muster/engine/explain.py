@@ -131,11 +131,20 @@ class Explainer:
             fits=fits,
             fits_empty=fits_empty,
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
+            barred=self._barred(pod_class, view),
             refusals=self._refusals(pod_class, trial.usage, ground.excluded),
             host_ports=tuple(port.port for port in pod_class.ports),
             obstacles=self._obstacles(pod_class, trial.usage, blocked),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
         )
+
+    def _barred(self, pod_class: PodClass, view: ClassView) -> tuple[Refusal, ...]:
+        """Why nodes do not let the class on by their own facts, whoever else refuses them before that is asked."""
+        nodes = self._cluster.nodes
+        found = _Histogram(np.flatnonzero((nodes.precedence > 0) & ~view.rules.admitted))
+        for rule in self._profiles.of(pod_class).rule_filters if len(found.rows) else ():
+            found.count(rule.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
+        return found.refusals
 
     def _obstacles(self, pod_class: PodClass, usage: Usage, blocked: Bools | None) -> tuple[Obstacle, ...]:
         outlooks = self._views.outlooks(pod_class, usage)

@@ -59,6 +59,8 @@ class Need(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """How many they would take if nothing ran."""
     nodes_admitted: int
     """Nodes whose own facts (labels, taints, name) let the class on."""
+    barred: tuple[Refusal, ...] = ()
+    """Why the others do not."""
     refusals: tuple[Refusal, ...] = ()
     """Why no node takes one more, with the members placed that fit."""
     host_ports: tuple[int, ...] = ()
@@ -293,7 +295,7 @@ def _room(verdict: Verdict) -> str:
     fewest = min(verdict.needs, key=lambda need: need.nodes_admitted)
     if fewest.nodes_admitted == verdict.nodes:
         return f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)} room for {room}"
-    why = _and([_refused(refusal) for refusal in fewest.refusals if refusal.by_rule] or [_OTHERWISE])
+    why = _and([_refused(refusal) for refusal in fewest.barred] or [_OTHERWISE])
     if not verdict.same_nodes:
         nodes = f"{_count(verdict.nodes, 'node')} {_have(verdict.nodes)}"
         return f"{nodes} room for {room} (not all members may use all nodes: {why})"

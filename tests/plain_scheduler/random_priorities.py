@@ -4,7 +4,9 @@ ranked_surroundings()       with classes of priorities, and budgets
 ranked(world)               its pods larger, each with a priority; those that run started one after another
 """
 
+import copy
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -64,13 +66,13 @@ def ranked_surroundings() -> Surroundings:
 
 
 def ranked(world: World) -> RankedWorld:
-    """Nobody is leaving: for whom kube-scheduler would have somebody leave it does not look at those who do anyway."""
+    """Nobody is leaving: kube-scheduler would count those among the victims, we do not."""
     chance = random.Random(f"priorities {world.seed}")
     started = _started(world.placed, chance)
     return RankedWorld(
         **{
             **vars(world),
-            "placed": [_ranked(pod, chance, _RUNNING) for pod in world.placed],
+            "placed": _at_own_ports(_ranked(pod, chance, _RUNNING) for pod in world.placed),
             "leaving": set(),
             "coming": [_ranked(pod, chance, _COMING) for pod in world.coming],
             "started": started,
@@ -89,8 +91,27 @@ def _started(pods: list[Document], chance: random.Random) -> dict[str, str]:
     return times
 
 
+def _at_own_ports(pods: Iterable[Document]) -> list[Document]:
+    """Of pods on one node that have the same port, kube-scheduler thinks it free when one goes: only the first has."""
+    taken: set[tuple[str, int]] = set()
+    found = []
+    for pod in pods:
+        spec = pod["spec"]
+        ports = {(spec["nodeName"], each["containerPort"]) for c in _containers(spec) for each in c.get("ports", [])}
+        if ports & taken:
+            for container in _containers(spec):
+                container.pop("ports", None)
+        taken |= ports
+        found.append(pod)
+    return found
+
+
+def _containers(spec: Document) -> list[Document]:
+    return [*spec["containers"], *spec.get("initContainers", [])]
+
+
 def _ranked(pod: Document, chance: random.Random, classes: tuple[str, ...]) -> Document:
-    spec = dict(pod["spec"])
+    spec = copy.deepcopy(pod["spec"])
     if name := chance.choice(classes):
         spec["priorityClassName"] = name
     if chance.random() < 0.7 and "resources" not in spec:

@@ -392,7 +392,7 @@ class Chance(random.Random):
                 {"memory": "256Mi"},
                 {"cpu": "1", "memory": "1Gi"},
                 {"cpu": "300m", "memory": "200Mi"},
-                {"cpu": "100m", "hugepages-2Mi": "8Mi"},
+                {"cpu": "200m", "hugepages-2Mi": "8Mi"},
             )
         )
         kinds = ("limits",) if "hugepages-2Mi" in whole else ("requests", "limits")

@@ -325,7 +325,7 @@ CONFIGURATIONS = {
     ),
     "a plugin that does not exist": (
         {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "NodeMagic"}]}}}]},
-        ": profiles[0].plugins.filter.enabled[0].name: there is no plugin NodeMagic; known are ",
+        ": profiles[0].plugins.filter.enabled[0].name: there is no plugin NodeMagic; one of yours is written as ",
     ),
     "an extender": (
         {"extenders": [{"urlPrefix": "http://x"}]},

@@ -125,9 +125,9 @@ class Duel:
     def _is_tied(self, pod: Document) -> bool:
         """Whether nodes take the pod that would not if the one that waits were on its node, or the other way round."""
         (machine,) = (machine for machine in self._cluster.machines.values() if machine.awaited)
-        with machine.having([*machine.running, *machine.awaited]):
-            beside = refusals(self._cluster, pod, _strategy(pod))
         machine.awaited, awaited = [], machine.awaited
+        with machine.having([*machine.running, *awaited]):
+            beside = refusals(self._cluster, pod, _strategy(pod))
         without = refusals(self._cluster, pod, _strategy(pod))
         machine.awaited = awaited
         # upstream does not even ask InterPodAffinity about pods without terms where nobody who runs keeps them off

@@ -255,7 +255,7 @@ class Invariants:
             if not self._reading.exact(unit):
                 self._look_at_mixed(unit, scene.left_for(unit))
             elif not self._may_back_off(unit.key):
-                self._check_waits(unit, scene)
+                self._check_does_not_fit(unit, scene)
 
     def at_rest(self) -> None:
         """Looks at the world when nothing will change any more: nobody waits who fits, everybody knows why."""
@@ -598,7 +598,8 @@ class Invariants:
     # --- the world ---
 
     def _check_room(self, scene: Scene) -> None:
-        taken, left = scene.places(), scene.places(perhaps=True)
+        taken = scene.places()
+        left = scene.places(perhaps=True) if scene.doubtful else taken
         for name, place in taken.items():
             short = {resource: amount for resource, amount in place.room.items() if amount < 0}
             if min(left[name].room.values()) >= 0:
@@ -646,9 +647,12 @@ class Invariants:
             )
 
     def _check_waits(self, unit: Waiting, scene: Scene) -> None:
-        if not self._reading.exact(unit):
+        if self._reading.exact(unit):
+            self._check_does_not_fit(unit, scene)
+        else:
             self._look_at_mixed(unit, scene.left_for(unit))
-            return
+
+    def _check_does_not_fit(self, unit: Waiting, scene: Scene) -> None:
         self._seen["units that waited, looked at"] += 1
         if self._reading.fits(unit, self._surely_left(unit, scene)):
             raise BrokenRuleError("nobody waits who fits", f"{unit.key} waits, and {unit.need} of it fit")

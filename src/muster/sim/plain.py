@@ -47,7 +47,7 @@ class Needs(NamedTuple):
     """Its demands on a node's own facts, as JSON; only equality counts."""
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, gc=False):
     """One node as a search sees it."""
 
     room: Room
@@ -166,15 +166,18 @@ def collide(one: Port, other: Port) -> bool:
 
 
 def fits(needs: Needs, place: Place) -> bool:
-    return all(place.room.get(name, 0) >= count for name, count in needs.requests) and not any(
-        collide(port, taken) for port in needs.ports for taken in place.ports
-    )
+    room = place.room
+    for name, count in needs.requests:
+        if room.get(name, 0) < count:
+            return False
+    return not (needs.ports and any(collide(port, taken) for port in needs.ports for taken in place.ports))
 
 
 def take(needs: Needs, place: Place) -> None:
     """One pod goes to the place, whether or not it fits."""
+    room = place.room
     for name, count in needs.requests:
-        place.room[name] = place.room.get(name, 0) - count
+        room[name] = room.get(name, 0) - count
     place.ports.extend(needs.ports)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
+
+import msgspec
 
 from muster.api.times import seconds
 from muster.api.wire import Condition, Node, Pod, PodGroup, condition
@@ -38,7 +40,7 @@ from muster.sim.plain import (
     take,
     unit_of,
 )
-from muster.sim.rules.neighbours import is_tied
+from muster.sim.rules.neighbours import Apart, is_tied, terms_apart
 from muster.sim.world import World
 
 OURS = "muster"
@@ -371,16 +373,25 @@ class _Told(NamedTuple):
     began: bool
 
 
-class _Member(NamedTuple):
+class _Member(msgspec.Struct, frozen=True, gc=False):
     """What one of its pods is counted by."""
 
     pod: Pod
+    unit: str
     node: str
     there: bool
     condemned: bool
     doubtful: bool
     bound_for: BoundFor | None
     """Of those on their way."""
+
+
+class Taker(msgspec.Struct, frozen=True, gc=False):
+    """A pod that takes room."""
+
+    pod: Pod
+    node: str
+    needs: Needs
 
 
 class Waiting(NamedTuple):
@@ -413,7 +424,7 @@ class Reading:
         fallen: Container[str],
         spared: Container[str] = (),
         began: Container[str] = (),
-        condemned: Container[str] = (),
+        condemned: Collection[str] = (),
     ) -> None:
         self._world = world
         self._condemned = condemned
@@ -425,8 +436,16 @@ class Reading:
         self._began = began
         self._needs: dict[str, tuple[object, object, Needs]] = {}
         self._facts: dict[str, tuple[Node, Room, dict[bytes, bool]]] = {}
+        self._takers: dict[str, Taker] = {}
+        """By UID."""
+        self._members: dict[str, _Member] = {}
+        """By UID, as they were last counted..."""
+        self._around: tuple[object, ...] = ()
+        """...and what they were counted by beside their pods."""
         self._gangs: dict[str, tuple[tuple[_Told, list[_Member]], Gang]] = {}
         """What they were last read from, and what came of it."""
+        self._apart: tuple[list[Pod], Apart] = ([], [])
+        """The same of whom pods must be apart from."""
 
     def empty(self) -> dict[str, Place]:
         """Every node with nothing on it."""
@@ -443,8 +462,11 @@ class Reading:
 
     def waits(self, pod: Pod) -> bool:
         """Ours, pending, and no bind of it is open."""
-        ours = pod.spec.scheduler_name == self.scheduler and not pod.spec.node_name and not self.leaves(pod)
-        return ours and pod.status.phase not in ENDED and not self.node_of(pod)
+        spec, meta = pod.spec, pod.metadata
+        if spec.node_name or spec.scheduler_name != self.scheduler or pod.status.phase in ENDED:
+            return False
+        open_binds = meta.uid in self._world.in_flight or meta.uid in self._held
+        return not open_binds and meta.deletion_timestamp is None and meta.uid not in self._condemned
 
     def leaves(self, pod: Pod) -> bool:
         """On its way out, or about to be."""
@@ -452,8 +474,9 @@ class Reading:
 
     def node_of(self, pod: Pod) -> str:
         """Where it is bound, or on its way to if we sent it."""
-        if pod.spec.node_name or pod.spec.scheduler_name != self.scheduler:
-            return pod.spec.node_name
+        spec = pod.spec
+        if spec.node_name or spec.scheduler_name != self.scheduler:
+            return spec.node_name
         uid = pod.metadata.uid
         placement = self._world.in_flight.get(uid) or self._held.get(uid)
         return placement.node if placement else ""
@@ -461,15 +484,27 @@ class Reading:
     def gangs(self) -> dict[str, Gang]:
         """All gangs; those of which nothing changed since the last reading are the same ones."""
         members: dict[str, list[_Member]] = {key: [] for key in self._world.groups_told}
-        for pod in self._world.pods.values():
+        self._look_around()
+        for uid, pod in self._world.pods.items():
             if pod.spec.scheduling_group is not None:
-                members.setdefault(unit_of(pod), []).append(self._member(pod))
+                member = self._members.get(uid)
+                if member is None or member.pod is not pod:
+                    member = self._members[uid] = self._member(uid, pod)
+                members.setdefault(member.unit, []).append(member)
         kept, self._gangs = self._gangs, {}
         for key, listed in members.items():
             told = self._told_of(key), listed
             known = kept.get(key)
             self._gangs[key] = known if known is not None and known[0] == told else (told, self._gang(key, *told))
         return {key: gang for key, (_, gang) in self._gangs.items()}
+
+    def _look_around(self) -> None:
+        """Where something changed that members are counted by beside their pods, all of them are counted anew."""
+        world = self._world
+        around = [*world.nodes], world.in_flight.copy(), {**self._held}, [*self._doubtful], [*self._condemned]
+        if around != self._around:
+            self._around = around
+            self._members.clear()
 
     def _told_of(self, key: str) -> _Told:
         group = self._world.groups_told.get(key)
@@ -478,13 +513,13 @@ class Reading:
         uid = group.metadata.uid
         return _Told(group, fell=uid in self._fallen, spared=uid in self._spared, began=uid in self._began)
 
-    def _member(self, pod: Pod) -> _Member:
-        uid, node = pod.metadata.uid, pod.spec.node_name
-        if node:
-            return _Member(pod, node, node in self._world.nodes, uid in self._condemned, False, None)
-        node = self.node_of(pod)
-        bound_for = (self._world.in_flight.get(uid) or self._held[uid]).bound_for if node else None
-        return _Member(pod, node, node in self._world.nodes, uid in self._condemned, uid in self._doubtful, bound_for)
+    def _member(self, uid: str, pod: Pod) -> _Member:
+        node, doubtful, bound_for = pod.spec.node_name, False, None
+        if not node:
+            node, doubtful = self.node_of(pod), uid in self._doubtful
+            bound_for = (self._world.in_flight.get(uid) or self._held[uid]).bound_for if node else None
+        there, condemned = node in self._world.nodes, uid in self._condemned
+        return _Member(pod, unit_of(pod), node, there, condemned, doubtful, bound_for)
 
     def _gang(self, key: str, told: _Told, members: list[_Member]) -> Gang:
         gang = Gang(key, scheduler=self.scheduler)
@@ -539,12 +574,22 @@ class Reading:
 
     def exact(self, unit: Waiting) -> bool:
         """Whether trying class by class is a proof, and room is all that matters."""
-        alike = len(self.wanted(unit)) == 1 and all(_prefers(pod) == _prefers(unit.pods[0]) for pod in unit.pods)
-        return (unit.need == 1 or alike) and not self.tied(unit)
+        return (unit.need == 1 or self._alike(unit)) and not self.tied(unit)
+
+    def _alike(self, unit: Waiting) -> bool:
+        first = _prefers(unit.pods[0])
+        return len(self.wanted(unit)) == 1 and all(_prefers(pod) == first for pod in unit.pods)
 
     def tied(self, unit: Waiting) -> bool:
         """Whether members may be kept from nodes by where other pods are."""
-        return any(is_tied(pod, self._world.pods) for pod in unit.pods)
+        apart = self._terms_apart()
+        return any(is_tied(pod, apart) for pod in unit.pods)
+
+    def _terms_apart(self) -> Apart:
+        pods = list(self._world.pods.values())
+        if pods != self._apart[0]:
+            self._apart = pods, terms_apart(pods)
+        return self._apart[1]
 
     def fits(self, unit: Waiting, places: dict[str, Place], *, need: int | None = None) -> bool:
         """Whether what the unit needs, or so many of its members, surely go on the places together."""
@@ -577,6 +622,13 @@ class Reading:
         if known is None or known[0] is not spec.containers or known[1] is not spec.node_selector:
             known = self._needs[pod.metadata.uid] = (spec.containers, spec.node_selector, needs_of(pod))
         return known[2]
+
+    def taker(self, pod: Pod, node: str) -> Taker:
+        """The pod as one that takes room on the node."""
+        known = self._takers.get(pod.metadata.uid)
+        if known is None or known.pod is not pod or known.node != node:
+            known = self._takers[pod.metadata.uid] = Taker(pod, node, self.needs_of(pod))
+        return known
 
     def _room_of(self, node: Node) -> Room:
         return self._facts_of(node)[1]

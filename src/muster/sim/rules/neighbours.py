@@ -6,7 +6,7 @@ Terms name no namespaces by their labels here: none are known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from itertools import islice, permutations
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from muster.sim.plain import covers
 _MOST_ORDERS = 720
 # no label has such a name
 _NOBODY = LabelSelector({"": ""})
+
+Apart = list[tuple[PodAffinityTerm, Pod]]
 
 
 class Neighbour(NamedTuple):
@@ -184,11 +186,15 @@ def unplaceable(placed: Collection[Neighbour], around: Around) -> str:
 
 def has_rules(pod: Pod) -> bool:
     """Whether the pod requires anything of others."""
-    return bool(near(pod) or far(pod) or spreads(pod))
+    asks = pod.spec.affinity is not None or pod.spec.topology_spread_constraints
+    return bool(asks and (near(pod) or far(pod) or spreads(pod)))
 
 
-def is_tied(pod: Pod, others: Mapping[str, Pod]) -> bool:
-    """Whether it matters where others are: to the pod itself, or to one of the others."""
-    return has_rules(pod) or any(
-        selects(term, other, pod) for other in others.values() if other.spec.affinity for term in far(other)
-    )
+def terms_apart(pods: Iterable[Pod]) -> Apart:
+    """Whom the pods must not share a domain with: the terms, each with its owner."""
+    return [(term, pod) for pod in pods if pod.spec.affinity for term in far(pod)]
+
+
+def is_tied(pod: Pod, apart: Apart) -> bool:
+    """Whether it matters where others are: to the pod itself, or to one of those who must be `apart` from some."""
+    return has_rules(pod) or any(selects(term, owner, pod) for term, owner in apart)

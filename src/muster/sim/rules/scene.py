@@ -10,7 +10,7 @@ from muster.api.wire import Pod
 from muster.engine.decisions import Bind, PodCondition, PodRef
 from muster.gangs.model import Aspect
 from muster.sim.plain import ENDED, Needs, Place, take, unit_of
-from muster.sim.reading import Gang, Reading, Waiting
+from muster.sim.reading import Gang, Reading, Taker, Waiting
 from muster.sim.rules.neighbours import Around, Neighbour
 from muster.sim.world import World
 
@@ -22,14 +22,6 @@ class Keep(NamedTuple):
 
     unit: str
     priority: int
-    node: str
-    needs: Needs
-
-
-class Taker(NamedTuple):
-    """A pod that takes room."""
-
-    pod: Pod
     node: str
     needs: Needs
 
@@ -81,31 +73,28 @@ class Scene:
         self.perhaps: dict[str, Keep] = {}
         """By UID: room that pods are nominated to, and that is perhaps not kept any more, or is again."""
         for uid, pod in world.pods.items():
-            deleted = pod.metadata.deletion_timestamp
-            until = condemned.get(uid) if deleted is None else seconds(deleted)
-            leaves = until is not None and world.now <= until + patience
-            self._read(uid, pod, broken=broken, leaves=leaves)
+            if pod.status.phase not in ENDED:
+                self._read(uid, pod, broken, condemned.get(uid), patience)
 
-    def _read(self, uid: str, pod: Pod, *, broken: Container[str], leaves: bool) -> None:
-        if pod.status.phase in ENDED:
-            return
-        reading = self._reading
+    def _read(self, uid: str, pod: Pod, broken: Container[str], condemned: float | None, patience: float) -> None:
+        reading, nodes, deleted = self._reading, self._world.nodes, pod.metadata.deletion_timestamp
         node = pod.spec.node_name or reading.node_of(pod)
-        if node in self._world.nodes:
-            self.takers[uid] = Taker(pod, node, reading.needs_of(pod))
-            if leaves:
+        if node in nodes:
+            self.takers[uid] = reading.taker(pod, node)
+            until = condemned if deleted is None else seconds(deleted)
+            if until is not None and self._world.now <= until + patience:
                 self.leaving.add(uid)
-            if pod.metadata.deletion_timestamp is not None:
+            if deleted is not None:
                 self.departing.add(uid)
         nominated = pod.status.nominated_node_name
-        if nominated in self._world.nodes and reading.waits(pod):
+        if nominated and nominated in nodes and reading.waits(pod):
             self.keep(pod, nominated, sure=uid not in broken)
 
     def doubt(self, uid: str, node: str) -> None:
         """The pod perhaps takes room on the node."""
         pod = self._world.pods[uid]
         if node in self._world.nodes:
-            self.doubtful[uid] = Taker(pod, node, self._reading.needs_of(pod))
+            self.doubtful[uid] = self._reading.taker(pod, node)
 
     # --- who is where ---
 
@@ -153,7 +142,7 @@ class Scene:
             places = self._occupied(gone)
         else:
             self._full = self._full or self._occupied()
-            places = {name: Place(room.copy(), ports.copy()) for name, (room, ports) in self._full.items()}
+            places = {name: Place(place.room.copy(), place.ports.copy()) for name, place in self._full.items()}
         for taker in self.doubtful.values() if perhaps else ():
             take(taker.needs, places[taker.node])
         for keep in (*self.reserved.values(), *self.perhaps.values()) if perhaps else self.reserved.values():
@@ -199,7 +188,7 @@ class Scene:
                 known.pop(placement.uid, None)
             if placement.node in self._world.nodes:
                 self._full = None
-                self.takers[placement.uid] = Taker(pod, placement.node, self._reading.needs_of(pod))
+                self.takers[placement.uid] = self._reading.taker(pod, placement.node)
         self.drop(decision.unit)
         unit = self.unit_or_rest(decision.unit)
         if unit is not None:

@@ -391,13 +391,16 @@ def nobody_makes_the_group_that_pods_ask_for(patch):
     patch(MadeGroups, "look", lambda self, touched: None)
 
 
-@fault("made", "writers", needs=[MIXED, "jobs"])
+@fault("made", "writers", needs=[MIXED, "jobs"], first=280)
 def a_group_is_made_for_as_many_pods_as_there_are(patch):
-    wanted = Owned.wanted
+    wanted, first = Owned.wanted, {}
 
     def hasty(self, key):
         found = wanted(self, key)
-        return None if found is None else msgspec.structs.replace(found, minimum=len(self._members[key]))
+        if found is None:
+            return None
+        seen = first.setdefault((found.owner.uid, key), len(self._members[key]))
+        return msgspec.structs.replace(found, minimum=seen)
 
     patch(Owned, "wanted", hasty)
 

@@ -52,6 +52,7 @@ FACTS = [
     {"images": {"huge:1": 4000}},
     {"images": {"huge:1": 5000, "other:1": 10}, "labels": {"zone": "a"}},
     {"features": ["RestartAllContainersOnContainerExits"]},
+    {"images": {"huge:1": 4000}, "cordoned": True},
 ]
 SOME_NODES = st.integers(0, 11)
 CHANGES = st.one_of(
@@ -105,8 +106,7 @@ class Kept:
         rows = self.cluster.nodes.rows
         copies = {name: int(view.copies[row]) for name, row in rows.items()}
         takers = [name for name in rows if copies[name]]
-        refused = [view.key[row] for name, row in rows.items() if not copies[name]]
-        assert all(view.key[rows[name]] > max(refused, default=-1) for name in takers)
+        assert all(bool(view.key[row]) == (copies[name] > 0) for name, row in rows.items())
         return copies, sorted(takers, key=lambda name: -view.key[rows[name]])
 
 

@@ -90,14 +90,11 @@ class PodClass:
         ports: tuple[HostPort, ...],
         names: ResourceNames,
         ignores: Ignores = _nothing,
-        bare: PodClass | None = None,
-        images: tuple[str, ...] = (),
     ) -> None:
-        """`bare` is the class without the images."""
         self.rules = rules
         self.requests = requests
         self.ports = ports
-        self.images = images
+        self.images: tuple[str, ...] = ()
         """Names of all that its containers run, each as often as it is run."""
         amounts = {name: min(count, TOO_MUCH) for name, count in requests.amounts if name != "pods"}
         self.used = by_row(amounts, names)
@@ -123,20 +120,27 @@ class PodClass:
         extended = sum(count for name, count in amounts.items() if name not in ("cpu", "memory"))
         self.order = (
             (-extended, -self.used.get(CPU, 0), -self.used.get(MEMORY, 0)),
-            msgspec.json.encode((requests, ports, rules)) + (msgspec.json.encode(images) if images else b""),
+            msgspec.json.encode((requests, ports, rules)),
         )
-        self.line: Lines = Lines.of_classes([self]) if bare is None else bare.line
+        self.line = Lines.of_classes([self])
         self.ties: Ties | None = None
         """How its pods stand to others; None if nobody looks at them, nor they at anybody."""
         self.base = self
         """The class without ties: a node by itself looks the same to both."""
-        self.bare = self if bare is None else bare
+        self.bare = self
         """The class without ties and images: every node by itself has the same room for both."""
 
     @property
     def traits(self) -> Traits:
         """What plugins by users read of its pods."""
         return self.rules.traits if self.ties is None else (*self.rules.traits, *self.ties.look.traits)
+
+    def running(self, images: tuple[str, ...]) -> PodClass:
+        """The class of pods with the same needs that run these images."""
+        found = copy(self)
+        found.images, found.base = images, found
+        found.order = (self.order[0], self.order[1] + msgspec.json.encode(images))
+        return found
 
     def tied(self, ties: Ties) -> PodClass:
         """The class of pods with the same needs that stand to others like this."""
@@ -343,10 +347,11 @@ class ClassTable:
         needs = rules, requests, ports, images
         found = self._by_needs.get(needs)
         if found is None or self._has_come(found.uncounted):
-            bare = self._of_needs(rules, requests, ports, ()) if images else None
-            found = self._by_needs[needs] = PodClass(
-                rules, requests, ports=ports, names=self._names, ignores=self._ignores, bare=bare, images=images
-            )
+            if images:
+                found = self._of_needs(rules, requests, ports, ()).running(images)
+            else:
+                found = PodClass(rules, requests, ports=ports, names=self._names, ignores=self._ignores)
+            self._by_needs[needs] = found
         return found
 
     # --- ties ---

@@ -92,6 +92,7 @@ class Decider:
         """`unreserve` tells plugins that reserve who is not bound after all."""
         self._cluster = cluster
         self._profiles = profiles
+        self._views = views
         profile = profiles.first
         self._rule = profile.gang_rule
         self.reserving = Reserving(profiles)
@@ -152,7 +153,7 @@ class Decider:
 
     def _collect(self, first: Small, following: Callable[[], Unit | None]) -> tuple[list[Small], Unit | None]:
         """Small units for one window, and the unit that ended the run because it is none."""
-        run, pods, classes = [first], len(first.pods), {first.pod_class}
+        run, pods, classes = [first], len(first.pods), {first.alike}
         most = self.starvation.slack
         most_classes = _SLOW_CLASSES_AT_ONCE if self._profiles.calls else CLASSES_AT_ONCE
         while pods < self._stream.window and len(classes) < most_classes and len(run) < most:
@@ -164,7 +165,7 @@ class Decider:
                 return run, unit
             run.append(small)
             pods += len(small.pods)
-            classes.add(small.pod_class)
+            classes.add(small.alike)
         return run, None
 
     def _small(self, unit: Unit) -> Small | None:
@@ -173,9 +174,10 @@ class Decider:
             return None
         try:
             pods = unit.alike(self._rule, most=LARGEST_GANG)
+            alike = self._views.alike(pods[0].pod_class) if pods else None
         except Exception:  # a plugin's bug shows when the unit is tried alone
             return None
-        return Small(unit, pods[0].pod_class, pods) if pods else None
+        return None if alike is None else Small(unit, pods[0].pod_class, pods, alike)
 
     def _placed(self, small: Small, rows: list[int]) -> Tried:
         """The stream has taken the room."""

@@ -38,6 +38,8 @@ class Small(NamedTuple):
     unit: Unit
     pod_class: PodClass
     pods: list[PodState]
+    alike: PodClass
+    """The class whose view serves."""
 
 
 class Stream:

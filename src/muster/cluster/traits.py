@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -64,10 +64,17 @@ def _checked(trait: object) -> Trait:
         if _is_plain(trait):
             # numbers of more than 64 bits and half characters cannot be
             msgspec.msgpack.encode(trait)
-            return trait  # type: ignore[return-value]
+            return _canonical(trait)
         return Unread(f"gave {shown(trait, repr)[:80]}, which is no text, number or tuple of such")
     except Exception as error:
         return Unread(f"gave a {type(trait).__name__} that cannot be kept: {shown(error)}")
+
+
+def _canonical(trait: Any) -> Trait:
+    """Of what counts as equal always the same: who came first must not decide which a plugin is shown."""
+    if isinstance(trait, tuple):
+        return tuple(map(_canonical, trait))
+    return trait if isinstance(trait, str) or trait != int(trait) else int(trait)
 
 
 def _is_plain(trait: object) -> bool:

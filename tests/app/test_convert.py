@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.app.convert import TARGETS, convert
@@ -175,6 +175,22 @@ def test_a_label_that_a_selector_needs_and_that_would_count_is_an_error():
     assert got.errors == [
         "old.yaml: document 2: Deployment w: pods would still name w/workers: a selector needs the label that says so"
     ]
+
+
+HIDDEN = template(
+    "Deployment", "spec", "template", labels=BY_LABELS, schedulingGroup={"podGroupName": "other"}, **reference("g", "k")
+)
+HIDDEN["spec"]["selector"] = {"matchLabels": BY_LABELS}
+"""Its pods are replicas by a field, and so declare no gang by their labels until the field is taken away."""
+
+
+def test_a_label_that_a_selector_needs_and_that_would_declare_a_gang_is_an_error():
+    got = run(native("other"), HIDDEN)
+    assert got.manifests == []
+    assert got.errors == [
+        "old.yaml: document 2: Deployment w: pods would declare train: a selector needs the label that says so"
+    ]
+    assert run(native("other"), native(), HIDDEN).errors == []
 
 
 def test_of_two_names_the_one_that_counts_is_kept():
@@ -663,6 +679,7 @@ def gang(pod):
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(PODS | deployments() | OBJECTS, max_size=6), st.sampled_from([NATIVE, CUSTOM]))
+@example([pod(schedulingGroup={"podGroupName": "train"}), HIDDEN], NATIVE)
 def test_converting_twice_changes_nothing_and_pods_stay_in_their_gangs(manifests, target):
     once = run(*manifests, target=target)
     if once.errors:

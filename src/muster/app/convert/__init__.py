@@ -206,15 +206,18 @@ class _Conversion:
             )
         if member.gang:
             self._settle_subset(member)
-            name, is_declared = self._name(member.piece, member.gang), self._groups.find(member.gang) is not None
+            name = self._name(member.piece, member.gang)
             try:
                 self._note(
                     member.piece,
-                    renamed(member, name, target=self._target, selected=selected, is_declared=is_declared),
+                    renamed(member, name, target=self._target, selected=selected, is_declared=self._is_declared),
                 )
             except ObjectError as error:
                 self._error(member.piece, error.message)
         self._note(member.piece, remarks(member, target=self._target))
+
+    def _is_declared(self, key: str) -> bool:
+        return self._groups.find(key) is not None
 
     def _settle_subset(self, member: Member) -> None:
         """Pods of Volcano name their task whether or not that has a minimum; of v1beta1 only if it has."""

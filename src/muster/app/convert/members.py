@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -82,11 +82,12 @@ def settle(member: Member, groups: Groups) -> None:
 
 
 def renamed(
-    member: Member, name: str, *, target: Dialect, selected: Collection[str], is_declared: bool
+    member: Member, name: str, *, target: Dialect, selected: Collection[str], is_declared: Callable[[str], bool]
 ) -> Iterator[str]:
     """Let the pod name its gang as the target has it; what that changes beside, a line each.
 
-    Labels that selectors name stay.  ObjectError if these would then mean something that they did not.
+    Labels that selectors name stay.  ObjectError if these would then mean something that they did not.  `is_declared`
+    says of a gang's key whether it was declared before.
     """
     template = member.template
     if target is not NATIVE and len(name) > _LONGEST_LABEL:
@@ -108,17 +109,17 @@ def renamed(
     _check(member, f"{member.piece.namespace}/{name}", is_declared=is_declared)
 
 
-def _check(member: Member, key: str, *, is_declared: bool) -> None:
+def _check(member: Member, key: str, *, is_declared: Callable[[str], bool]) -> None:
     """The pod as written is of this gang and subset, and declares no gang that nobody had declared."""
     # Workloads that say more of pods than these do are none afterwards
     pod = told(Groups(), read_pod(member.piece, member.template, uid=""))
-    after = membership(pod)
+    after, by_labels = membership(pod), LABELS.membership(pod)
     if after is None or after.gang != key:
         what = f"pods would still name {'none' if after is None else _plain(after.gang)}"
     elif after.subset != member.subset:
         what = f"pods would be of subset {after.subset}"
-    elif LABELS.minimum(pod, key) and not is_declared:
-        what = f"pods would declare {_plain(key)}"
+    elif by_labels is not None and not is_declared(by_labels.gang):
+        what = f"pods would declare {_plain(by_labels.gang)}"
     else:
         return
     raise ObjectError(f"{what}: a selector needs the label that says so")

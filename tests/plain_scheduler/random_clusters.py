@@ -7,7 +7,7 @@ Few names and labels, so that much of it meets.  What comes out is what one woul
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -184,10 +184,25 @@ def world(seed: int, *, coming: int = 12) -> World:
     placed = [chance.placed(f"old-{number}", names) for number in range(crowd)]
     leaving = {pod["metadata"]["name"] for pod in placed if chance.one_in(8)}
     ended = {pod["metadata"]["name"] for pod in placed if chance.one_in(12)} - leaving
+    at_own_ports(placed, ended)
     told = {pod["metadata"]["name"]: chance.status(pod) for pod in placed if chance.one_in(3)}
     told = {name: status for name, status in told.items() if name not in leaving | ended}
     pods = [chance.coming(f"new-{number}", names) for number in range(coming)]
     return World(seed, nodes, placed, leaving, ended, told, pods)
+
+
+def at_own_ports(pods: Sequence[Document], going: Container[str]) -> None:
+    """Those who are going have no port that one before them on their node has: kube-scheduler would think it free when
+    one of the two has gone."""
+    taken: set[tuple[str, int]] = set()
+    for pod in pods:
+        spec = pod["spec"]
+        containers = [*spec["containers"], *spec.get("initContainers", [])]
+        ports = {(spec["nodeName"], port["containerPort"]) for each in containers for port in each.get("ports", [])}
+        if ports & taken and pod["metadata"]["name"] in going:
+            for container in containers:
+                container.pop("ports", None)
+        taken |= ports
 
 
 class Chance(random.Random):
@@ -383,8 +398,7 @@ class Chance(random.Random):
 
     def _pod_level(self, spec: Document, asked: Document) -> None:
         """Requests of the pod as a whole must not be below those of its containers, so these have few."""
-        containers = (*spec["containers"], *spec.get("initContainers", []))
-        for container in containers:
+        for container in (*spec["containers"], *spec.get("initContainers", [])):
             container["resources"] = self.choice(({}, {"requests": {"memory": "32Mi"}}, {"requests": {"cpu": "50m"}}))
         whole = asked or self.choice(
             (
@@ -397,9 +411,6 @@ class Chance(random.Random):
         )
         kinds = ("limits",) if "hugepages-2Mi" in whole else ("requests", "limits")
         spec["resources"] = {self.choice(kinds): whole}
-        if whole.get("cpu") == "100m":
-            for container in [each for each in containers if each["resources"] == {"requests": {"cpu": "50m"}}][2:]:
-                container["resources"] = {}
 
     def _ports(self, pod: Document) -> None:
         if self.off_topic(5):

@@ -6,12 +6,11 @@ ranked(world)               its pods larger, each with a priority; those that ru
 
 import copy
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tests.plain_scheduler.cluster import Cluster
-from tests.plain_scheduler.random_clusters import Surroundings, World, surroundings
+from tests.plain_scheduler.random_clusters import Surroundings, World, at_own_ports, surroundings
 from tests.plain_scheduler.selectors import Document
 
 PRIORITIES = {"spare": -10, "low": 1, "middle": 50, "high": 1000}
@@ -66,13 +65,15 @@ def ranked_surroundings() -> Surroundings:
 
 
 def ranked(world: World) -> RankedWorld:
-    """Nobody is leaving: kube-scheduler would count those among the victims, we do not."""
+    """Nobody is leaving: kube-scheduler would count those among the victims, we do not.  Anybody may have to."""
     chance = random.Random(f"priorities {world.seed}")
     started = _started(world.placed, chance)
+    placed = [_ranked(pod, chance, _RUNNING) for pod in world.placed]
+    at_own_ports(placed, started)
     return RankedWorld(
         **{
             **vars(world),
-            "placed": _at_own_ports(_ranked(pod, chance, _RUNNING) for pod in world.placed),
+            "placed": placed,
             "leaving": set(),
             "coming": [_ranked(pod, chance, _COMING) for pod in world.coming],
             "started": started,
@@ -89,25 +90,6 @@ def _started(pods: list[Document], chance: random.Random) -> dict[str, str]:
         found[node, at] = found.get((node, at), -1) + 1
         times[pod["metadata"]["name"]] = _at(at, seconds=found[node, at])
     return times
-
-
-def _at_own_ports(pods: Iterable[Document]) -> list[Document]:
-    """Of pods on one node that have the same port, kube-scheduler thinks it free when one goes: only the first has."""
-    taken: set[tuple[str, int]] = set()
-    found = []
-    for pod in pods:
-        spec = pod["spec"]
-        ports = {(spec["nodeName"], each["containerPort"]) for c in _containers(spec) for each in c.get("ports", [])}
-        if ports & taken:
-            for container in _containers(spec):
-                container.pop("ports", None)
-        taken |= ports
-        found.append(pod)
-    return found
-
-
-def _containers(spec: Document) -> list[Document]:
-    return [*spec["containers"], *spec.get("initContainers", [])]
 
 
 def _ranked(pod: Document, chance: random.Random, classes: tuple[str, ...]) -> Document:

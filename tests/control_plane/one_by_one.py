@@ -25,6 +25,9 @@ from tests.plain_scheduler.random_priorities import RankedWorld
 from tests.plain_scheduler.standing_in import Heard
 
 SECONDS = 30
+_WATCH_SECONDS = 60
+"""An API server ends watches as it likes, after an hour at the latest: asked to do it often, that is nothing special.
+Longer than SECONDS, after which a change that does not come is an error."""
 _LOOK_AGAIN_SECONDS = 0.002
 _SAYS_SCORES = 10
 """The verbosity at which the log has the score of each plugin for each node; nodes that were seen are in it from 3."""
@@ -47,8 +50,7 @@ class OneByOne:
         plane.start_scheduler(configuration(), verbosity=_SAYS_SCORES)
         self._log = self._ending.enter_context(_Log(plane.folder / "kube-scheduler.log"))
         version = self._api.ask("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
-        watch = self._ending.enter_context(_Connection(plane))
-        self._changes = watch.stream(f"/api/v1/pods?watch=1&resourceVersion={version}")
+        self._changes = _changes(self._ending.enter_context(_Connection(plane)), since=version)
 
     def __enter__(self):
         return self
@@ -84,7 +86,7 @@ class OneByOne:
                     # before anything else happens that could make the scheduler try again
                     self.delete(made)
                     return Heard(made, None, message)
-        raise AssertionError("the API server ended the watch")
+        raise AssertionError("watching goes on for ever")
 
     def pods(self):
         """All of them as they are now."""
@@ -216,6 +218,14 @@ class _Connection:
         with self._connection.getresponse() as response:
             while line := response.readline():
                 yield json.loads(line)
+
+
+def _changes(connection, *, since):
+    """Of all pods, in order."""
+    while True:
+        for event in connection.stream(f"/api/v1/pods?watch=1&timeoutSeconds={_WATCH_SECONDS}&resourceVersion={since}"):
+            since = event["object"]["metadata"]["resourceVersion"]
+            yield event
 
 
 def _path(pod):

@@ -620,6 +620,43 @@ def test_a_reason_can_be_written_whatever_is_in_it():
     assert "2 node(s) had /etc/?" in said(decisions)["a"]
 
 
+class _Rack:
+    """Shown by where it is in memory."""
+
+
+class RaisesARack(Plugin):
+    def filter(self, trait, node):
+        raise ValueError([_Rack() for _ in range(3)])
+
+
+class GivesARack(Plugin):
+    def filter(self, trait, node):
+        return _Rack()
+
+
+class ReadsARack(Plugin):
+    def pre_filter(self, pod):
+        return _Rack()
+
+    def filter(self, trait, node):
+        return None
+
+
+class StumblesOverARack(ReadsARack):
+    def pre_filter(self, pod):
+        raise ValueError(_Rack())
+
+
+@pytest.mark.parametrize("kind", [RaisesARack, GivesARack, ReadsARack, StumblesOverARack])
+def test_one_mistake_is_told_in_the_same_words_each_time(kind):
+    world = world_with(kind).pod("a").pod("b")
+    first = said(world.decide())
+    assert "_Rack object>" in first["a"]
+    assert first["a"] == first["b"]
+    assert said(world.decide(after=30.0)) == {}
+    assert len({state.pod_class for state in world.engine.cluster.pods.values()}) == 1
+
+
 class LikesByNumpy(Plugin):
     def score(self, trait, node, prepared):
         return np.int64(100 if node.name == "n1" else 0)

@@ -33,6 +33,13 @@ def _nothing(profile: int, resource: str) -> bool:
     return False
 
 
+Need = msgspec.Struct
+"""What pods need of nodes for what they bring, frozen: equal needs are one class."""
+
+Needs = tuple[tuple[str, Need], ...]
+"""By the plugin that supplies."""
+
+
 class NodeRules(msgspec.Struct, frozen=True, gc=False):
     """What a pod asks of a node's own facts; placements on the node never change the answer."""
 
@@ -47,6 +54,8 @@ class NodeRules(msgspec.Struct, frozen=True, gc=False):
     """The number of the profile whose plugins judge."""
     features: tuple[str, ...] = ()
     """What the node must say that its kubelet can do."""
+    needs: Needs = ()
+    """What the pod brings, and what that asks of nodes."""
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -234,7 +243,7 @@ class Lines:
 _SPELLINGS = 10_000
 
 
-_Needs = tuple[NodeRules, Requests, tuple[HostPort, ...], tuple[str, ...]]
+_Key = tuple[NodeRules, Requests, tuple[HostPort, ...], tuple[str, ...]]
 
 
 class ClassTable:
@@ -257,7 +266,7 @@ class ClassTable:
         self._encoder = msgspec.msgpack.Encoder()
         self._by_wire: dict[bytes, PodClass] = {}
         # classes that nobody has any more are forgotten: clusters see new ones for years
-        self._by_needs: WeakValueDictionary[_Needs, PodClass] = WeakValueDictionary()
+        self._by_needs: WeakValueDictionary[_Key, PodClass] = WeakValueDictionary()
         self._tied: WeakValueDictionary[tuple[PodClass, Ties], PodClass] = WeakValueDictionary()
         self._ties: WeakValueDictionary[tuple[Look, PodRules], Ties] = WeakValueDictionary()
         self._read: dict[str | None, frozenset[str]] = {}
@@ -267,8 +276,8 @@ class ClassTable:
         """By namespace, all that is read of its pods; made when it is asked for."""
         self._news: dict[str | None, set[str] | None] = {}
 
-    def of(self, pod: Pod, spread: tuple[Spread, ...] = ()) -> PodClass:
-        """The class of a pod that is spread like this unless it says itself how."""
+    def of(self, pod: Pod, spread: tuple[Spread, ...] = (), needs: Needs = ()) -> PodClass:
+        """The class of a pod that is spread like this unless it says itself how, and brings things that need this."""
         spec = pod.spec
         traits = read_traits(self._inward, pod) if self._inward else NO_TRAITS
         profile = self._profiles.get(spec.scheduler_name, 0) if self._profiles else 0
@@ -281,20 +290,21 @@ class ClassTable:
                 spec.node_selector,
                 spec.affinity.node_affinity if spec.affinity is not None else None,
                 spec.tolerations,
-                spec.volumes,
+                [volume.image for volume in spec.volumes if volume.image is not None] if spec.volumes else None,
                 spec.host_network,
                 spec.host_users,
                 spec.ephemeral_containers,
                 given(spec, pod.status),
                 traits,
                 profile,
+                needs,
             )
         )
         found = self._by_wire.get(spelling)
         if found is None:
             if len(self._by_wire) >= _SPELLINGS:
                 self._by_wire.clear()
-            found = self._by_wire[spelling] = self._intern(pod, traits, profile)
+            found = self._by_wire[spelling] = self._intern(pod, traits, profile, needs)
         elif found.uncounted and self._has_come(found.uncounted):
             found = self._by_wire[spelling] = self.learn(found)
         shown = read_traits(self._shown, pod) if self._shown else NO_TRAITS
@@ -337,21 +347,30 @@ class ClassTable:
             rules = NO_RULES if rules == NO_RULES else rules
         return self._with_ties(pod_class.base, namespace, labels, rules, traits)
 
-    def _intern(self, pod: Pod, traits: Traits, profile: int) -> PodClass:
+    def needing(self, pod_class: PodClass, needs: Needs) -> PodClass:
+        """The class of pods that are alike but for what they bring."""
+        if pod_class.rules.needs == needs:
+            return pod_class
+        rules = replace(pod_class.rules, needs=needs)
+        base = self._of_needs(rules, pod_class.requests, pod_class.ports, pod_class.images)
+        return base if pod_class.ties is None else self._tie(base, pod_class.ties)
+
+    def _intern(self, pod: Pod, traits: Traits, profile: int, needs: Needs) -> PodClass:
         requests = effective_requests(pod.spec, given(pod.spec, pod.status))
-        return self._of_needs(_node_rules(pod, traits, profile), requests, _host_ports(pod), images_of(pod.spec))
+        rules = _node_rules(pod, traits, profile, needs)
+        return self._of_needs(rules, requests, _host_ports(pod), images_of(pod.spec))
 
     def _of_needs(
         self, rules: NodeRules, requests: Requests, ports: tuple[HostPort, ...], images: tuple[str, ...]
     ) -> PodClass:
-        needs = rules, requests, ports, images
-        found = self._by_needs.get(needs)
+        key = rules, requests, ports, images
+        found = self._by_needs.get(key)
         if found is None or self._has_come(found.uncounted):
             if images:
                 found = self._of_needs(rules, requests, ports, ()).running(images)
             else:
                 found = PodClass(rules, requests, ports=ports, names=self._names, ignores=self._ignores)
-            self._by_needs[needs] = found
+            self._by_needs[key] = found
         return found
 
     # --- ties ---
@@ -402,7 +421,7 @@ class ClassTable:
         return found
 
 
-def _node_rules(pod: Pod, traits: Traits, profile: int) -> NodeRules:
+def _node_rules(pod: Pod, traits: Traits, profile: int, needs: Needs) -> NodeRules:
     spec = pod.spec
     nodes = spec.affinity.node_affinity if spec.affinity else None
     return NodeRules(
@@ -413,6 +432,7 @@ def _node_rules(pod: Pod, traits: Traits, profile: int) -> NodeRules:
         features=features_of(spec),
         traits=traits,
         profile=profile,
+        needs=needs,
     )
 
 

@@ -137,6 +137,8 @@ class PodState(msgspec.Struct, gc=False, kw_only=True, eq=False):
     bound_at: float | None = None
     said: tuple[str, str] | None = None
     """Reason and message of its PodScheduled condition, while that is False."""
+    preparing_since: float | None = None
+    """Since when what it brings is made ready, as it says itself; None if it does not."""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     preempts: bool = True
     """Others may be evicted for it."""

@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.kinds import AnyFact
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup
+from muster.framework.grants import Grant
 
 
 class _Change(msgspec.Struct, frozen=True, gc=False, tag_field="change", omit_defaults=True):
@@ -112,6 +113,13 @@ class BindFailed(_Change, frozen=True, tag="bind-failed"):
     message: str = ""
 
 
+class GrantFailed(_Change, frozen=True, tag="grant-failed"):
+    """A grant was not written, and will not be: the object is not as it was, or somebody forbids it."""
+
+    grant: Grant
+    message: str
+
+
 class Spared(_Change, frozen=True, tag="spared"):
     """Evictions that were called off in time: no deletion of these pods was sent, and none will be."""
 
@@ -132,5 +140,6 @@ Change = (
     | FactGone
     | Bound
     | BindFailed
+    | GrantFailed
     | Spared
 )

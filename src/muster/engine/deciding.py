@@ -24,6 +24,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
 from muster.engine.preemption import WORK_AT_ONCE, MakingRoom, Preemption
+from muster.engine.preparing import Preparing
 from muster.engine.reasons import SCHEDULER_ERROR, UNSCHEDULABLE
 from muster.engine.requirement import Requirement
 from muster.engine.reservations import Reservations
@@ -88,6 +89,7 @@ class Decider:
         troubles: Troubles,
         decisions: list[Decision],
         unreserve: Callable[[], None],
+        preparing: Preparing,
     ) -> None:
         """`unreserve` tells plugins that reserve who is not bound after all."""
         self._cluster = cluster
@@ -105,6 +107,7 @@ class Decider:
         self._troubles = troubles
         self._decisions = decisions
         self._unreserve = unreserve
+        self._preparing = preparing
         self._now = 0.0
         self.reservations = Reservations(cluster)
         self.starvation = Starvation(cluster, profiles, views, search=self._search)
@@ -323,7 +326,8 @@ class Decider:
         self._status.sets_out(unit)
         records, attempt = unit.set_out(binds)
         placements = self._intake.set_out([(pod, names[row]) for pod, row in binds], records, attempt)
-        self._decisions.append(Bind(name, placements, unit.binds_after))
+        if not self._preparing or not self._preparing.begin(unit, [pod for pod, _ in binds], placements, self._now):
+            self._decisions.append(Bind(name, placements, unit.binds_after))
         if self.starvation.waiting:
             self.starvation.leaves(unit.key)
             if not mends:

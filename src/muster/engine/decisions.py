@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from muster.framework.grants import Grant
 from muster.gangs.model import Aspect
 from muster.gangs.record import LONE, BoundFor
 
@@ -43,6 +44,24 @@ class Bind(_Decision, frozen=True, tag="bind"):
     pods: tuple[Placement, ...]
     after: Aspect | None = None
     """Nothing is sent before the gang's object says what it is to say of this."""
+
+
+class Prepare(_Decision, frozen=True, tag="prepare"):
+    """Write these grants: what they bring must be ready before members of the unit are bound.
+
+    That one stands is seen by the objects themselves; one that cannot be written is answered by GrantFailed.
+    """
+
+    unit: str
+    """Key of the gang, or of the lone pod."""
+    grants: tuple[Grant, ...]
+
+
+class TakeBack(_Decision, frozen=True, tag="take-back"):
+    """Undo these grants, if they were written and nobody has acted on them; to be tried until that is so."""
+
+    unit: str
+    grants: tuple[Grant, ...]
 
 
 class Release(_Decision, frozen=True, tag="release"):
@@ -171,4 +190,17 @@ class Event(_Decision, frozen=True, tag="event"):
     node: str = ""
 
 
-Decision = Bind | Release | Evict | CallOff | Lost | PodCondition | GangCondition | MarkStarted | Reread | Event
+Decision = (
+    Bind
+    | Prepare
+    | TakeBack
+    | Release
+    | Evict
+    | CallOff
+    | Lost
+    | PodCondition
+    | GangCondition
+    | MarkStarted
+    | Reread
+    | Event
+)

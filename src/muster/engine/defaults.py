@@ -1,4 +1,4 @@
-"""What belongs to the class of a pod although the pod does not say it: how it is spread by default.
+"""What belongs to the class of a pod although the pod does not say it: how it is spread by default, what it brings.
 
 Only a pod of ours that has no node is asked about: where it may go is still to be decided.  What it was bound with it
 keeps; nobody else looks at it.
@@ -15,6 +15,7 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.facts import Facts
 from muster.cluster.pods import PodState
 from muster.cluster.ties import Spread
+from muster.engine.supplies import Supplies
 from muster.framework.contract import DefaultSpread
 from muster.framework.profile import Profile, Profiles
 
@@ -22,8 +23,9 @@ from muster.framework.profile import Profile, Profiles
 class Defaults:
     """Makes classes of pods, with what is so by default in the profile of their scheduler name."""
 
-    def __init__(self, cluster: Cluster, profiles: Profiles) -> None:
+    def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
         self._classes = cluster.classes
+        self._supplies = supplies
         self._by_profile = [_made(profile, cluster.facts) for profile in profiles.all]
         """None for profiles that spread only pods that ask for it."""
         self._by_name = {
@@ -64,12 +66,13 @@ class Defaults:
     def class_of(self, pod: Pod, owner: Address | None, known: PodState | None = None) -> PodClass:
         """The class of a pod with this owner, which perhaps is known already."""
         spec, meta = pod.spec, pod.metadata
+        needs = self._supplies.seen(pod) if self._supplies and (spec.volumes or spec.resource_claims) else ()
         spread = self._by_name.get(spec.scheduler_name)
         if spread is None or spec.topology_spread_constraints:
-            return self._classes.of(pod)
+            return self._classes.of(pod, needs=needs)
         if spec.node_name:
-            return self._classes.of(pod, () if known is None else _spread_of(known.pod_class))
-        return self._classes.of(pod, self._ask(spread, meta.namespace, meta.name, meta.labels, owner))
+            return self._classes.of(pod, () if known is None else _spread_of(known.pod_class), needs)
+        return self._classes.of(pod, self._ask(spread, meta.namespace, meta.name, meta.labels, owner), needs)
 
     def class_anew(self, state: PodState) -> PodClass:
         """The class of a pod that has no node, after there was news."""

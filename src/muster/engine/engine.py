@@ -25,10 +25,12 @@ from muster.engine.deciding import Decider, Tried
 from muster.engine.decisions import Decision, Loss, Reread
 from muster.engine.intake import Intake, Noted
 from muster.engine.life import Cause, Phase
+from muster.engine.preparing import Preparing
 from muster.engine.queue import SchedulingQueue
 from muster.engine.reasons import SCHEDULER_ERROR, TIMEOUT
 from muster.engine.start_timeouts import StartTimeouts
 from muster.engine.status import Status
+from muster.engine.supplies import Supplies
 from muster.engine.timers import Purpose, Timer, Timers
 from muster.engine.troubles import Troubles
 from muster.engine.unit import GangUnit, Order, PodUnit, Unit
@@ -49,6 +51,8 @@ _CHANGES_PER_GANG = 5
 _ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
+# upstream's bindTimeoutSeconds
+_PREPARING_SECONDS = 600.0
 # a gate whose answer may change with time is asked again after so long
 _GATE_SECONDS = 5.0
 
@@ -76,7 +80,8 @@ class Engine:
         self._profile = profile
         self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
-        self._intake = Intake(self.cluster, profiles)
+        self._supplies = Supplies(profiles, self.cluster.facts)
+        self._intake = Intake(self.cluster, profiles, self._supplies)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
@@ -85,6 +90,15 @@ class Engine:
         self._queue = SchedulingQueue(profile, self._views, self.cluster.nodes, self._timers)
         self._decisions: list[Decision] = []
         self._status = Status(self._decisions)
+        self._preparing = Preparing(
+            self.cluster,
+            self._intake,
+            self._supplies,
+            timers=self._timers,
+            status=self._status,
+            decisions=self._decisions,
+            seconds=_PREPARING_SECONDS,
+        )
         self._decider = Decider(
             self.cluster,
             profiles,
@@ -96,6 +110,7 @@ class Engine:
             troubles=self.troubles,
             decisions=self._decisions,
             unreserve=self._unreserve,
+            preparing=self._preparing,
         )
         self._queue.ask_about_holds(self._decider.held_for_others, self._decider.starvation.is_held)
         self._binding = Binding(
@@ -205,6 +220,8 @@ class Engine:
             self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
         noted.asking.clear()
         self._unreserve()
+        if noted.supplied or noted.ungranted:
+            self._look_at_supplies(noted)
         self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             known = self.cluster.pods.get(timer.key)
@@ -235,6 +252,13 @@ class Engine:
         unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
         for pod, node in unbound:
             self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
+
+    def _look_at_supplies(self, noted: Noted) -> None:
+        """What pods bring was made ready, or failed; or pods are not bound after all, and give back what they got."""
+        supplied, noted.supplied = noted.supplied, []
+        self._preparing.look_at(supplied, self._now)
+        ungranted, noted.ungranted = noted.ungranted, []
+        self._preparing.unbound(ungranted)
 
     def _tell_who_wrote(self, noted: Noted) -> None:
         self._status.unreadable(noted.unreadable)
@@ -279,6 +303,8 @@ class Engine:
 
     def _bound(self, pod: PodState, node: str) -> None:
         self._status.bound(pod, node)
+        if pod.pod_class.rules.needs:
+            self._supplies.bound(pod.uid)
         if self._decider.reserving:
             self._decider.reserving.bound(pod)
         if pod.asks and (passed_over := self.profiles.of(pod.pod_class).unhonoured(pod.asks, hard=False)):
@@ -561,6 +587,8 @@ class Engine:
                 self._denied(timer.key)
             case Purpose.DEADLINE:
                 self._deadline(timer.key)
+            case Purpose.PREPARING if self._preparing.ring(timer.key, timer.ticket) and unit is not None:
+                self._back_off(unit, Cause.DEADLINE_OVER, refused=True)
             case Purpose.START_TIMEOUT:
                 self._step_back(timer.key)
             case Purpose.BELOW | Purpose.TAKE_DOWN:
@@ -691,6 +719,10 @@ class Engine:
             self._queue.rest(unit, Phase.SETTLED, _TRIED_AND_PLACED)
 
     def _file_refused(self, unit: Unit, tried: Tried) -> None:
+        if not unit.on_its_way and self._preparing.undo(unit.key):
+            # one of it has no place any more: nobody goes, and what was made ready is given back
+            self._back_off(unit, Cause.REFUSED)
+            return
         unit.had_started, unit.was_on_its_way = unit.has_started, unit.on_its_way
         waits = tried.outcome is Outcome.PREEMPTING
         self.tally.pods_refused += sum(tried.wants.values())

@@ -30,6 +30,7 @@ from muster.engine.changes import (
     Change,
     FactGone,
     FactSeen,
+    GrantFailed,
     GroupGone,
     GroupRead,
     GroupSeen,
@@ -42,7 +43,16 @@ from muster.engine.changes import (
 from muster.engine.decisions import Placement
 from muster.engine.defaults import Defaults
 from muster.engine.life import Cause
-from muster.engine.reasons import GATED, GROUP_ERROR, MEMBERS_LOST, MEMBERS_REFUSED, SCHEDULER_ERROR, UNSUPPORTED
+from muster.engine.reasons import (
+    GATED,
+    GROUP_ERROR,
+    MEMBERS_LOST,
+    MEMBERS_REFUSED,
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    UNSUPPORTED,
+)
+from muster.engine.supplies import Supplies
 from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profiles
 from muster.gangs.dialects import declare, membership, remark
@@ -65,8 +75,10 @@ class Noted:
         "overruled",
         "pods",
         "spared",
+        "supplied",
         "troubles",
         "unbound",
+        "ungranted",
         "unreadable",
     )
 
@@ -80,6 +92,10 @@ class Noted:
         """Pods to be shown to a gate again after a while: it failed with them, or its answer may change by itself."""
         self.unbound: list[tuple[PodState, str]] = []
         """Pods that are not bound to these nodes after all; kept only for plugins that reserve."""
+        self.ungranted: list[PodState] = []
+        """Pods that bring things and are not bound after all."""
+        self.supplied: list[str] = []
+        """UIDs of pods of which something that they bring has changed."""
         self.pods: deque[tuple[PodState, Cause]] = deque()
         """Lone pods of ours that came, changed or went."""
         self.gangs: OrderedDict[str, Cause] = OrderedDict()
@@ -97,8 +113,9 @@ class Noted:
 class Intake:
     """Keeps the cluster's state in step with the changes.  Objects may come in any order."""
 
-    def __init__(self, cluster: Cluster, profiles: Profiles) -> None:
+    def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
         self._cluster = cluster
+        self._supplies = supplies
         self._names = profiles.scheduler_names
         self._profiles = profiles
         self._pods_in: dict[str, dict[str, PodState]] = {}
@@ -108,7 +125,7 @@ class Intake:
         self._renamed: dict[str, Pod] = {}
         """Pods that name another gang since they were to be bound, as last seen, by UID: should a bind be refused, the
         pod joins that."""
-        self._defaults = Defaults(cluster, profiles)
+        self._defaults = Defaults(cluster, profiles, supplies)
         self._readings = 0
         """How often an object was asked for."""
         self.noted = Noted()
@@ -126,6 +143,7 @@ class Intake:
             BudgetGone: self._budget_gone,
             FactSeen: self._fact_seen,
             FactGone: self._fact_gone,
+            GrantFailed: self._grant_failed,
             Spared: self._spared,
         }
 
@@ -142,6 +160,8 @@ class Intake:
             self._spread_anew()
         if self._cluster.classes.has_news:
             self._look_anew(self._cluster.classes.take_news())
+        if self._supplies:
+            self._supplied_anew()
         for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
             self.noted.troubles += troubles
             troubles.clear()
@@ -159,6 +179,34 @@ class Intake:
             # where room is reserved for it may not be where it may go
             self._unreserve(state)
         self._retie(state, pod_class)
+
+    def _supplied_anew(self) -> None:
+        """What pods bring may need other nodes than before, or may have been made ready."""
+        for uid in self._supplies.take_news():
+            state = self._cluster.pods.get(uid)
+            if state is None:
+                continue
+            self.noted.supplied.append(uid)
+            pod_class = self._cluster.classes.needing(state.pod_class, self._supplies.needs(uid))
+            if pod_class is not state.pod_class:
+                self._reclass(state, pod_class)
+            if state.stage is PENDING and self._why_gated(state) != (state.gated_by, state.gated_as):
+                self.look_at_gates(state)
+
+    def _reclass(self, state: PodState, pod_class: PodClass) -> None:
+        """The pod needs something else than it did."""
+        gang, node = self._gang_of(state), state.node
+        if gang is not None:
+            gang.uncount(state)
+        self._unreserve(state)
+        if state.takes_room:
+            self._cluster.vacate(state)
+        state.pod_class = pod_class
+        if state.takes_room:
+            self._cluster.occupy(state, node)
+        if gang is not None:
+            gang.count(state)
+        self._note(state, gang, Cause.MEMBER_CHANGED)
 
     def _look_anew(self, news: Mapping[str | None, set[str] | None]) -> None:
         """Rules of pods read labels that none did before: pods that were alike may not be."""
@@ -197,18 +245,7 @@ class Intake:
         for state in self._cluster.pods.values():
             if not state.pod_class.uncounted or not set(names) & set(state.pod_class.uncounted):
                 continue
-            gang, node = self._gang_of(state), state.node
-            if gang is not None:
-                gang.uncount(state)
-            self._unreserve(state)
-            if state.takes_room:
-                self._cluster.vacate(state)
-            state.pod_class = self._cluster.classes.learn(state.pod_class)
-            if state.takes_room:
-                self._cluster.occupy(state, node)
-            if gang is not None:
-                gang.count(state)
-            self._note(state, gang, Cause.MEMBER_CHANGED)
+            self._reclass(state, self._cluster.classes.learn(state.pod_class))
 
     def _node_gone(self, change: NodeGone) -> None:
         self._cluster.remove_node(change.name)
@@ -492,6 +529,7 @@ class Intake:
             state.spreads = True
         if status.conditions:
             state.bound_at, state.said = pod_facts.bound_at(pod), pod_facts.said(pod)
+            state.preparing_since = pod_facts.preparing_since(pod)
         if status.start_time:
             state.started_at = pod_facts.started_at(pod)
         if meta.deletion_timestamp is not None:
@@ -634,6 +672,8 @@ class Intake:
                 return why, GATED
             if why is not None:
                 return why, ""
+        if self._supplies and (why := self._supplies.holds(state.uid)) is not None:
+            return why, UNSCHEDULABLE
         if state.astray:
             return state.astray, "" if state.unsettled else GROUP_ERROR
         if state.asks and state.candidate and (unhonoured := profile.unhonoured(state.asks)):
@@ -661,6 +701,8 @@ class Intake:
             self._forget_names(state, state.names.gang)
         self._unreserve(state)
         self._unbind(state)
+        if state.pod_class.rules.needs:
+            self._supplies.gone(state.uid)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
@@ -692,6 +734,9 @@ class Intake:
         state = self._cluster.pods.get(change.uid)
         if state is not None and state.stage is Stage.BINDING and state.node == change.node:
             self.noted.failed.append((state, change))
+
+    def _grant_failed(self, change: GrantFailed) -> None:
+        self._supplies.failed(change.grant, change.message)
 
     def _spared(self, change: Spared) -> None:
         self.noted.spared.extend(change.uids)
@@ -770,9 +815,11 @@ class Intake:
                 self._comes_anew(pod, self._renamed[pod.uid])
 
     def _unbind(self, state: PodState) -> None:
-        """Plugins that reserve learn of it if the pod was being bound."""
+        """Plugins that reserve or supply learn of it if the pod was being bound."""
         if state.stage is BINDING and self._profiles.of(state.pod_class).reservers:
             self.noted.unbound.append((state, state.node))
+        if state.stage is BINDING and state.pod_class.rules.needs:
+            self.noted.ungranted.append(state)
 
     def names_another(self, pod: PodState) -> bool:
         """Whether the pod is to join another gang, should it not be bound for the one that it is in."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from muster.api.times import seconds
 from muster.api.wire import OwnerReference, Pod, condition
 from muster.cluster.pods import Stage
-from muster.engine.reasons import BY_SCHEDULER, DISRUPTION_TARGET, POD_SCHEDULED
+from muster.engine.reasons import BY_SCHEDULER, DISRUPTION_TARGET, POD_SCHEDULED, PREPARING
 from muster.gangs.record import STARTED
 
 _LASTING = frozenset(("DaemonSet", "Node"))
@@ -70,6 +70,13 @@ def evicted(pod: Pod) -> bool:
 
 def started_at(pod: Pod) -> float | None:
     return seconds(pod.status.start_time) if pod.status.start_time else None
+
+
+def preparing_since(pod: Pod) -> float | None:
+    scheduled = condition(pod.status.conditions, POD_SCHEDULED)
+    if scheduled is None or scheduled.reason != PREPARING or not scheduled.last_transition_time:
+        return None
+    return seconds(scheduled.last_transition_time)
 
 
 def said(pod: Pod) -> tuple[str, str] | None:

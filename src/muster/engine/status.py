@@ -22,6 +22,7 @@ from muster.engine.reasons import (
     NOT_READY,
     NOTHING_RUNS,
     PREEMPTED,
+    PREPARING,
     SCHEDULED,
     SCHEDULER_ERROR,
     TIMEOUT,
@@ -180,6 +181,30 @@ class Status:
     def _warn(self, note: str, *, action: str, pods: Iterable[PodState]) -> None:
         refs = tuple(PodRef(pod.uid, pod.key) for pod in pods)
         self._decisions.append(_warning(note, action=action, pods=refs))
+
+    # --- what they bring is made ready ---
+
+    def preparing_since(self, unit: Unit, now: float) -> float:
+        """Since when what the unit's pods bring is made ready, perhaps by a scheduler before us."""
+        if isinstance(unit, GangUnit):
+            since = None if unit.gang.declared is None else unit.gang.declared.preparing_since
+        else:
+            since = next((pod.preparing_since for pod in unit.candidates), None)
+        return now if since is None else since
+
+    def prepares(self, gang: GangState | None, pods: list[PodState], message: str) -> None:
+        """How far that is; members of a gang leave it to their group."""
+        if gang is not None:
+            self.gang_says(gang, PREPARING, message)
+            return
+        for pod in pods:
+            if pod.said != (PREPARING, message):
+                begins = pod.said is None or pod.said[0] != PREPARING
+                pod.said = (PREPARING, message)
+                self._decisions.append(PodCondition((PodRef(pod.uid, pod.key),), *pod.said, transition=begins))
+
+    def preparing_failed(self, pod: PodState, message: str) -> None:
+        self._warn(message, action="Binding", pods=[pod])
 
     # --- gangs ---
 

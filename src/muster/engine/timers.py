@@ -17,6 +17,7 @@ class Purpose(Enum):
     RETRY = "repeat a pod's bind"
     DENIAL = "a pod was denied long enough"
     DEADLINE = "a gang was bound in part for too long"
+    PREPARING = "what a unit's pods bring was not ready in time"
     START_TIMEOUT = "a gang has waited for its start as long as it likes to"
     BELOW = "a gang is below its minimum, and people should know"
     TAKE_DOWN = "a gang was below its minimum for too long"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from muster.api.asks import Ask
 from muster.base.errors import PluginError
 from muster.base.quantity import show
 from muster.framework.contract import Obstacle
+
+_EXAMPLES = 3
 
 
 class Outcome(StrEnum):
@@ -232,6 +234,27 @@ def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True
     what = f"{_RELEASED}{_but_for(stay)}" if released else "kept, as the group asks"
     they = f"{'it is' if bound == 1 else 'they are'} {what}"
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
+
+
+def prepared(ready: int, members: int, waiting: Sequence[str]) -> str:
+    """How far what the members of a unit bring is made ready."""
+    of_all = f"{ready} of {members} members are" if members > 1 else "the pod is not"
+    return f"{of_all} ready to be bound" + (f": {_some(waiting)}" if waiting else "")
+
+
+def preparing_failed(node: str, why: str) -> str:
+    """Why a member gets another place."""
+    return f"what it brings cannot be made ready for {node}: {why}"
+
+
+def preparing_took_too_long(seconds: float, waiting: Sequence[str]) -> str:
+    """Why a unit that had its place gave it up."""
+    return f"not ready to be bound within {seconds:g} s: {_some(waiting)}"
+
+
+def _some(sentences: Sequence[str]) -> str:
+    more = len(sentences) - _EXAMPLES
+    return "; ".join(sentences[:_EXAMPLES]) + (f"; and {more} more" if more > 0 else "")
 
 
 NOT_STARTED = "has not started within"

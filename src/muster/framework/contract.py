@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from muster.api.kinds import Address, Kind
 from muster.api.wire import Fact, Pod
 from muster.cluster.census import Census
-from muster.cluster.classes import Lines, NodeRules, PodClass
+from muster.cluster.classes import Lines, Need, NodeRules, PodClass
 from muster.cluster.facts import Facts
 from muster.cluster.gangs import GangState
 from muster.cluster.nodes import NodeTable, Rows
@@ -34,6 +34,7 @@ from muster.cluster.room import Room
 from muster.cluster.ties import Spread
 from muster.cluster.usage import Ints, RowState, Usage
 from muster.cluster.victims import Victim
+from muster.framework.grants import Grant
 
 Bools = NDArray[np.bool_]
 
@@ -287,6 +288,72 @@ class Reserver(Role):
     def bound(self, pod: PodState) -> None:
         """The pod is bound where it was reserved: that will not be taken back."""
         return
+
+
+class Progress(msgspec.Struct, frozen=True, gc=False):
+    """How far what was granted to a pod is made ready by others."""
+
+    waits_for: str = ""
+    """Part of a sentence: "volume data is not provisioned yet"; "" if nothing is missing."""
+    failed: str = ""
+    """Why it will not be made ready where the pod is to go; "" if nobody said so."""
+
+
+READY = Progress()
+
+
+class Supply(ABC):
+    """What one cluster's pods need beside room, in step with the cluster's facts; and what was granted to whom.
+
+    A grant counts as given from the moment on that it is made, whatever the API shows yet.
+    """
+
+    def __init__(self) -> None:
+        self.news: set[str] = set()
+        """UIDs of pods for whom an answer may be another than it was; to be emptied."""
+
+    @abstractmethod
+    def seen(self, pod: Pod) -> None:
+        """A pod as it is now."""
+
+    @abstractmethod
+    def gone(self, uid: str) -> None: ...
+
+    @abstractmethod
+    def need(self, uid: str) -> Need | None:
+        """What nodes are judged by for the pod, and part of its class; None if it needs nothing."""
+
+    def holds(self, uid: str) -> str | None:
+        """Why no node will do before something else happens; None if one may."""
+        return None
+
+    @abstractmethod
+    def grant(self, uid: str, node: str) -> tuple[Grant, ...]:
+        """The pod is to be bound to the node: what must be written before that."""
+
+    @abstractmethod
+    def failed(self, grant: Grant, message: str) -> None:
+        """A grant could not be written."""
+
+    @abstractmethod
+    def progress(self, uid: str) -> Progress:
+        """Of what was granted to the pod."""
+
+    @abstractmethod
+    def take_back(self, uid: str) -> tuple[Grant, ...]:
+        """The pod is not bound after all: what of its grants, as they were given, is to be undone."""
+
+    @abstractmethod
+    def bound(self, uid: str) -> None:
+        """The pod is bound: what was granted is its own."""
+
+
+class Supplier(Role):
+    """Supplies pods with what is chosen with the node, written to the API and made ready by others before a bind."""
+
+    @abstractmethod
+    def supply(self, facts: Facts) -> Supply:
+        """For the cluster that has these facts."""
 
 
 class PodGate(Role):

@@ -29,6 +29,7 @@ from muster.framework.contract import (
     RuleScore,
     Spreader,
     Stateful,
+    Supplier,
     VictimRule,
     Wide,
 )
@@ -53,6 +54,7 @@ Plugin = (
     | VictimRule
     | Stateful
     | Spreader
+    | Supplier
     | Wide
 )
 
@@ -143,6 +145,7 @@ class Profile:
         self.reservers = [p for p in listed if isinstance(p, Reserver)]
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.spreaders = [p for p in listed if isinstance(p, Spreader)]
+        self.suppliers = [p for p in listed if isinstance(p, Supplier)]
         stateless = [p for p in self.room_filters if not isinstance(p, Stateful)]
         self.inexact: list[Stateful | RoomFilter] = [*self.stateful, *(p for p in stateless if not p.adds_up)]
         """Copies of classes that concern one of these need not add up."""

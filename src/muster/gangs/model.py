@@ -36,6 +36,10 @@ class BelowMinimum(StrEnum):
     """After a while it is taken down, so that it starts whole again."""
 
 
+PREPARING = "Preparing"
+"""The reason for which a gang waits that has its place: what its members bring is being made ready."""
+
+
 class Aspect(StrEnum):
     """What a gang's condition is about."""
 
@@ -99,6 +103,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The declaring object says that the minimum was bound once."""
     started_at: float | None = None
     """Since when it says so."""
+    preparing_since: float | None = None
+    """Since when what its members bring is made ready, as it says."""
     said: tuple[str, str] | None = None
     """Reason and message of the condition that stands on the object."""
     below_since: float | None = None

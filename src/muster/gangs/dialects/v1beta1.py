@@ -22,6 +22,7 @@ from muster.gangs.dialects.dialect import Dialect, Marks
 from muster.gangs.model import (
     DEFAULT_GRACE_SECONDS,
     DEFAULT_TIMEOUT_SECONDS,
+    PREPARING,
     Aspect,
     BelowMinimum,
     DisruptionMode,
@@ -149,6 +150,7 @@ def _said(gang: Gang, conditions: tuple[Condition, ...]) -> Gang:
         # whoever is below its minimum has had it: the first condition may have got lost
         started=any(found is not None and found.status == "True" for found in (now, below)),
         started_at=_since(now),
+        preparing_since=_time_of(now) if now is not None and now.reason == PREPARING else None,
         said=None if now is None else (now.reason, now.message),
         below_since=_since(below),
         below_said=None if below is None else (below.reason, below.message),
@@ -208,6 +210,8 @@ def _seconds(text: str | None, default: float) -> float:
 
 def _since(now: Condition | None) -> float | None:
     """Since when the condition is true; None if it is not."""
-    if now is None or now.status != "True":
-        return None
+    return None if now is None or now.status != "True" else _time_of(now)
+
+
+def _time_of(now: Condition) -> float:
     return seconds(now.last_transition_time) if now.last_transition_time else 0.0

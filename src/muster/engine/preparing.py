@@ -1,0 +1,156 @@
+"""From the decision where to go to the first bind, for pods that bring things: all are made ready, or none goes.
+
+What is granted to the members of a unit is written and awaited for all of them; then all are bound together.  Until
+then they count as being bound, and nothing of them is on its way.  A member for whom it fails gets another place, and
+the others wait for it; if there is none, or it takes too long, all is undone.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from muster.cluster.cluster import Cluster
+from muster.cluster.pods import PodState, Stage
+from muster.engine.decisions import Bind, Decision, Placement, Prepare, TakeBack
+from muster.engine.intake import Intake
+from muster.engine.status import Status
+from muster.engine.supplies import Supplies
+from muster.engine.timers import Purpose, Timers
+from muster.engine.unit import Unit
+from muster.engine.verdicts import prepared, preparing_failed, preparing_took_too_long
+from muster.gangs.model import Aspect
+
+
+class _Preparation(msgspec.Struct, kw_only=True):
+    """What is made ready for one unit."""
+
+    name: str
+    number: int
+    since: float
+    after: Aspect | None = None
+    placements: dict[str, Placement] = msgspec.field(default_factory=dict)
+    """By UID."""
+
+
+class Preparing:
+    """Holds binds back until what the pods bring is ready."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        intake: Intake,
+        supplies: Supplies,
+        *,
+        timers: Timers,
+        status: Status,
+        decisions: list[Decision],
+        seconds: float,
+    ) -> None:
+        self._cluster = cluster
+        self._intake = intake
+        self._supplies = supplies
+        self._timers = timers
+        self._status = status
+        self._decisions = decisions
+        self._seconds = seconds
+        self._by_unit: dict[str, _Preparation] = {}
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._supplies)
+
+    def begin(self, unit: Unit, pods: list[PodState], placements: tuple[Placement, ...], now: float) -> bool:
+        """Whether something must be made ready before these members, which have set out, are bound."""
+        if not any(pod.pod_class.rules.needs for pod in pods) and unit.key not in self._by_unit:
+            return False
+        grants = self._supplies.grant((pod.uid, pod.node) for pod in pods)
+        under_way = self._by_unit.get(unit.key)
+        if under_way is None and all(self._supplies.progress(pod.uid).waits_for == "" for pod in pods):
+            return False
+        if under_way is None:
+            self._count += 1
+            since = self._status.preparing_since(unit, now)
+            under_way = self._by_unit[unit.key] = _Preparation(name=unit.name, number=self._count, since=since)
+            self._timers.set(since + self._seconds, Purpose.PREPARING, key=unit.key, ticket=self._count)
+        under_way.after = unit.binds_after
+        under_way.placements.update((placement.uid, placement) for placement in placements)
+        for pod in pods:
+            pod.setbacks = msgspec.structs.replace(pod.setbacks, answered=True)
+        if grants:
+            self._decisions.append(Prepare(unit.name, grants))
+        self._look_at(unit.key, under_way)
+        return True
+
+    def look_at(self, uids: list[str], now: float) -> None:
+        """Something of what these pods were granted has changed."""
+        units = dict.fromkeys(pod.gang or pod.uid for uid in uids if (pod := self._cluster.pods.get(uid)) is not None)
+        for key in units:
+            if (under_way := self._by_unit.get(key)) is not None:
+                self._look_at(key, under_way)
+
+    def _look_at(self, key: str, under_way: _Preparation) -> None:
+        """Binds all if all is ready, and gives those members another place for whom it failed."""
+        progress = {uid: self._supplies.progress(uid) for uid in under_way.placements}
+        failed = {uid: one.failed for uid, one in progress.items() if one.failed}
+        for uid, why in failed.items():
+            pod = self._cluster.pods[uid]
+            self._status.preparing_failed(pod, preparing_failed(pod.node, why))
+            pod.setbacks = msgspec.structs.replace(pod.setbacks, failures=pod.setbacks.failures + 1, error=why)
+            self._intake.move(pod, Stage.PENDING)
+        gang = self._cluster.gangs.get(key)
+        waiting = sorted(one.waits_for for uid, one in progress.items() if one.waits_for and uid not in failed)
+        if waiting or failed or (gang is not None and not gang.on_its_way and not gang.has_started):
+            ready = len(progress) - len(waiting) - len(failed)
+            self._status.prepares(gang, self._pods(under_way), prepared(ready, len(progress), waiting))
+        else:
+            self._bind(key, under_way)
+
+    def _pods(self, under_way: _Preparation) -> list[PodState]:
+        return [pod for uid in under_way.placements if (pod := self._cluster.pods.get(uid)) is not None]
+
+    def _bind(self, key: str, under_way: _Preparation) -> None:
+        del self._by_unit[key]
+        for pod in self._pods(under_way):
+            pod.setbacks = msgspec.structs.replace(pod.setbacks, answered=False)
+        self._decisions.append(Bind(under_way.name, tuple(under_way.placements.values()), under_way.after))
+
+    # --- what is not bound after all ---
+
+    def unbound(self, pods: list[PodState]) -> None:
+        """These pods are not bound where they were to go: what they were granted is undone."""
+        units = dict.fromkeys(pod.gang or pod.uid for pod in pods)
+        for key in units:
+            lost = [pod.uid for pod in pods if (pod.gang or pod.uid) == key]
+            under_way = self._by_unit.get(key)
+            if under_way is not None:
+                for uid in lost:
+                    under_way.placements.pop(uid, None)
+                if not under_way.placements:
+                    del self._by_unit[key]
+            if grants := self._supplies.take_back(lost):
+                self._decisions.append(TakeBack(key if under_way is None else under_way.name, grants))
+
+    def undo(self, key: str, why: str = "") -> bool:
+        """Nobody of the unit goes now, and what was granted is taken back; whether anything was made ready for it."""
+        under_way = self._by_unit.pop(key, None)
+        if under_way is None:
+            return False
+        pods = [pod for pod in self._pods(under_way) if pod.stage is Stage.BINDING]
+        for pod in pods:
+            if why:
+                pod.setbacks = msgspec.structs.replace(pod.setbacks, failures=pod.setbacks.failures + 1, error=why)
+            self._intake.move(pod, Stage.PENDING)
+        return True
+
+    def ring(self, key: str, number: int) -> bool:
+        """Whether the unit's time to be made ready is over, and it was undone."""
+        under_way = self._by_unit.get(key)
+        if under_way is None or under_way.number != number:
+            return False
+        progress = (self._supplies.progress(uid) for uid in under_way.placements)
+        waiting = sorted(one.waits_for for one in progress if one.waits_for)
+        gang, pods = self._cluster.gangs.get(key), self._pods(under_way)
+        message = preparing_took_too_long(self._seconds, waiting)
+        self.undo(key, message)
+        self._status.failed(gang, [pod for pod in pods if pod.candidate], message)
+        return True

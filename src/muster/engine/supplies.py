@@ -1,0 +1,83 @@
+"""All that pods bring, from all plugins that supply: what it needs of nodes, and what is granted with a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from muster.api.wire import Pod
+from muster.cluster.classes import Needs
+from muster.cluster.facts import Facts
+from muster.framework.contract import READY, Progress, Supply
+from muster.framework.grants import Grant
+from muster.framework.profile import Profiles
+
+
+class Supplies:
+    """The supplies of one cluster; false if no plugin supplies anything.
+
+    Profiles share them: a volume that a pod of one has is not to be had by a pod of another.
+    """
+
+    def __init__(self, profiles: Profiles, facts: Facts) -> None:
+        self._by_plugin: dict[str, Supply] = {}
+        for profile in profiles.all:
+            for supplier in profile.suppliers:
+                if supplier.name not in self._by_plugin:
+                    self._by_plugin[supplier.name] = supplier.supply(facts)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_plugin)
+
+    def take_news(self) -> list[str]:
+        """UIDs of pods for whom an answer may be another than it was."""
+        news = sorted({uid for supply in self._by_plugin.values() for uid in supply.news})
+        for supply in self._by_plugin.values():
+            supply.news.clear()
+        return news
+
+    def seen(self, pod: Pod) -> Needs:
+        """What the pod, as it is now, needs."""
+        for supply in self._by_plugin.values():
+            supply.seen(pod)
+        return self.needs(pod.metadata.uid)
+
+    def gone(self, uid: str) -> None:
+        for supply in self._by_plugin.values():
+            supply.gone(uid)
+
+    def needs(self, uid: str) -> Needs:
+        found = ((plugin, supply.need(uid)) for plugin, supply in self._by_plugin.items())
+        return tuple((plugin, need) for plugin, need in found if need is not None)
+
+    def holds(self, uid: str) -> str | None:
+        """Why no node will do for the pod before something else happens."""
+        return next((why for supply in self._by_plugin.values() if (why := supply.holds(uid)) is not None), None)
+
+    # --- grants ---
+
+    def grant(self, uids: Iterable[tuple[str, str]]) -> tuple[Grant, ...]:
+        """Pods are to be bound to these nodes; what several of them share is granted once."""
+        granted = (
+            grant for uid, node in uids for supply in self._by_plugin.values() for grant in supply.grant(uid, node)
+        )
+        return tuple({grant.subject: grant for grant in granted}.values())
+
+    def failed(self, grant: Grant, message: str) -> None:
+        """A grant could not be written."""
+        for supply in self._by_plugin.values():
+            supply.failed(grant, message)
+
+    def progress(self, uid: str) -> Progress:
+        """What was granted to the pod and failed; else what of it is not ready."""
+        found = [supply.progress(uid) for supply in self._by_plugin.values()]
+        troubled = [one for one in found if one.failed] or [one for one in found if one.waits_for]
+        return troubled[0] if troubled else READY
+
+    def take_back(self, uids: Iterable[str]) -> tuple[Grant, ...]:
+        """Pods are not bound after all: what is to be undone of their grants."""
+        taken = (grant for uid in uids for supply in self._by_plugin.values() for grant in supply.take_back(uid))
+        return tuple({grant.subject: grant for grant in taken}.values())
+
+    def bound(self, uid: str) -> None:
+        for supply in self._by_plugin.values():
+            supply.bound(uid)

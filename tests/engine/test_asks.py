@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import Condition, Empty, SchedulingConstraints, Volume
+from muster.api.wire import ClaimVolume, Condition, Empty, SchedulingConstraints, Volume
 from muster.engine.decisions import Event, GangCondition, PodCondition
 from muster.framework.profile import Unsupported
 from muster.plugins.registry import ProfileParts, default_parts, make_profile
@@ -22,7 +22,7 @@ from tests.builders import (
     told,
 )
 
-CLAIM = [Volume(persistent_volume_claim=Empty())]
+CLAIM = [Volume(persistent_volume_claim=ClaimVolume())]
 APART, RATHER_APART = strictly("web"), rather("web")
 RACK = SchedulingConstraints(topology=(Empty(),))
 

@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, Union
 
 from muster.api import resources
 from muster.api.resources import Resource
+from muster.api.volumes import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from muster.api.wire import (
     Fact,
     Identity,
@@ -66,7 +75,53 @@ STATEFUL_SETS: Final = Kind(
     Resource("apps", "v1", "statefulsets", "StatefulSet"), StatefulSet, purpose=_SPREADS.format("StatefulSet")
 )
 
-_ROWS: tuple[Kind[Fact], ...] = (NAMESPACES, SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
+_VOLUMES: Final = "storage.k8s.io"
+_PLACES: Final = "place pods that claim volumes"
+
+CLAIMS: Final = Kind(
+    Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"), PersistentVolumeClaim, purpose=_PLACES
+)
+VOLUMES: Final = Kind(
+    Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False), PersistentVolume, purpose=_PLACES
+)
+STORAGE_CLASSES: Final = Kind(
+    Resource(_VOLUMES, "v1", "storageclasses", "StorageClass", namespaced=False), StorageClass, purpose=_PLACES
+)
+CSI_NODES: Final = Kind(
+    Resource(_VOLUMES, "v1", "csinodes", "CSINode", namespaced=False),
+    CSINode,
+    purpose="attach no more volumes to a node than it takes",
+)
+CSI_DRIVERS: Final = Kind(
+    Resource(_VOLUMES, "v1", "csidrivers", "CSIDriver", namespaced=False),
+    CSIDriver,
+    purpose="have volumes made only where their drivers are and say that there is storage",
+)
+STORAGE_CAPACITIES: Final = Kind(
+    Resource(_VOLUMES, "v1", "csistoragecapacities", "CSIStorageCapacity"),
+    CSIStorageCapacity,
+    purpose="have volumes made only where there is storage",
+)
+ATTACHMENTS: Final = Kind(
+    Resource(_VOLUMES, "v1", "volumeattachments", "VolumeAttachment", namespaced=False),
+    VolumeAttachment,
+    purpose="count volumes that are attached to a node though no pod there uses them",
+)
+
+_ROWS: tuple[Kind[Fact], ...] = (
+    NAMESPACES,
+    SERVICES,
+    REPLICATION_CONTROLLERS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    CLAIMS,
+    VOLUMES,
+    STORAGE_CLASSES,
+    CSI_NODES,
+    CSI_DRIVERS,
+    STORAGE_CAPACITIES,
+    ATTACHMENTS,
+)
 
 KINDS: Final[Mapping[str, Kind[Fact]]] = {kind.name: kind for kind in _ROWS}
 """By name."""

@@ -176,12 +176,57 @@ class ImageVolume(Wire, frozen=True):
     reference: str = ""
 
 
+class ClaimVolume(Wire, frozen=True):
+    claim_name: str = ""
+
+
+class NumberedDisk(Wire, frozen=True):
+    """Of AWS EBS, Cinder and Portworx alike."""
+
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
+class GoogleDisk(Wire, frozen=True):
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AzureDisk(Wire, frozen=True):
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+
+
+class ISCSIDisk(Wire, frozen=True):
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RBDDisk(Wire, frozen=True):
+    monitors: tuple[str, ...] = ()
+    pool: str = ""
+    image: str = ""
+    read_only: bool = False
+
+
 class Volume(Wire, frozen=True):
     """The sources that bind a pod to nodes, or draw it there; of all others nothing is kept."""
 
-    persistent_volume_claim: Empty | None = None
+    name: str = ""
+    """Of ephemeral volumes, which are claimed by it; others have none here."""
+    persistent_volume_claim: ClaimVolume | None = None
     ephemeral: Empty | None = None
     image: ImageVolume | None = None
+    aws_elastic_block_store: NumberedDisk | None = None
+    gce_persistent_disk: GoogleDisk | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: NumberedDisk | None = None
+    portworx_volume: NumberedDisk | None = None
+    iscsi: ISCSIDisk | None = None
+    rbd: RBDDisk | None = None
+
+    def __post_init__(self) -> None:
+        # the volume of a pod's token has a name by chance: with it no two pods of a Job would be spelled alike
+        if self.name and self.ephemeral is None:
+            force_setattr(self, "name", "")
 
 
 class SchedulingGate(Wire, frozen=True):

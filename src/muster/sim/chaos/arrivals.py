@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from muster.api.wire import (
     Affinity,
     BasicPolicy,
+    ClaimVolume,
     DisruptionMode,
     Empty,
     GangPolicy,
@@ -272,7 +273,7 @@ def _asking(shape: PodSpec, rng: Random) -> PodSpec:
     """The same with something that nobody honours: a must, or a mere preference."""
     match rng.randrange(5):
         case 0:
-            return replace(shape, volumes=(Volume(), Volume(persistent_volume_claim=Empty())))
+            return replace(shape, volumes=(Volume(), Volume(persistent_volume_claim=ClaimVolume())))
         case 1:
             return replace(shape, resource_claims=(Empty(),))
         case 2:

@@ -1,0 +1,11 @@
+"""What the volumes of a pod ask of nodes, and which volumes it gets: values in, values out.
+
+    claims   which claims a pod has, and whether one of them holds it back altogether
+    needs    what is left of claims for nodes: constraints without names, so that equal pods are equal
+    nodes    which nodes meet them, part by part
+    choice   which volumes a pod gets on a node, and what is to be written for that
+    limits   how many volumes a node takes
+    score    how well they fit
+
+Objects are looked up in a Storage; nothing here keeps or changes any, except a Stock of volumes to choose from.
+"""

@@ -98,6 +98,7 @@ class Engine:
             status=self._status,
             decisions=self._decisions,
             seconds=_PREPARING_SECONDS,
+            failed=self._not_prepared,
         )
         self._decider = Decider(
             self.cluster,
@@ -179,6 +180,7 @@ class Engine:
             self._tell_starving()
         self._queue.end_turn()
         self._decider.eviction.settle()
+        self._take_back()
         usage = self.cluster.nodes.usage
         if usage.failures:
             self.troubles.counts[""] += usage.failures
@@ -254,10 +256,22 @@ class Engine:
             self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
 
     def _look_at_supplies(self, noted: Noted) -> None:
-        """What pods bring was made ready, or failed; or pods are not bound after all, and give back what they got."""
+        """What pods bring was made ready, or failed."""
         supplied, noted.supplied = noted.supplied, []
         self._preparing.look_at(supplied, self._now)
-        ungranted, noted.ungranted = noted.ungranted, []
+        self._take_back()
+
+    def _not_prepared(self, key: str) -> None:
+        """What a member brings cannot be made ready where it was to go: tried again at once only for the first time."""
+        unit = self._units.get(key)
+        if unit is not None:
+            unit.failures += 1
+            unit.tried_at = self._now
+            unit.efforts.is_rejected(self._now)
+
+    def _take_back(self) -> None:
+        """Pods that are not bound after all give back what they were granted."""
+        ungranted, self._intake.noted.ungranted = self._intake.noted.ungranted, []
         self._preparing.unbound(ungranted)
 
     def _tell_who_wrote(self, noted: Noted) -> None:
@@ -522,6 +536,8 @@ class Engine:
     def _assemble(self, unit: Unit, cause: Cause) -> None:
         self._decider.starvation.leaves(unit.key)
         self._lose(unit, "it may not be decided any more")
+        if not unit.on_its_way:
+            self._preparing.undo(unit.key)
         self._queue.rest(unit, Phase.ASSEMBLING, cause)
 
     def _reserve_again(self, unit: Unit, pods: list[PodState]) -> None:
@@ -583,6 +599,12 @@ class Engine:
             case Purpose.RETRY if pod is not None and pod.setbacks.await_retry(timer.ticket):
                 if pod.stage is Stage.BINDING:
                     self._binding.retry(pod)
+            case _:
+                self._time_is_over(timer, unit)
+
+    def _time_is_over(self, timer: Timer, unit: Unit | None) -> None:
+        """What was to happen within some time may not have."""
+        match timer.purpose:
             case Purpose.DENIAL:
                 self._denied(timer.key)
             case Purpose.DEADLINE:

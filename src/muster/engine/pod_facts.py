@@ -7,7 +7,8 @@ from functools import lru_cache
 from muster.api.times import seconds
 from muster.api.wire import OwnerReference, Pod, condition
 from muster.cluster.pods import Stage
-from muster.engine.reasons import BY_SCHEDULER, DISRUPTION_TARGET, POD_SCHEDULED, PREPARING
+from muster.engine.reasons import BY_SCHEDULER, DISRUPTION_TARGET, POD_SCHEDULED
+from muster.gangs.model import PREPARING
 from muster.gangs.record import STARTED
 
 _LASTING = frozenset(("DaemonSet", "Node"))

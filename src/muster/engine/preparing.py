@@ -7,8 +7,11 @@ the others wait for it; if there is none, or it takes too long, all is undone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
+from muster.api.wire import Node
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import PodState, Stage
 from muster.engine.decisions import Bind, Decision, Placement, Prepare, TakeBack
@@ -45,7 +48,9 @@ class Preparing:
         status: Status,
         decisions: list[Decision],
         seconds: float,
+        failed: Callable[[str], None],
     ) -> None:
+        """`failed` is told of units with a member that must look for another place."""
         self._cluster = cluster
         self._intake = intake
         self._supplies = supplies
@@ -53,6 +58,7 @@ class Preparing:
         self._status = status
         self._decisions = decisions
         self._seconds = seconds
+        self._failed = failed
         self._by_unit: dict[str, _Preparation] = {}
         self._count = 0
 
@@ -63,7 +69,7 @@ class Preparing:
         """Whether something must be made ready before these members, which have set out, are bound."""
         if not any(pod.pod_class.rules.needs for pod in pods) and unit.key not in self._by_unit:
             return False
-        grants = self._supplies.grant((pod.uid, pod.node) for pod in pods)
+        grants = self._supplies.grant((pod.uid, self._node(pod.node)) for pod in pods)
         under_way = self._by_unit.get(unit.key)
         if under_way is None and all(self._supplies.progress(pod.uid).waits_for == "" for pod in pods):
             return False
@@ -81,6 +87,11 @@ class Preparing:
         self._look_at(unit.key, under_way)
         return True
 
+    def _node(self, name: str) -> Node:
+        node = self._cluster.nodes.nodes[self._cluster.nodes.rows[name]]
+        assert node is not None
+        return node
+
     def look_at(self, uids: list[str], now: float) -> None:
         """Something of what these pods were granted has changed."""
         units = dict.fromkeys(pod.gang or pod.uid for uid in uids if (pod := self._cluster.pods.get(uid)) is not None)
@@ -97,6 +108,9 @@ class Preparing:
             self._status.preparing_failed(pod, preparing_failed(pod.node, why))
             pod.setbacks = msgspec.structs.replace(pod.setbacks, failures=pod.setbacks.failures + 1, error=why)
             self._intake.move(pod, Stage.PENDING)
+            self._intake.look_at_gates(pod)
+        if failed:
+            self._failed(key)
         gang = self._cluster.gangs.get(key)
         waiting = sorted(one.waits_for for uid, one in progress.items() if one.waits_for and uid not in failed)
         if waiting or failed or (gang is not None and not gang.on_its_way and not gang.has_started):

@@ -1,7 +1,5 @@
 """Why a pod or gang waits, left or goes on, as conditions and events say it in one word."""
 
-from muster.gangs.model import PREPARING as PREPARING
-
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
 BY_SCHEDULER = "PreemptionByScheduler"

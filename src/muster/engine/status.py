@@ -22,7 +22,6 @@ from muster.engine.reasons import (
     NOT_READY,
     NOTHING_RUNS,
     PREEMPTED,
-    PREPARING,
     SCHEDULED,
     SCHEDULER_ERROR,
     TIMEOUT,
@@ -49,7 +48,7 @@ from muster.engine.verdicts import (
     summary,
     unsupported,
 )
-from muster.gangs.model import Aspect
+from muster.gangs.model import PREPARING, Aspect
 
 _NOT_BOUND_YET = "is not bound yet"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from muster.api.wire import Pod
+from muster.api.wire import Node, Pod
 from muster.cluster.classes import Needs
 from muster.cluster.facts import Facts
 from muster.framework.contract import READY, Progress, Supply
@@ -55,10 +55,10 @@ class Supplies:
 
     # --- grants ---
 
-    def grant(self, uids: Iterable[tuple[str, str]]) -> tuple[Grant, ...]:
+    def grant(self, places: Iterable[tuple[str, Node]]) -> tuple[Grant, ...]:
         """Pods are to be bound to these nodes; what several of them share is granted once."""
         granted = (
-            grant for uid, node in uids for supply in self._by_plugin.values() for grant in supply.grant(uid, node)
+            grant for uid, node in places for supply in self._by_plugin.values() for grant in supply.grant(uid, node)
         )
         return tuple({grant.subject: grant for grant in granted}.values())
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muster.api.kinds import Address, Kind
-from muster.api.wire import Fact, Pod
+from muster.api.wire import Fact, Node, Pod
 from muster.cluster.census import Census
 from muster.cluster.classes import Lines, Need, NodeRules, PodClass
 from muster.cluster.facts import Facts
@@ -202,6 +202,8 @@ class Wide(Role):
 
     filters = True
     """False for one that says only where it had better go."""
+    by_needs = False
+    """It looks at what pods bring; else at how they stand to others, and pods without ties are none of its business."""
 
     @abstractmethod
     def concerns(self, pod_class: PodClass, census: Census) -> bool:
@@ -328,7 +330,7 @@ class Supply(ABC):
         return None
 
     @abstractmethod
-    def grant(self, uid: str, node: str) -> tuple[Grant, ...]:
+    def grant(self, uid: str, node: Node) -> tuple[Grant, ...]:
         """The pod is to be bound to the node: what must be written before that."""
 
     @abstractmethod

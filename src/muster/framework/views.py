@@ -7,7 +7,7 @@ of thousands, so a view that is used often costs what changed since, not what th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -165,40 +165,39 @@ class Views:
 
     def is_wide(self, pod_class: PodClass) -> bool:
         """Whether it matters to the class where other pods are."""
-        if pod_class.ties is None:
+        if pod_class.ties is None and not pod_class.rules.needs:
             return False
-        census = self._nodes.usage.census
-        return any(plugin.concerns(pod_class, census) for plugin, _ in self._profiles.of(pod_class).wide)
+        return any(True for _ in self._wide(pod_class, self._nodes.usage))
 
     def _is_limited(self, pod_class: PodClass) -> bool:
         """Whether pods of the class may be kept from nodes by where others are."""
-        if pod_class.ties is None:
+        if pod_class.ties is None and not pod_class.rules.needs:
             return False
-        census = self._nodes.usage.census
-        concerned = (plugin for plugin, _ in self._profiles.of(pod_class).wide if plugin.concerns(pod_class, census))
-        return any(plugin.limits(pod_class, census) for plugin in concerned)
+        usage = self._nodes.usage
+        return any(plugin.limits(pod_class, usage.census) for plugin, _ in self._wide(pod_class, usage))
+
+    def _wide(self, pod_class: PodClass, usage: Usage) -> Iterator[tuple[Wide, int]]:
+        """Plugins that look beyond the node for pods of the class."""
+        ties, needs = pod_class.ties, pod_class.rules.needs
+        if ties is None and not needs:
+            return
+        for plugin, weight in self._profiles.of(pod_class).wide:
+            if (needs if plugin.by_needs else ties is not None) and plugin.concerns(pod_class, usage.census):
+                yield plugin, weight
 
     def outlooks(self, pod_class: PodClass, usage: Usage) -> list[tuple[Outlook, int]]:
         """What plugins that look beyond the node make of the class, and what their scores weigh."""
-        if pod_class.ties is None:
-            return []
-        return [
-            (outlook, weight)
-            for plugin, weight in self._profiles.of(pod_class).wide
-            for outlook in self.outlook(plugin, pod_class, usage)
-        ]
+        wide = self._wide(pod_class, usage)
+        return [(plugin.outlook(pod_class, self._nodes, usage), weight) for plugin, weight in wide]
 
     def outlook(self, plugin: Wide, pod_class: PodClass, usage: Usage) -> list[Outlook]:
         """What one of them makes of it; none if it has nothing to say."""
-        if pod_class.ties is None or not plugin.concerns(pod_class, usage.census):
-            return []
-        return [plugin.outlook(pod_class, self._nodes, usage)]
+        concerned = any(found is plugin for found, _ in self._wide(pod_class, usage))
+        return [plugin.outlook(pod_class, self._nodes, usage)] if concerned else []
 
     def gathering(self, classes: Iterable[PodClass]) -> list[str]:
         """Labels of nodes by which pods of these classes may have to be in one domain."""
-        census = self._nodes.usage.census
-        tied = [c for c in classes if c.ties is not None]
-        asked = ((plugin, c) for c in tied for plugin, _ in self._profiles.of(c).wide if plugin.concerns(c, census))
+        asked = ((plugin, c) for c in classes for plugin, _ in self._wide(c, self._nodes.usage))
         return sorted({key for plugin, c in asked for key in plugin.gathers(c)})
 
     def with_others(self, views: Iterable[ClassView], limit: int) -> list[ClassView]:

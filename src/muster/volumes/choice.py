@@ -149,7 +149,7 @@ def _fits(ask: Ask, volume: PersistentVolume) -> bool:
         volume.spec.claim_ref is None
         and volume.status.phase == _AVAILABLE
         and fits_at_all(ask, volume)
-        and ask.access_modes <= set(volume.spec.access_modes)
+        and set(ask.access_modes) <= set(volume.spec.access_modes)
         and (ask.selector is None or labels_match(ask.selector, volume.metadata.labels))
     )
 

@@ -45,7 +45,7 @@ _Thing = TypeVar("_Thing")
 
 
 class _Value(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Hashable, and equal to whatever says the same."""
+    """Hashable, equal to whatever says the same, and written alike in every process: no sets."""
 
 
 class Reach(_Value, frozen=True):
@@ -63,7 +63,7 @@ class Zone(_Value, frozen=True):
     """A label that a node must have with one of these values, if it has any zone label at all."""
 
     key: str
-    values: frozenset[str]
+    values: tuple[str, ...]
 
 
 class Provisioning(_Value, frozen=True):
@@ -80,7 +80,7 @@ class Ask(_Value, frozen=True):
 
     storage_class: str
     request_bytes: int | None = None
-    access_modes: frozenset[str] = frozenset()
+    access_modes: tuple[str, ...] = ()
     volume_mode: str = FILESYSTEM
     attributes_class: str = ""
     selector: tuple[Requirement, ...] | None = None
@@ -176,7 +176,7 @@ def zones_of(volume: PersistentVolume) -> Iterator[Zone]:
         values = frozenset() if listed is None else frozenset(each.strip() for each in listed.split(BETWEEN_ZONES))
         # an empty name among them makes the label void
         if values and "" not in values:
-            yield Zone(key=key, values=values)
+            yield Zone(key=key, values=tuple(sorted(values)))
 
 
 # --- volumes to come ---
@@ -188,7 +188,7 @@ def _ask(claim: PersistentVolumeClaim, storage: Storage, sharing: Sharing) -> As
     asked = Ask(
         storage_class=name,
         request_bytes=bytes_of(claim.spec.resources.requests),
-        access_modes=frozenset(claim.spec.access_modes),
+        access_modes=tuple(sorted(set(claim.spec.access_modes))),
         volume_mode=claim.spec.volume_mode or FILESYSTEM,
         attributes_class=claim.spec.volume_attributes_class_name or "",
         selector=None if claim.spec.selector is None else requirements(claim.spec.selector),

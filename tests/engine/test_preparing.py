@@ -1,0 +1,287 @@
+"""Pods that bring volumes: all of a unit's are ready before the first is bound, or nobody goes."""
+
+from msgspec.structs import replace
+
+from muster.api.volumes import (
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    ClaimReference,
+    ClaimResources,
+    ClaimSpec,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Size,
+    StorageClass,
+    VolumeNodeAffinity,
+    VolumeSpec,
+    VolumeStatus,
+)
+from muster.api.wire import ClaimVolume as NamedVolume
+from muster.api.wire import Metadata, Volume
+from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
+from muster.engine.changes import FactGone, GrantFailed
+from muster.engine.decisions import Bind, GangCondition, PodCondition, Prepare, TakeBack
+from muster.framework.grants import ClaimVolume, SelectNode
+from muster.framework.profile import Profile
+from muster.plugins.defaults import default_plugins
+from muster.plugins.volume_binding import VolumeBinding
+from tests.builders import NAMESPACE, World
+
+LATE = StorageClass(
+    metadata=Metadata(name="late"), provisioner="example.com/disks", volume_binding_mode="WaitForFirstConsumer"
+)
+LOCAL = StorageClass(
+    metadata=Metadata(name="local"),
+    provisioner="kubernetes.io/no-provisioner",
+    volume_binding_mode="WaitForFirstConsumer",
+)
+
+
+def claim(name, *, of="late", on="", volume="", uid=""):
+    annotations = ({SELECTED_NODE: on} if on else {}) | ({BIND_COMPLETED: "yes"} if volume else {})
+    return PersistentVolumeClaim(
+        metadata=Metadata(name=name, namespace=NAMESPACE, uid=uid or f"uid-{name}", annotations=annotations),
+        spec=ClaimSpec(
+            access_modes=("ReadWriteOnce",),
+            storage_class_name=of,
+            resources=ClaimResources(Size("1Gi")),
+            volume_name=volume,
+        ),
+    )
+
+
+def volume(name, *, of="local", on="", kept_for=""):
+    term = NodeSelectorTerm(match_expressions=(Requirement("host", "In", (on,)),))
+    return PersistentVolume(
+        metadata=Metadata(name=name, uid=f"uid-{name}"),
+        spec=VolumeSpec(
+            capacity=Size("1Gi"),
+            access_modes=("ReadWriteOnce",),
+            storage_class_name=of,
+            node_affinity=VolumeNodeAffinity(NodeSelector((term,))) if on else None,
+            claim_ref=ClaimReference(NAMESPACE, kept_for, f"uid-{kept_for}") if kept_for else None,
+        ),
+        status=VolumeStatus("Bound" if kept_for else "Available"),
+    )
+
+
+def world(*nodes, cpu=4):
+    found = World(Profile([*default_plugins(), (VolumeBinding(), 0)])).see(LATE, LOCAL)
+    for name in nodes:
+        found.node(name, cpu=cpu, labels={"host": name})
+    return found
+
+
+def mounts(*claims):
+    return [Volume(persistent_volume_claim=NamedVolume(claim_name=name)) for name in claims]
+
+
+def gang(world, members, *, of="late", cpu=4):
+    world.group("g", members)
+    for number in range(members):
+        world.see(claim(f"c{number}", of=of))
+        world.members("g", number, cpu=cpu, volumes=mounts(f"c{number}"))
+    return world
+
+
+def prepared(decisions):
+    return {grant.claim: grant for found in decisions if isinstance(found, Prepare) for grant in found.grants}
+
+
+def taken_back(decisions):
+    return [grant.claim for found in decisions if isinstance(found, TakeBack) for grant in found.grants]
+
+
+def binds(decisions):
+    return {one.pod: one.node for found in decisions if isinstance(found, Bind) for one in found.pods}
+
+
+def says(decisions):
+    return [(found.reason, found.message) for found in decisions if isinstance(found, GangCondition | PodCondition)]
+
+
+def provision(world, grants, *keys):
+    """The volumes of these claims, or of all, are there."""
+    for key in keys or grants:
+        name, node = key.partition("/")[2], grants[key].node
+        made = volume(f"pv-{name}", of="late", on=node, kept_for=name)
+        world.see(made, claim(name, on=node, volume=f"pv-{name}"))
+
+
+def test_nobody_is_bound_before_the_last_volume_is_there():
+    w = gang(world("a", "b"), 2)
+    decided = w.decide()
+    grants = prepared(decided)
+    assert {key: type(grant) for key, grant in grants.items()} == {
+        f"{NAMESPACE}/c0": SelectNode,
+        f"{NAMESPACE}/c1": SelectNode,
+    }
+    assert {grant.node for grant in grants.values()} == {"a", "b"}
+    assert not binds(decided)
+    assert says(decided) == [
+        (
+            "Preparing",
+            "0 of 2 members are ready to be bound: the volume of claim c0 is not provisioned yet; "
+            "the volume of claim c1 is not provisioned yet",
+        )
+    ]
+    provision(w, grants, f"{NAMESPACE}/c0")
+    decided = w.decide()
+    assert not binds(decided)
+    assert says(decided) == [
+        ("Preparing", "1 of 2 members are ready to be bound: the volume of claim c1 is not provisioned yet")
+    ]
+    provision(w, grants, f"{NAMESPACE}/c1")
+    decided = w.decide()
+    assert binds(decided) == {f"{NAMESPACE}/g-{n}": grants[f"{NAMESPACE}/c{n}"].node for n in (0, 1)}
+    assert not says(w.bound().decide())[:-1]
+
+
+def test_a_lone_pod_takes_the_same_way_and_says_so():
+    w = world("a").see(claim("c0")).pod("p", volumes=mounts("c0"))
+    decided = w.decide()
+    assert says(decided) == [
+        ("Preparing", "the pod is not ready to be bound: the volume of claim c0 is not provisioned yet")
+    ]
+    provision(w, prepared(decided))
+    assert binds(w.decide()) == {f"{NAMESPACE}/p": "a"}
+
+
+def test_who_cannot_be_provisioned_on_a_node_gets_another_and_the_others_wait_for_it():
+    w = gang(world("a", "b", "c"), 2)
+    first = prepared(w.decide())
+    node = first[f"{NAMESPACE}/c0"].node
+    provision(w, first, f"{NAMESPACE}/c1")
+    w.see(claim("c0", on=node)).decide()
+    # its node has no room for the volume: the provisioner asks for another one, and cordons are as good as that
+    w.node(node, cpu=4, labels={"host": node}, cordoned=True)
+    decided = w.see(claim("c0")).decide()
+    assert not binds(decided)
+    again = prepared(decided)
+    assert list(again) == [f"{NAMESPACE}/c0"]
+    assert again[f"{NAMESPACE}/c0"].node not in (node, first[f"{NAMESPACE}/c1"].node)
+    provision(w, again)
+    assert len(binds(w.decide())) == 2
+
+
+def test_if_it_fails_and_there_is_no_other_place_all_is_undone():
+    w = gang(world("a", "b"), 2)
+    grants = prepared(w.decide())
+    node = grants[f"{NAMESPACE}/c0"].node
+    for key, grant in grants.items():
+        w.see(claim(key.partition("/")[2], on=grant.node))
+    w.decide()
+    w.node_gone(node)
+    decided = w.see(claim("c0")).decide()
+    assert not binds(decided)
+    assert taken_back(decided) == [f"{NAMESPACE}/c1"]
+    assert all(pod.stage.name == "PENDING" for pod in w.engine.cluster.pods.values())
+    # when there is room again it starts anew
+    w.see(claim("c1")).node("d", cpu=4, labels={"host": "d"})
+    assert len(prepared(w.decide(after=30))) == 2
+
+
+def test_what_is_not_ready_in_time_is_undone_and_said():
+    w = gang(world("a", "b"), 2)
+    w.decide()
+    decided = w.decide(after=601)
+    assert sorted(taken_back(decided)) == [f"{NAMESPACE}/c0", f"{NAMESPACE}/c1"]
+    assert (
+        "SchedulerError",
+        "not ready to be bound within 600 s: the volume of claim c0 is not provisioned yet; "
+        "the volume of claim c1 is not provisioned yet",
+    ) in says(decided)
+
+
+def test_a_member_that_goes_takes_its_gang_back():
+    w = gang(world("a", "b"), 2)
+    w.decide()
+    decided = w.pod_gone("g-0").decide()
+    assert sorted(taken_back(decided)) == [f"{NAMESPACE}/c0", f"{NAMESPACE}/c1"]
+    assert not binds(decided)
+
+
+def test_a_claim_that_is_deleted_meanwhile_is_no_longer_awaited():
+    w = gang(world("a", "b"), 2)
+    w.decide()
+    decided = w.apply(FactGone("persistentvolumeclaims", f"{NAMESPACE}/c0")).decide()
+    assert not binds(decided)
+    assert taken_back(decided) == [f"{NAMESPACE}/c1"]
+
+
+def test_a_grant_that_is_refused_is_a_failure():
+    w = world("a").see(claim("c0")).pod("p", volumes=mounts("c0"))
+    (grant,) = prepared(w.decide()).values()
+    decided = w.apply(GrantFailed(grant, "forbidden")).decide()
+    assert not binds(decided)
+    assert not taken_back(decided), "it was never written"
+    (again,) = prepared(decided).values()
+    assert not prepared(w.apply(GrantFailed(again, "forbidden")).decide()), "not again at once"
+    assert prepared(w.decide(after=20))
+
+
+def test_volumes_on_given_nodes_are_granted_once_each():
+    w = world("a", "b", "c", cpu=8)
+    w.see(volume("va", on="a"), volume("vb", on="b"))
+    gang(w, 2, of="local")
+    decided = w.decide()
+    grants = prepared(decided)
+    assert {type(grant) for grant in grants.values()} == {ClaimVolume}
+    assert {grant.volume for grant in grants.values()} == {"va", "vb"}
+    for key, grant in grants.items():
+        name = key.partition("/")[2]
+        on = grant.volume[1]
+        w.see(volume(grant.volume, on=on, kept_for=name), claim(name, of="local", volume=grant.volume))
+    assert set(binds(w.decide()).values()) == {"a", "b"}
+
+
+def test_a_gang_that_finds_too_few_volumes_waits_whole_until_there_is_one_more():
+    w = world("a", "b", cpu=8).see(volume("va", on="a"))
+    gang(w, 2, of="local")
+    decided = w.decide()
+    assert not prepared(decided)
+    assert not binds(decided)
+    w.see(volume("vb", on="b"))
+    assert len(prepared(w.decide())) == 2
+
+
+def test_a_claim_that_members_share_is_granted_once():
+    w = world("a", "b", cpu=8).see(claim("shared"))
+    w.group("g", 2)
+    w.members("g", 0, 1, cpu=2, volumes=mounts("shared"))
+    decided = w.decide()
+    (found,) = [one for one in decided if isinstance(one, Prepare)]
+    assert len(found.grants) == 1
+    provision(w, prepared(decided))
+    assert len(set(binds(w.decide()).values())) == 1
+
+
+def test_missing_claims_hold_a_gang_back_and_say_which():
+    w = world("a", "b")
+    w.group("g", 2).see(claim("c0"))
+    w.members("g", 0, volumes=mounts("c0")).members("g", 1, volumes=mounts("c1"))
+    assert ("Unschedulable", 'persistentvolumeclaim "c1" not found') in says(w.decide())
+    assert len(prepared(w.see(claim("c1")).decide())) == 2
+
+
+def test_the_next_scheduler_goes_on_from_what_stands_there():
+    w = gang(world("a", "b"), 2)
+    grants = prepared(w.decide())
+    after = world("a", "b")
+    for key, grant in grants.items():
+        after.see(claim(key.partition("/")[2], on=grant.node))
+    after.group("g", 2)
+    for number in range(2):
+        after.members("g", number, cpu=4, volumes=mounts(f"c{number}"))
+    assert {key: grant.node for key, grant in prepared(after.decide()).items()} == {
+        key: grant.node for key, grant in grants.items()
+    }
+
+
+def test_claims_of_their_own_make_no_classes_of_their_own():
+    w = gang(world("a", "b"), 2)
+    first, second = (w.engine.cluster.pods[f"uid-g-{n}"].pod_class for n in (0, 1))
+    assert first is second
+    w.see(replace(claim("c0"), spec=replace(claim("c0").spec, resources=ClaimResources(Size("2Gi")))))
+    first, second = (w.engine.cluster.pods[f"uid-g-{n}"].pod_class for n in (0, 1))
+    assert first is not second

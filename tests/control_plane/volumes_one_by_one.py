@@ -41,7 +41,7 @@ class VolumesOneByOne(OneByOne):
     def about(self, pod):
         made = self._api.ask("POST", _path(pod), pod)
         lines, deadline = [], time.monotonic() + SECONDS
-        decided = f'"BindPodVolumes" pod="{SPACE}/{pod["metadata"]["name"]}"'
+        named = f'pod="{SPACE}/{pod["metadata"]["name"]}"'
         while time.monotonic() < deadline:
             lines += self._log.lines()
             now = self._api.ask("GET", f"{_path(pod)}/{pod['metadata']['name']}")
@@ -51,12 +51,12 @@ class VolumesOneByOne(OneByOne):
                 if condition["type"] == "PodScheduled" and condition["status"] == "False":
                     self.delete(made)
                     return Heard(made, None, condition["message"])
-            if any(decided in line for line in lines):
+            if any('"BindPodVolumes"' in line and named in line for line in lines):
                 # what it writes is written by then
                 time.sleep(5 * _LOOK_AGAIN_SECONDS)
                 self._act_on_claims(pod)
             time.sleep(_LOOK_AGAIN_SECONDS)
-        raise AssertionError("nothing was decided")
+        raise AssertionError("nothing was decided", [line for line in lines if "Volume" in line][-20:])
 
     def _act_on_claims(self, pod):
         for volume in pod["spec"].get("volumes", []):

@@ -15,6 +15,8 @@ from tests.plain_scheduler.random_clusters import HOSTNAME, ZONE, World
 from tests.plain_scheduler.selectors import Document
 from tests.plain_scheduler.volumes import COMPLETED, SELECTED
 
+_GOOGLE = "pd.csi.storage.gke.io"
+"""The driver that serves volumes of a plugin that was part of Kubernetes once."""
 SPACE = "red"
 """Pods with claims are here."""
 ZONES = ("east", "west", "north")
@@ -113,6 +115,8 @@ class _Chance(random.Random):
                 for each in ("fast", "plain")
                 if not self.one_in(4)
             ]
+            if self.one_in(2):
+                drivers.append({"name": _GOOGLE, "nodeID": name, "allocatable": {"count": 1}})
             for each in drivers:
                 if self.one_in(5):
                     del each["allocatable"]
@@ -136,7 +140,8 @@ class _Chance(random.Random):
             term = {"matchExpressions": [{"key": reach[0], "operator": "In", "values": [reach[1]]}]}
             spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
         labels = {"disk": self.choice(("ssd", "hdd"))}
-        return self._add("volumes", f"{self._name}-{name}", labels, spec=spec, status={"phase": "Available"})
+        phase = "Pending" if self.one_in(10) else "Available"
+        return self._add("volumes", f"{self._name}-{name}", labels, spec=spec, status={"phase": phase})
 
     def _kept(self) -> None:
         """Some volumes are kept for claims to come."""
@@ -156,6 +161,7 @@ class _Chance(random.Random):
                 container.pop("resources", None)
             pod["spec"].pop("resources", None)
             pod["spec"].pop("initContainers", None)
+            pod["spec"]["tolerations"] = [{"operator": "Exists"}]
 
     def _claims_of(self, pod: Document, *, is_there: bool) -> None:
         pod["metadata"]["namespace"] = SPACE
@@ -181,7 +187,7 @@ class _Chance(random.Random):
                 {"gcePersistentDisk": {"pdName": self.choice(("d1", "d2")), "readOnly": read_only}},
                 {"awsElasticBlockStore": {"volumeID": self.choice(("e1", "e2"))}},
                 {"iscsi": {"iqn": "iqn.2026-01.example:a", "targetPortal": "p", "lun": 0, "readOnly": read_only}},
-                {"rbd": {"monitors": [self.choice("ab"), "c"], "image": self.choice("ij"), "readOnly": read_only}},
+                {"rbd": {"monitors": self.sample("abcd", 2), "image": "i", "readOnly": self.one_in(4)}},
             )
         )
 
@@ -196,7 +202,7 @@ class _Chance(random.Random):
         name = f"{self._name}-{name}"
         kept = [volume["spec"]["claimRef"]["name"] for volume in self._made["volumes"] if "claimRef" in volume["spec"]]
         kept = [each for each in kept if "-kept-" in each and each not in known]
-        if is_there or self.one_in(2.5):
+        if is_there or self.one_in(3):
             self._bound(name)
         elif kept and self.one_in(2):
             name = kept[0]
@@ -210,6 +216,8 @@ class _Chance(random.Random):
         driver = f"{self._name}-{self.choice(('fast', 'plain', 'other'))}.csi"
         volume = self._volume(name, reach=reach, csi={"driver": driver, "volumeHandle": name})
         volume["spec"].pop("volumeMode", None)
+        if self.one_in(6):
+            volume["spec"]["gcePersistentDisk"] = {"pdName": volume["spec"].pop("csi")["volumeHandle"]}
         volume["spec"]["claimRef"] = {"namespace": SPACE, "name": name}
         volume["status"] = {"phase": "Bound"}
         if self.one_in(3):

@@ -154,7 +154,13 @@ def attach_devices(driver: Driver, counts: Mapping[str, int]) -> None:
 def attach_kubelets(driver: Driver, *, lease_seconds: float = kubelets.LEASE_SECONDS) -> None:
     """Attaches simulated kubelets for all nodes of a cluster."""
     core = kubelets.Kubelets(lease_seconds=lease_seconds)
-    driver.attach(core, [Kind(NODES, kubelets.Node), Kind(PODS, kubelets.Pod)])
+    kinds = [
+        Kind(NODES, kubelets.Node),
+        Kind(PODS, kubelets.Pod),
+        Kind(CLAIMS, kubelets.VolumeClaim),
+        Kind(RESOURCE_CLAIMS, kubelets.ResourceClaim, optional=True),
+    ]
+    driver.attach(core, kinds)
 
 
 class _Kinds:

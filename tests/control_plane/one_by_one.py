@@ -76,7 +76,7 @@ class OneByOne:
         made = self._api.ask("POST", _path(pod), pod)
         for now in self._of(made):
             if node := now["spec"].get("nodeName"):
-                return Heard(made, node, scores=self._scores(made))
+                return Heard(made, node, scores=self._scores(made, self._log.lines()))
             for condition in now["status"].get("conditions", []):
                 if condition["type"] == "PodScheduled" and condition["status"] == "False":
                     message, _, evicts = condition["message"].partition(_EVICTS)
@@ -148,11 +148,11 @@ class OneByOne:
             return self._api.ask("PATCH", f"{_path(pod)}/{name}/status", {"status": status}, content_type=_MERGE)
         return made
 
-    def _scores(self, pod):
+    def _scores(self, pod, lines):
         """With weights and without zeros, as far as the log has come: scores are in it before the pod is bound."""
         found = defaultdict(dict)
         name = f'pod="{_key(pod)}"'
-        for line in self._log.lines():
+        for line in lines:
             if '"Plugin scored node for pod"' in line and name in line:
                 said = dict(each.split("=", 1) for each in line.split("] ", 1)[1].split() if "=" in each)
                 scores = found[said["node"].strip('"')]

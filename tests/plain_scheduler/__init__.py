@@ -8,7 +8,7 @@ Nodes, pods and owners are dicts as JSON has them, in the form in which the API 
 brings a pod into that form as far as it matters here.  One pod, one node and one rule at a time: slow, and short enough
 to be checked by reading.  `tests/control_plane/test_plain_scheduler.py` asks the real kube-scheduler the same.
 
-    decide ─ filters ─ rules of one node ─ node_rules, resources
+    decide ─ filters ─ rules of one node ─ node_rules, resources, volumes
                      └ rules that look at other pods ─ affinity, spread
            └ preemption: who would have to go
 """

@@ -10,6 +10,7 @@ from math import inf
 from muster.base.quantity import amount
 from tests.plain_scheduler.requests import host_ports, requests, scored_when_placed
 from tests.plain_scheduler.selectors import Document, Labels, Selector
+from tests.plain_scheduler.storage import Storage
 
 _ENDED = ("Succeeded", "Failed")
 
@@ -103,6 +104,7 @@ class Cluster:
     """Labels by name; a namespace that is not here has none."""
     owners: Owners = field(default_factory=Owners)
     budgets: Sequence[Document] = ()
+    storage: Storage = field(default_factory=Storage)
 
     def __post_init__(self) -> None:
         self.machines = {node["metadata"]["name"]: Machine(node) for node in self.nodes}

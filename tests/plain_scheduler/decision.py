@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.plain_scheduler import affinity, node_rules, resources, spread
+from tests.plain_scheduler import affinity, node_rules, resources, spread, volumes
 from tests.plain_scheduler.cluster import Cluster, Machine
 from tests.plain_scheduler.filters import refusals
 from tests.plain_scheduler.node_rules import Refusal
@@ -16,13 +16,15 @@ WEIGHTS = {
     "TaintToleration": 3,
     "NodeAffinity": 2,
     "NodeResourcesFit": 1,
+    "VolumeBinding": 1,
     "PodTopologySpread": 2,
     "InterPodAffinity": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
 }
-# the words after the dot are DynamicResources', which looks for what it had no chance to write down before
-CONFLICT = "pod affinity terms conflict. not found"
+CONFLICT = "pod affinity terms conflict"
+# DynamicResources' words, which looks for what it had no chance to write down before
+_UNWRITTEN = "not found"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ class Decision:
 
 def decide(cluster: Cluster, pod: Document, *, strategy: Strategy | None = None) -> Decision:
     strategy = strategy or Strategy()
+    if before := _before_nodes(cluster, pod):
+        nowhere = dict.fromkeys(cluster.machines, Refusal((before,), is_final=True))
+        refused = refusals(cluster, pod, strategy) if before == CONFLICT else nowhere
+        return Decision({}, refused, f"{_available(cluster)} {before}. {_UNWRITTEN}")
     refused = refusals(cluster, pod, strategy)
     takers = [machine for name, machine in cluster.machines.items() if name not in refused]
     if takers:
@@ -65,6 +71,9 @@ def _scores(cluster: Cluster, pod: Document, takers: list[Machine], strategy: St
         "TaintToleration": node_rules.soft_taints(pod, takers),
         "NodeAffinity": node_rules.node_preferences(pod, takers),
         "NodeResourcesFit": {machine.name: resources.fit(pod, machine, strategy) for machine in takers},
+        "VolumeBinding": {
+            machine.name: volumes.score(cluster.storage, pod, machine.name, machine.labels) for machine in takers
+        },
         "PodTopologySpread": spread.score(cluster, pod, takers),
         "InterPodAffinity": affinity.score(cluster, pod, takers),
         "NodeResourcesBalancedAllocation": {
@@ -78,12 +87,19 @@ def _scores(cluster: Cluster, pod: Document, takers: list[Machine], strategy: St
 # --- words ---
 
 
+def _before_nodes(cluster: Cluster, pod: Document) -> str:
+    """Why no node is looked at."""
+    return CONFLICT if node_rules.only_named_nodes(pod) == set() else volumes.holds_back(cluster.storage, pod)
+
+
+def _available(cluster: Cluster) -> str:
+    return f"0/{len(cluster.machines)} nodes are available:"
+
+
 def _message(
     cluster: Cluster, pod: Document, refused: Mapping[str, Refusal], offers: Mapping[str, Offer | Refusal]
 ) -> str:
-    available = f"0/{len(cluster.machines)} nodes are available:"
-    if node_rules.only_named_nodes(pod) == set():
-        return f"{available} {CONFLICT}"
+    available = _available(cluster)
     said = _counted(reason for refusal in refused.values() for reason in refusal.reasons)
     if never_preempts(pod):
         return f"{available} {said} preemption: not eligible due to preemptionPolicy=Never."

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.plain_scheduler import affinity, node_rules, resources, spread
+from tests.plain_scheduler import affinity, node_rules, resources, spread, volumes
 from tests.plain_scheduler.cluster import Cluster, Machine, priority_of
 from tests.plain_scheduler.node_rules import Refusal
 from tests.plain_scheduler.resources import Strategy
@@ -35,6 +35,7 @@ def _first_refusal(cluster: Cluster, pod: Document, strategy: Strategy) -> Calla
     """That of the first filter that has one."""
     spread_refuses = spread.refuses(cluster, pod)
     affinity_refuses = affinity.refuses(cluster, pod)
+    volumes_refuse = volumes.refuses(cluster, pod)
     named = node_rules.only_named_nodes(pod)
 
     def first(machine: Machine) -> Refusal | None:
@@ -47,6 +48,7 @@ def _first_refusal(cluster: Cluster, pod: Document, strategy: Strategy) -> Calla
             or node_rules.affinity_refuses(pod, machine)
             or node_rules.ports_refuse(pod, machine)
             or resources.room_refuses(pod, machine, strategy)
+            or volumes_refuse(machine)
             or spread_refuses(machine)
             or affinity_refuses(machine)
             or node_rules.features_refuse(pod, machine)

@@ -2,7 +2,8 @@
 
 A plugin names those that it reads (framework/contract.py).  From its row here a kind is then watched, handed from one
 replica to the next, journaled, replayed, simulated and kept (cluster/facts.py), and the right to read it is asked for.
-A new kind is a row, a struct in wire.py with the fields that are read, and its rule in deploy/base/rbac.yaml.
+A new kind is a row, a struct in wire.py or volumes.py with the fields that are read, and its rule in
+deploy/base/rbac.yaml.
 """
 
 from __future__ import annotations

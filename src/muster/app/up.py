@@ -26,7 +26,7 @@ from muster.app.install import apply, definitions
 from muster.app.run import Muster
 from muster.app.settings import LeaderElection, Settings, override
 from muster.base.errors import ApiError, LocalError
-from muster.controllers.manager import Manager, attach_kubelets, suffixes
+from muster.controllers.manager import Manager, attach_devices, attach_kubelets, suffixes
 from muster.kube.client import MERGE_PATCH, Client
 from muster.kube.connection import load
 from muster.local.kubelets import DOWN, node_document
@@ -50,6 +50,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     node_memory: str = "32Gi"
     node_gpu: int = 0
     node_labels: Mapping[str, str] = {}
+    node_devices: Mapping[str, int] = {}
+    """By driver, how many devices each node has."""
     dialects: tuple[str, ...] = ()
     """Whose kinds are served besides."""
     ephemeral: bool = False
@@ -104,6 +106,8 @@ async def up(wanted: Wanted, *, say: Progress) -> AsyncIterator[Cluster]:
             say(f"registering {wanted.nodes} nodes")
             await _register(client, wanted)
             attach_kubelets(driver)
+        if wanted.node_devices:
+            attach_devices(driver, wanted.node_devices)
         parts.start(manager.run())
         await parts.until(driver.ready)
         if wanted.scheduler:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from muster.app.up import Cluster, Wanted
 
 _FOLDER = Path("~/.muster")
+_MOST_DEVICES = 128
+"""In a slice."""
 
 
 @click.command()
@@ -31,6 +33,13 @@ _FOLDER = Path("~/.muster")
 @click.option("--node-memory", default="32Gi", show_default=True, metavar="QUANTITY", help="Of each node.")
 @click.option("--node-gpu", type=click.IntRange(0), default=0, show_default=True, help="nvidia.com/gpu of each node.")
 @click.option("--node-label", "node_labels", multiple=True, metavar="K=V", help="On each node; may be given again.")
+@click.option(
+    "--node-devices",
+    "node_devices",
+    multiple=True,
+    metavar="DRIVER=N",
+    help="Devices of each node, as gpu.muster.dev=8; may be given again (docs/local.md).",
+)
 @click.option(
     "--dialect",
     "dialects",
@@ -61,6 +70,7 @@ def up(**flags: Any) -> int:
     Examples:
       muster up
       muster up --nodes 20 --node-gpu 8 --node-label pool=train
+      muster up --node-devices gpu.muster.dev=8
       muster up --dialect coscheduling --dialect volcano
       muster up --ephemeral --dir /tmp/try
       muster up --config my-plugins.yaml
@@ -90,6 +100,7 @@ def _wanted(flags: dict[str, Any]) -> Wanted:
         node_memory=flags["node_memory"],
         node_gpu=flags["node_gpu"],
         node_labels=dict(map(_label, flags["node_labels"])),
+        node_devices=dict(map(_devices, flags["node_devices"])),
         dialects=chosen(flags["dialects"]),
         ephemeral=flags["ephemeral"],
         scheduler=not flags["no_scheduler"],
@@ -107,6 +118,18 @@ def _check_quantity(text: str, *, hint: str) -> None:
             raise click.BadParameter(f"'{text}' is less than nothing", param_hint=hint)
     except QuantityError as error:
         raise click.BadParameter(str(error), param_hint=hint) from error
+
+
+def _devices(text: str) -> tuple[str, int]:
+    from muster.local.checks.names import subdomain_problems
+
+    driver, _, count = text.partition("=")
+    if not count.isdecimal() or not 0 < int(count) <= _MOST_DEVICES:
+        words = f"'{text}' is not DRIVER=N, with N from 1 to {_MOST_DEVICES}"
+        raise click.BadParameter(words, param_hint="--node-devices")
+    if "." not in driver or len(driver) > 63 or subdomain_problems(driver):
+        raise click.BadParameter(f"'{driver}' is no name of a driver, as gpu.muster.dev", param_hint="--node-devices")
+    return driver, int(count)
 
 
 def _label(text: str) -> tuple[str, str]:

@@ -6,15 +6,25 @@ async with Client(...) as client:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 
 from muster.api.resources import DISRUPTION_BUDGETS, LEASES, NAMESPACES, NODES, PODS, Resource
 from muster.api.wire import Wire
 from muster.controllers.accounts import Accounts
 from muster.controllers.budgets import Budget, Budgets
+from muster.controllers.device_objects import (
+    CLAIM_TEMPLATES,
+    DEVICE_CLASSES,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    ClaimTemplate,
+    ResourceClaim,
+)
+from muster.controllers.devices import Devices
 from muster.controllers.discovery import Discovery, Served
 from muster.controllers.driver import Core, Driver, Kind
+from muster.controllers.ephemeral_volumes import EphemeralVolumes
 from muster.controllers.garbage import Garbage
 from muster.controllers.group_protection import GroupProtection
 from muster.controllers.job_objects import Job
@@ -37,7 +47,12 @@ from muster.controllers.objects import (
     Workload,
 )
 from muster.controllers.pod_garbage import PodGarbage
+from muster.controllers.provisioner import Provisioner
+from muster.controllers.resource_claims import ResourceClaims
 from muster.controllers.taints import TaintEvictions
+from muster.controllers.volume_objects import CLAIMS, STORAGE_CLASSES, VOLUMES, Claim, StorageClass, Volume
+from muster.controllers.volume_protection import VolumeProtection
+from muster.controllers.volumes import Volumes
 from muster.kube.client import Client
 from muster.local import kubelets
 
@@ -53,6 +68,11 @@ _TYPES: dict[Resource, type[Wire]] = {
     DISRUPTION_BUDGETS: Budget,
     WORKLOADS: Workload,
     POD_GROUPS: PodGroup,
+    CLAIMS: Claim,
+    VOLUMES: Volume,
+    STORAGE_CLASSES: StorageClass,
+    RESOURCE_CLAIMS: ResourceClaim,
+    CLAIM_TEMPLATES: ClaimTemplate,
 }
 """As what a kind is read; all others by what all objects have.  One type a kind: each is read once for all."""
 
@@ -68,7 +88,7 @@ def suffixes(chance: Random) -> Names:
 
 
 class Manager:
-    """Runs the Job, garbage, namespace, account, budget, node and group controllers until it is cancelled."""
+    """Runs the controllers of Jobs, garbage, namespaces, budgets, nodes, groups, volumes and claims until cancelled."""
 
     def __init__(
         self,
@@ -105,6 +125,11 @@ def attach_all(
     attach(FinishedJobs(), JOBS)
     attach(Namespaces(), NAMESPACES)
     attach(Accounts(), NAMESPACES, SERVICE_ACCOUNTS)
+    attach(Volumes(), CLAIMS, VOLUMES, STORAGE_CLASSES, PODS)
+    attach(VolumeProtection(), CLAIMS, VOLUMES, PODS)
+    attach(EphemeralVolumes(), PODS, CLAIMS)
+    attach(ResourceClaims(names=names), RESOURCE_CLAIMS, CLAIM_TEMPLATES, PODS, *grouped[1:])
+    attach_provisioner(driver)
     if groups:
         attach(GroupProtection(), POD_GROUPS, PODS)
     if nodes:
@@ -116,10 +141,26 @@ def attach_all(
     attach(Discovery(_Kinds(driver, garbage, budgets).served), _DEFINITIONS)
 
 
+def attach_provisioner(driver: Driver) -> None:
+    """Attaches the simulated provisioner of volumes, which works on any cluster."""
+    driver.attach(Provisioner(), [_kind(one) for one in (CLAIMS, VOLUMES, STORAGE_CLASSES, NODES)])
+
+
+def attach_devices(driver: Driver, counts: Mapping[str, int]) -> None:
+    """Attaches simulated drivers of devices, which work on any cluster: by name, how many each has on a node."""
+    driver.attach(Devices(counts), [_kind(one) for one in (NODES, RESOURCE_SLICES, DEVICE_CLASSES)])
+
+
 def attach_kubelets(driver: Driver, *, lease_seconds: float = kubelets.LEASE_SECONDS) -> None:
     """Attaches simulated kubelets for all nodes of a cluster."""
     core = kubelets.Kubelets(lease_seconds=lease_seconds)
-    driver.attach(core, [Kind(NODES, kubelets.Node), Kind(PODS, kubelets.Pod)])
+    kinds = [
+        Kind(NODES, kubelets.Node),
+        Kind(PODS, kubelets.Pod),
+        Kind(CLAIMS, kubelets.VolumeClaim),
+        Kind(RESOURCE_CLAIMS, kubelets.ResourceClaim, optional=True),
+    ]
+    driver.attach(core, kinds)
 
 
 class _Kinds:

@@ -68,8 +68,43 @@ class Toleration(wire.Toleration, frozen=True):
     toleration_seconds: int | None = None
 
 
+class ClaimVolume(Wire, frozen=True):
+    claim_name: str = ""
+
+
+class EphemeralVolume(Wire, frozen=True):
+    volume_claim_template: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class PodVolume(Wire, frozen=True):
+    name: str = ""
+    persistent_volume_claim: ClaimVolume | None = None
+    ephemeral: EphemeralVolume | None = None
+
+    def claim(self, pod: str) -> str:
+        """The name of its claim, in a pod of this name; "" if it needs none."""
+        if self.persistent_volume_claim is not None:
+            return self.persistent_volume_claim.claim_name
+        return "" if self.ephemeral is None else f"{pod}-{self.name}"
+
+
+class DeviceClaim(Wire, frozen=True):
+    """What a pod, or a group, says of a claim for devices."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class DeviceClaimStatus(Wire, frozen=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodSpec(Wire, frozen=True):
     node_name: str = ""
+    volumes: tuple[PodVolume, ...] = ()
+    resource_claims: tuple[DeviceClaim, ...] = ()
     init_containers: tuple[Container, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     scheduling_group: wire.SchedulingGroup | None = None
@@ -80,6 +115,7 @@ class PodStatus(Wire, frozen=True):
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resource_claim_statuses: tuple[DeviceClaimStatus, ...] = ()
 
 
 class Pod(Wire, frozen=True):
@@ -117,11 +153,17 @@ class WorkloadReference(Wire, frozen=True):
 class PodGroupSpec(Wire, frozen=True):
     workload_ref: WorkloadReference | None = None
     scheduling_policy: wire.SchedulingPolicy = wire.SchedulingPolicy()
+    resource_claims: tuple[DeviceClaim, ...] = ()
+
+
+class PodGroupStatus(Wire, frozen=True):
+    resource_claim_statuses: tuple[DeviceClaimStatus, ...] = ()
 
 
 class PodGroup(Wire, frozen=True):
     metadata: Metadata
     spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
 
 
 # --- nodes ---

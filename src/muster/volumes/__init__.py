@@ -2,10 +2,10 @@
 
     claims   which claims a pod has, and whether one of them holds it back altogether
     needs    what is left of claims for nodes: constraints without names, so that equal pods are equal
-    nodes    which nodes meet them, part by part
-    choice   which volumes a pod gets on a node, and what is to be written for that
+    nodes    which nodes meet them, part by part; masks: all nodes at once
+    choice   which volumes a pod gets on a node; grants: what is to be written for that; score: how well they fit
     limits   how many volumes a node takes
-    score    how well they fit
+    disks    what pods on one node may not share
 
 Objects are looked up in a Storage; nothing here keeps or changes any, except a Stock of volumes to choose from.
 """

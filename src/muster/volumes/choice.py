@@ -86,7 +86,7 @@ class Market(msgspec.Struct, frozen=True, gc=False):
     """Names of volumes."""
     promised: Mapping[str, int] | None = None
     """Bytes by pool.  None: as kube-scheduler, every claim is held against what there is alone.  Else what claims of a
-    pod take from one pool is summed up, with what is promised."""
+    pod take from one pool is summed up, with what is promised; a refusal is then no proof where a node has several."""
     settled: Mapping[str, Offer | str] = {}
     """By key, what shared claims got: a volume, or the node where one is to be made."""
 

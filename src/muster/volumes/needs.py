@@ -124,12 +124,12 @@ def need_of(pod: Pod, storage: Storage, sharing: Sharing) -> Need:
     if not pod.spec.volumes:
         return NOTHING
     named = [(each, storage.claims[each.key]) for each in named_claims(pod)]
-    bound = [each for each in named if standing(each[1], storage) == BOUND]
-    volumes = [(each, storage.volumes.get(claim.spec.volume_name)) for each, claim in bound]
+    bound = [claim for _, claim in named if standing(claim, storage) == BOUND]
+    volumes = (storage.volumes.get(claim.spec.volume_name) for claim in bound)
     asks = (_ask(claim, storage, sharing) for _, claim in named if not claim.spec.volume_name)
     found = Need(
-        reaches=_once(_reach(volume) for _, volume in volumes),
-        zones=_once(_zones(volumes)),
+        reaches=_once(_reach(volume) for volume in volumes),
+        zones=_once(_zones(named, storage)),
         asks=tuple(asks),
         attaches=tuple(_unnamed(each, sharing) for each in attaches_of(pod, storage)),
         exclusive=tuple(each.key for each, claim in named if _is_exclusive(each, claim, sharing)),
@@ -163,10 +163,11 @@ def _reach(volume: PersistentVolume | None) -> Reach:
     return _shared_reach(Reach(required=required, plugin=found[0].plugin, migrated=migrated(volume)))
 
 
-def _zones(volumes: Iterable[tuple[NamedClaim, PersistentVolume | None]]) -> Iterator[Zone]:
+def _zones(named: Iterable[tuple[NamedClaim, PersistentVolumeClaim]], storage: Storage) -> Iterator[Zone]:
     """Labels of volumes; kube-scheduler's VolumeZone does not look at those made for the pod."""
-    for named, volume in volumes:
-        if volume is not None and not named.ephemeral:
+    for each, claim in named:
+        volume = storage.volumes.get(claim.spec.volume_name)
+        if volume is not None and not each.ephemeral:
             yield from zones_of(volume)
 
 
@@ -193,7 +194,7 @@ def _ask(claim: PersistentVolumeClaim, storage: Storage, sharing: Sharing) -> As
         attributes_class=claim.spec.volume_attributes_class_name or "",
         selector=None if claim.spec.selector is None else requirements(claim.spec.selector),
         selected_node=claim.metadata.annotations.get(SELECTED_NODE),
-        provisioning=_provisioning(storage.classes[name], storage),
+        provisioning=_provisioning(storage.classes.get(name), storage),
         shared=key if sharing.claim(key) else "",
     )
     kept = (each for each in storage.volumes.kept_for(claim) if class_of(each) == name and fits_at_all(asked, each))
@@ -212,8 +213,8 @@ def fits_at_all(ask: Ask, volume: PersistentVolume) -> bool:
     )
 
 
-def _provisioning(found: StorageClass, storage: Storage) -> Provisioning | None:
-    if found.provisioner in ("", NO_PROVISIONER):
+def _provisioning(found: StorageClass | None, storage: Storage) -> Provisioning | None:
+    if found is None or found.provisioner in ("", NO_PROVISIONER):
         return None
     driver = storage.drivers.get(found.provisioner)
     tells = driver is not None and bool(driver.spec.storage_capacity)

@@ -12,6 +12,7 @@ import yaml
 
 from muster.local.schema import load
 from muster.local.schema.load import Resource
+from tests.control_plane.comparison import devices, volumes
 from tests.control_plane.comparison.steps import JSON, TABLE, Step, create, delete, get, patch, titled, update
 
 NAMESPACE = "default"
@@ -251,3 +252,4 @@ def _default_classes() -> Iterator[Step]:
 
 
 STEPS += titled("default classes", *_default_classes())
+STEPS += volumes.STEPS + devices.STEPS

@@ -17,22 +17,12 @@ pytestmark = needs_native_groups
 _FEWEST_REQUESTS = 1_700
 
 # where answers may differ: why, in which steps, and in which places of the answer
-_VOLUMES = r"^persistentvolume|^volumeattributes|^default classes: a claim"
 KNOWN = (
+    ("a volume's reference to its claim is owned as a whole", r"^volumes: of the cluster: ", r"claimRef"),
     (
-        "volumes and their classes are not protected from being deleted",
-        _VOLUMES,
-        r"\.finalizers|\.deletion|^code 200 404|generation|managedFields|resourceVersion",
-    ),
-    (
-        "volumes do not note since when they are in a phase",
-        r"^persistentvolumes ",
-        r"lastPhaseTransitionTime|managedFields",
-    ),
-    (
-        "of the source of a claim and the reference to it one is not made of the other",
-        r"^persistentvolumeclaims: a claim with",
-        r"dataSource",
+        "nobody looks whether a namespace may have claims with administrators' access",
+        r"^devices: claims: an administrator's",
+        r"^code 422 201",
     ),
     ("requests of a limit range are not made of its limits", r"^limitranges ", r"defaultRequest|managedFields"),
     (
@@ -43,7 +33,6 @@ KNOWN = (
     ("no annotation of old counts the templates of a daemon set", r"^daemonsets ", r"annotations|managedFields"),
     ("a change of its annotations is no new generation", r"^(deployments|endpointslices) ", r"generation"),
     ("templates of claims do not say what they are", r"^statefulsets ", r"volumeClaimTemplates|managedFields"),
-    ("a taint does not say since when it is there", r"^devicetaintrules ", r"timeAdded|cells|managedFields"),
     (
         "nobody looks whether a flow schema leads anywhere",
         r"^flowschemas ",
@@ -58,7 +47,7 @@ KNOWN = (
     ),
     (
         "labels that a status cannot change are still noted as its writer's; annotations are kept with them",
-        r": update the status$",
+        r": update the status$|^devices: claims: a finalizer with the status$",
         r"managedFields|annotations",
     ),
     (

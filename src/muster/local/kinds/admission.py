@@ -1,7 +1,7 @@
 """What Kubernetes' admission plugins do to objects, as far as they are on by default and have something to do here.
 
 ServiceAccount, RuntimeClass, Priority, DefaultTolerationSeconds, PodGroupProtection, DefaultStorageClass,
-DefaultIngressClass
+StorageObjectInUseProtection, PersistentVolumeClaimResize, DefaultIngressClass
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from muster.base.quantity import nanos
 from muster.local.codec.values import Object
 from muster.local.kinds import priority
 from muster.local.kinds.kind import Admit, Cluster
@@ -19,6 +20,7 @@ _RUNTIMES = "runtimeclasses.node.k8s.io"
 _ACCOUNTS = "serviceaccounts"
 _DEFAULT_ACCOUNT = "default"
 _MIRROR = "kubernetes.io/config.mirror"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _STORAGE_CLASSES = "storageclasses.storage.k8s.io"
 _INGRESS_CLASSES = "ingressclasses.networking.k8s.io"
 GROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
@@ -45,9 +47,7 @@ def admit_pod(new: Object, old: Object | None, cluster: Cluster) -> str:
 def admit_group(new: Object, old: Object | None, cluster: Cluster) -> str:
     """Of a PodGroup that may have pods: it stays until they are gone."""
     if old is None:
-        finalizers = new["metadata"].setdefault("finalizers", [])
-        if GROUP_FINALIZER not in finalizers:
-            finalizers.append(GROUP_FINALIZER)
+        _protect(new, GROUP_FINALIZER)
     return "" if old is not None else _take_priority(new["spec"], cluster, priority.resolve_group)
 
 
@@ -61,9 +61,25 @@ def admit_class(new: Object, old: Object | None, cluster: Cluster) -> str:
 
 
 def admit_claim(new: Object, old: Object | None, cluster: Cluster) -> str:
-    old_way = "volume.beta.kubernetes.io/storage-class" in (new["metadata"].get("annotations") or {})
-    if old is None and not old_way and new["spec"].get("storageClassName") is None:
+    """Of a claim for a volume: it stays until no pod uses it, and grows only if its class lets it."""
+    if old is not None:
+        return _growth_problem(new, old, cluster)
+    _protect(new, "kubernetes.io/pvc-protection")
+    old_way = _BETA_CLASS in (new["metadata"].get("annotations") or {})
+    if not old_way and new["spec"].get("storageClassName") is None:
         _take_class(new["spec"], "storageClassName", cluster.list(_STORAGE_CLASSES), _DEFAULT_STORAGE)
+    return ""
+
+
+def admit_volume(new: Object, old: Object | None, cluster: Cluster) -> str:
+    if old is None:
+        _protect(new, "kubernetes.io/pv-protection")
+    return ""
+
+
+def admit_attributes(new: Object, old: Object | None, cluster: Cluster) -> str:
+    if old is None:
+        _protect(new, "kubernetes.io/vac-protection")
     return ""
 
 
@@ -77,6 +93,8 @@ def admit_ingress(new: Object, old: Object | None, cluster: Cluster) -> str:
 STEPS: dict[tuple[str, str], Admit] = {
     ("", "pods"): admit_pod,
     ("", "persistentvolumeclaims"): admit_claim,
+    ("", "persistentvolumes"): admit_volume,
+    ("storage.k8s.io", "volumeattributesclasses"): admit_attributes,
     ("networking.k8s.io", "ingresses"): admit_ingress,
     ("scheduling.k8s.io", "podgroups"): admit_group,
     ("scheduling.k8s.io", "compositepodgroups"): admit_composite,
@@ -102,6 +120,38 @@ def _take_class(spec: Object, field: str, classes: list[Object], annotations: tu
         if any((meta.get("annotations") or {}).get(name) == "true" for name in annotations):
             spec[field] = meta["name"]
             return
+
+
+# --- what stays while it is used, and grows ---
+
+
+def _protect(new: Object, finalizer: str) -> None:
+    finalizers = new["metadata"].setdefault("finalizers", [])
+    if finalizer not in finalizers:
+        finalizers.append(finalizer)
+
+
+def _growth_problem(new: Object, old: Object, cluster: Cluster) -> str:
+    # one that is not bound is refused for its spec
+    if nanos(_size(new)) <= nanos(_size(old)) or (old.get("status") or {}).get("phase") != "Bound":
+        return ""
+    name = _class_of(new)
+    found = cluster.get(_STORAGE_CLASSES, name) if name and name == _class_of(old) else None
+    if found is not None and found.get("allowVolumeExpansion"):
+        return ""
+    return (
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support "
+        "resize"
+    )
+
+
+def _size(claim: Object) -> str:
+    return str(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0"))
+
+
+def _class_of(claim: Object) -> str:
+    annotations = claim["metadata"].get("annotations") or {}
+    return str(annotations.get(_BETA_CLASS, claim["spec"].get("storageClassName") or ""))
 
 
 # --- accounts ---

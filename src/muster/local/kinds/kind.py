@@ -127,6 +127,10 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """Finalizers need no prefix, as those of custom kinds."""
     metadata_last: bool = False
     """What is wrong with new metadata is said only if all else is in order."""
+    default_times: Callable[[Object, str], None] | None = None
+    """Sets times that were left out to now, as a default; whoever sent the object owns them."""
+    note_times: Callable[[Object, Object | None, str], None] | None = None
+    """Notes on a prepared object, beside the stored one if there is one, what happened now."""
     grace_seconds: Callable[[Object, int | None], int] | None = None
     """How long an object may take to go, given what the request asks for; None: objects of this kind go at once."""
     prepare_delete: Callable[[Object, float], Object] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from muster.local.kinds import (
@@ -10,6 +12,7 @@ from muster.local.kinds import (
     autoscalers,
     budgets,
     config,
+    devices,
     events,
     generic,
     groups,
@@ -18,6 +21,7 @@ from muster.local.kinds import (
     nodes,
     priority,
     tables,
+    volumes,
     workloads,
 )
 from muster.local.kinds.definitions import definitions
@@ -53,6 +57,17 @@ _CODE: dict[tuple[str, str], Strategy] = {
 }
 """By group and plural, for all versions."""
 
+_MORE: dict[tuple[str, str], Callable[[Strategy], Strategy]] = {
+    ("", "persistentvolumeclaims"): volumes.of_claims,
+    ("", "persistentvolumes"): volumes.of_volumes,
+    ("resource.k8s.io", "deviceclasses"): devices.of_classes,
+    ("resource.k8s.io", "devicetaintrules"): devices.of_rules,
+    ("resource.k8s.io", "resourceclaims"): devices.of_claims,
+    ("resource.k8s.io", "resourceclaimtemplates"): devices.of_templates,
+    ("resource.k8s.io", "resourceslices"): devices.of_slices,
+}
+"""What is done to kinds that are data for the rest."""
+
 _KEPT_IN = {("autoscaling", "v1"): "v2"}
 """By group and version, the version whose defaults and rules are those of its objects as they are kept."""
 
@@ -61,7 +76,7 @@ _SCALING = Scaling(spec=("spec", "replicas"), status=("status", "replicas"), sel
 
 def _kind(resource: Resource) -> Kind:
     at = (resource.group, resource.plural)
-    strategy = _CODE.get(at) or generic.strategy(_kept(resource))
+    strategy = _CODE.get(at) or _MORE.get(at, _as_told)(generic.strategy(_kept(resource)))
     strategy = replace(strategy, admit=admission.STEPS.get(at, strategy.admit), field_labels=FIELD_LABELS.get(at))
     return Kind(
         group=resource.group,
@@ -78,6 +93,10 @@ def _kind(resource: Resource) -> Kind:
         strategy=strategy,
         table=tables.table(resource),
     )
+
+
+def _as_told(strategy: Strategy) -> Strategy:
+    return strategy
 
 
 def _kept(resource: Resource) -> Resource:

@@ -1,5 +1,7 @@
 """Simulated kubelets: those of all nodes in one, as a core without I/O.
 
+A pod whose volumes are not bound, or whose devices are not reserved for it, is admitted and waits.
+
 Three annotations on a pod say how it ends, one on a node that its kubelet is dead:
 
     muster.dev/run-seconds   how long its containers run (default: until the pod is deleted)
@@ -10,7 +12,7 @@ Three annotations on a pod say how it ends, one on a node that its kubelet is de
 
 from muster.local.kubelets.core import EXIT_CODE, RUN_SECONDS, STOP_SECONDS, Kubelets
 from muster.local.kubelets.nodes import DOWN, LEASE_SECONDS, node_document
-from muster.local.kubelets.objects import Node, Pod
+from muster.local.kubelets.objects import Node, Pod, ResourceClaim, VolumeClaim
 
 __all__ = [
     "DOWN",
@@ -21,5 +23,7 @@ __all__ = [
     "Kubelets",
     "Node",
     "Pod",
+    "ResourceClaim",
+    "VolumeClaim",
     "node_document",
 ]

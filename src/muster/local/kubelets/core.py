@@ -9,8 +9,9 @@ from muster.api.calls import Answer, Asked, Delete, Done, Patch, Refused, Say
 from muster.api.times import seconds
 from muster.base.backoff import backoff_seconds
 from muster.local.kubelets import admission, status
+from muster.local.kubelets.needs import Lack, Needs
 from muster.local.kubelets.nodes import DOWN, LEASE_SECONDS, Heartbeats, host_address
-from muster.local.kubelets.objects import Node, Pod
+from muster.local.kubelets.objects import Node, Pod, ResourceClaim, VolumeClaim
 
 RUN_SECONDS = "muster.dev/run-seconds"
 EXIT_CODE = "muster.dev/exit-code"
@@ -29,7 +30,19 @@ _LONGEST_AGAIN_SECONDS = 30.0
 class _Held:
     """One bound pod."""
 
-    __slots__ = ("acted_on", "asked_at", "began_at", "busy", "failures", "guest", "pod", "try_at")
+    __slots__ = (
+        "acted_on",
+        "asked_at",
+        "began_at",
+        "busy",
+        "failures",
+        "guest",
+        "lacked",
+        "lacks_since",
+        "pod",
+        "told",
+        "try_at",
+    )
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
@@ -40,6 +53,9 @@ class _Held:
         """When this run of its containers began, to the fraction of a second where it was us who began it."""
         self.asked_at: float | None = None
         """When it was first seen that it is to go."""
+        self.lacked = self.told = ""
+        """What it lacks before it can be started; what was said of that."""
+        self.lacks_since = 0.0
         self.busy = False
         """A call about it is on its way."""
         self.acted_on = ""
@@ -52,7 +68,8 @@ class _Held:
 class Kubelets:
     """The kubelets of all nodes, as a core without I/O: objects and answers in, calls out.
 
-        admitted → Running → (Succeeded | Failed)      not admitted → Failed, OutOfcpu and the like
+        admitted → (waits for volumes and devices) → Running → (Succeeded | Failed)
+        not admitted → Failed, OutOfcpu and the like
         anything with a deletion timestamp → stopped → out of the API
 
     Everything is decided anew from how a pod was seen last, so a new process goes on where another one ended.  Nodes
@@ -60,6 +77,7 @@ class Kubelets:
     """
 
     def __init__(self, *, lease_seconds: float = LEASE_SECONDS) -> None:
+        self._needs = Needs()
         self._heartbeats = Heartbeats(lease_seconds=lease_seconds)
         self._nodes: dict[str, Node] = {}
         self._held: dict[str, _Held] = {}
@@ -81,18 +99,22 @@ class Kubelets:
 
     # --- what is seen ---
 
-    def seen(self, where: str, thing: Node | Pod) -> None:
+    def seen(self, where: str, thing: Node | Pod | VolumeClaim | ResourceClaim) -> None:
         """An object is as it is now; `where` is the path of its kind."""
         if isinstance(thing, Node):
             self._node_seen(thing)
+        elif isinstance(thing, VolumeClaim | ResourceClaim):
+            self._due.update(dict.fromkeys(uid for uid in self._needs.seen(thing) if uid in self._held))
         elif thing.spec.node_name:
             self._pod_seen(thing)
 
-    def gone(self, where: str, thing: Node | Pod) -> None:
+    def gone(self, where: str, thing: Node | Pod | VolumeClaim | ResourceClaim) -> None:
         """An object is no more."""
         if isinstance(thing, Node):
             self._heartbeats.gone(thing)
             self._nodes.pop(thing.metadata.name, None)
+        elif isinstance(thing, VolumeClaim | ResourceClaim):
+            self._needs.gone(thing)
         else:
             self._pod_gone(thing)
 
@@ -116,7 +138,7 @@ class Kubelets:
             self._addresses.add(pod.status.pod_ip)
         if pod.status.phase in _OVER:
             held.guest = None
-        elif pod.status.phase == "Running":
+        elif pod.status.phase == "Running" or pod.status.container_statuses:
             # admitted before our time, too: it is there, so it counts; its spec may have changed
             held.guest = admission.guest(pod)
         self._due[uid] = None
@@ -202,13 +224,32 @@ class Kubelets:
     def _admit(self, held: _Held, node: Node, now: float) -> list[Asked]:
         pod = held.pod
         others = (one.guest for one in self._on_node[node.metadata.name].values() if one is not held)
-        refusal = admission.refusal(pod, node, [guest for guest in others if guest is not None])
-        if refusal is not None:
-            report = status.refused(pod, refusal.reason, refusal.message, now=now)
-            return [_report(pod, report), _said(pod, node, refusal)]
+        if held.guest is None:
+            refusal = admission.refusal(pod, node, [guest for guest in others if guest is not None])
+            if refusal is not None:
+                report = status.refused(pod, refusal.reason, refusal.message, now=now)
+                return [_report(pod, report), _said(pod, node, refusal.reason, refusal.message)]
         held.guest = admission.guest(pod)
+        lack = self._needs.lack(pod)
+        if lack is not None:
+            return self._wait(held, node, lack, now)
         held.began_at = now
         return [_report(pod, status.running(pod, self._addresses_of(pod, node), now=now))]
+
+    def _wait(self, held: _Held, node: Node, lack: Lack, now: float) -> list[Asked]:
+        """A pod that has its room, and cannot be started yet."""
+        pod = held.pod
+        if not pod.status.container_statuses:
+            return [_report(pod, status.waiting(pod, self._addresses_of(pod, node).host, now=now))]
+        if held.lacked != lack.message:
+            held.lacked, held.lacks_since = lack.message, now
+        at = held.lacks_since + lack.after_seconds
+        if now < at:
+            return self._later(pod.metadata.uid, at)
+        if held.told != lack.message:
+            held.told = lack.message
+            self._wanted.append(_said(pod, node, lack.reason, lack.message))
+        return []
 
     def _go_on(self, held: _Held, now: float) -> list[Asked]:
         """A pod that runs, or rests before its containers are started again."""
@@ -339,7 +380,7 @@ def _removal(pod: Pod) -> Delete:
     return Delete(path=_path(pod), uid=pod.metadata.uid, grace_seconds=0, told=True)
 
 
-def _said(pod: Pod, node: Node, refusal: admission.Refusal) -> Say:
+def _said(pod: Pod, node: Node, reason: str, message: str) -> Say:
     meta = pod.metadata
     return Say(
         component="kubelet",
@@ -349,7 +390,7 @@ def _said(pod: Pod, node: Node, refusal: admission.Refusal) -> Say:
         name=meta.name,
         namespace=meta.namespace,
         uid=meta.uid,
-        reason=refusal.reason,
-        message=refusal.message,
+        reason=reason,
+        message=message,
         warning=True,
     )

@@ -44,12 +44,35 @@ class ContainerStatus(wire.ContainerStatus, frozen=True):
     last_state: State = State()
 
 
+class ClaimVolume(wire.Empty, frozen=True):
+    claim_name: str = ""
+
+
+class PodVolume(wire.Volume, frozen=True):
+    name: str = ""
+    persistent_volume_claim: ClaimVolume | None = None
+
+    def claim(self, pod: str) -> str:
+        """The name of its claim, in a pod of this name; "" if it needs none."""
+        if self.persistent_volume_claim is not None:
+            return self.persistent_volume_claim.claim_name
+        return "" if self.ephemeral is None else f"{pod}-{self.name}"
+
+
+class DeviceClaim(wire.Empty, frozen=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodSpec(wire.PodSpec, frozen=True):
     restart_policy: str = "Always"
     active_deadline_seconds: int | None = None
+    volumes: tuple[PodVolume, ...] = ()
+    resource_claims: tuple[DeviceClaim, ...] = ()
 
 
 class PodStatus(wire.PodStatus, frozen=True):
+    resource_claim_statuses: tuple[DeviceClaim, ...] = ()
     pod_ip: str = msgspec.field(default="", name="podIP")
     container_statuses: tuple[ContainerStatus, ...] = ()
 
@@ -77,3 +100,36 @@ class Node(Wire, frozen=True):
     metadata: Metadata
     spec: wire.NodeSpec = wire.NodeSpec()
     status: NodeStatus = NodeStatus()
+
+
+# --- what pods need besides ---
+
+
+class VolumeClaimSpec(Wire, frozen=True):
+    volume_name: str = ""
+
+
+class VolumeClaimStatus(Wire, frozen=True):
+    phase: str = ""
+
+
+class VolumeClaim(Wire, frozen=True):
+    metadata: Metadata
+    spec: VolumeClaimSpec = VolumeClaimSpec()
+    status: VolumeClaimStatus = VolumeClaimStatus()
+
+
+class User(Wire, frozen=True):
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ResourceClaimStatus(Wire, frozen=True):
+    allocation: wire.Empty | None = None
+    reserved_for: tuple[User, ...] = ()
+
+
+class ResourceClaim(Wire, frozen=True):
+    metadata: Metadata
+    status: ResourceClaimStatus = ResourceClaimStatus()

@@ -54,6 +54,29 @@ def running(pod: Pod, addresses: Addresses, *, now: float, after: int | None = N
     )
 
 
+def waiting(pod: Pod, host: str, *, now: float) -> Document:
+    """The pod has its room, and something that it needs is not there yet."""
+    state = {"waiting": {"reason": "ContainerCreating"}}
+    bare = {"imageID": "", "containerID": None}
+    containers = [{**_container(pod, one, state, ready=False, restarts=0), **bare} for one in pod.spec.containers]
+    names = " ".join(one.name for one in pod.spec.containers)
+    unready = _Said(False, "ContainersNotReady", f"containers with unready status: [{names}]")
+    fields: Document = {
+        "phase": "Pending",
+        "startTime": pod.status.start_time or stamp(now),
+        "hostIP": host,
+        "hostIPs": [{"ip": host}],
+        "containerStatuses": containers,
+    }
+    said = {
+        "PodReadyToStartContainers": _Said(False),
+        "Initialized": _TRUE,
+        "Ready": unready,
+        "ContainersReady": unready,
+    }
+    return _status(pod, fields, said, now=now)
+
+
 def well(pod: Pod, *, now: float) -> Document:
     """The containers run, whatever others said of them meanwhile."""
     return _status(pod, {}, {"Ready": _TRUE, "ContainersReady": _TRUE}, now=now)

@@ -15,7 +15,7 @@ from muster.local.checks import metadata as rules
 from muster.local.checks.fields import FieldError
 from muster.local.codec.values import Object, take
 from muster.local.kinds import status
-from muster.local.kinds.kind import Kind
+from muster.local.kinds.kind import Kind, Strategy
 from muster.local.kinds.registry import Registry, Served
 from muster.local.objects.owners import Owners
 from muster.local.patching import managers
@@ -117,11 +117,12 @@ class Objects:
         meta["uid"] = self._source.uid()
         meta["creationTimestamp"] = stamp(self._source.now())
         self._name(served, namespace, meta)
-        strategy.default(new)
+        self._default(strategy, new)
         new = write.owners.note(None, new)
         self._admit(kind, new, None)
         self._allocate(served, new, None, write)
         strategy.prepare_create(new)
+        self._note_times(strategy, new, None)
         if strategy.has_generation:
             new["metadata"]["generation"] = 1
         errors = self._creation_errors(kind, new)
@@ -136,6 +137,15 @@ class Objects:
         if write.dry_run:
             return self._stored(served, new, 0)
         return self._put(served, new)
+
+    def _default(self, strategy: Strategy, new: Object) -> None:
+        strategy.default(new)
+        if strategy.default_times is not None:
+            strategy.default_times(new, stamp(self._source.now()))
+
+    def _note_times(self, strategy: Strategy, new: Object, old: Object | None) -> None:
+        if strategy.note_times is not None:
+            strategy.note_times(new, old, stamp(self._source.now()))
 
     def _check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
         """Nothing is created in a namespace that is not there, or that goes."""
@@ -203,7 +213,7 @@ class Objects:
         _check_version(kind, name, new["metadata"], old["metadata"])
         _carry_over(new["metadata"], old["metadata"])
         _dedupe_owners(new["metadata"], write)
-        strategy.default(new)
+        self._default(strategy, new)
         new = write.owners.note(old, new)
         new["metadata"]["generation"] = old["metadata"].get("generation")
         if write.subresource == "status":
@@ -215,6 +225,7 @@ class Objects:
             if kind.has_status:
                 take(new, old, "status")
             strategy.prepare_update(new, old)
+        self._note_times(strategy, new, old)
         if new["metadata"]["generation"] is None:
             del new["metadata"]["generation"]
         elif strategy.has_generation and _spec(kind, new) != _spec(kind, old):

@@ -57,6 +57,7 @@ def _kept(problems: Callable[[str], list[str]]) -> Problems:
 
 label = _kept(names.label_problems)
 subdomain = _kept(names.subdomain_problems)
+subdomain_or_none = _kept(lambda value: names.subdomain_problems(value) if value else [])
 subdomain_prefix = _kept(lambda value: names.subdomain_problems(value, True))
 qualified = _kept(names.qualified_problems)
 label_value = _kept(names.label_value_problems)

@@ -57,10 +57,10 @@ def may_be_overcommitted(name: str) -> bool:
 @remembered(4096)
 def is_whole(name: str) -> bool:
     """Whether it is counted in whole numbers."""
-    return name in _COUNTED or _is_extended(name)
+    return name in _COUNTED or is_extended(name)
 
 
-def _is_extended(name: str) -> bool:
+def is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not qualified(f"requests.{name}")
 
 
@@ -84,7 +84,7 @@ def container_name_problems(name: str) -> tuple[str, ...]:
     if "/" not in name:
         if name not in _OF_CONTAINERS and not is_huge(name):
             problems += ("must be a standard resource for containers",)
-    elif not is_native(name) and not _is_extended(name):
+    elif not is_native(name) and not is_extended(name):
         problems += ("doesn't follow extended resource name standard",)
     return problems
 

@@ -5,6 +5,8 @@ What the parts of a pod have to do with each other is in `validation`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from muster.base.caching import remembered
 from muster.base.quantity import nanos
 from muster.local.checks.fields import forbidden, invalid, not_supported, required, too_long
@@ -14,6 +16,8 @@ from muster.local.kinds.pods import formats, resources
 from muster.local.kinds.pods.formats import each
 from muster.local.kinds.rules import Book, Check, Errors, Rules
 from muster.local.schema import load
+
+_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 
 # --- references: to fields of the pod, to resources of its containers ---
 
@@ -200,11 +204,19 @@ def _claim_template(template: Object, path: str) -> Errors:
         yield forbidden(f"{path}.metadata.{key}", "cannot be set")
 
 
+def access_mode_errors(modes: Sequence[str], path: str) -> Errors:
+    """Of a volume, or a claim for one."""
+    for mode in modes:
+        if mode not in _ACCESS_MODES:
+            yield not_supported(path, mode, _ACCESS_MODES)
+    if "ReadWriteOncePod" in modes and any(mode in _ACCESS_MODES[:3] for mode in modes):
+        yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
+
+
 def _claim(spec: Object, path: str) -> Errors:
     """Of a claim for a volume."""
     modes, storage = spec.get("accessModes", ()), spec.get("resources", {}).get("requests", {}).get("storage")
-    if "ReadWriteOncePod" in modes and len(set(modes)) > 1:
-        yield forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
+    yield from access_mode_errors(modes, f"{path}.accessModes")
     if storage is None:
         yield required(f"{path}.resources[storage]")
     elif nanos(storage) <= 0:
@@ -436,7 +448,8 @@ POD = Book(
         "core.v1.PersistentVolumeClaimTemplate": Rules(code=(_claim_template,)),
         "core.v1.PersistentVolumeClaimSpec": Rules(
             needs=("accessModes",),
-            checks={"storageClassName": formats.subdomain},
+            checks={"storageClassName": formats.subdomain_or_none},
+            values={"accessModes": ()},
             code=(_claim,),
         ),
         # where a pod may go

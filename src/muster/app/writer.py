@@ -26,7 +26,7 @@ from muster.base.errors import ApiError, KubeError, ObjectError
 from muster.controllers.made_groups import Todo
 from muster.controllers.protection import FINALIZER
 from muster.edge.owned import WantedGroup
-from muster.engine.changes import BindFailed, Change, Failure, GroupGone, PodGone, PodSeen, Spared
+from muster.engine.changes import BindFailed, Change, Failure, GrantFailed, GroupGone, PodGone, PodSeen, Spared
 from muster.engine.decisions import (
     Bind,
     CallOff,
@@ -39,15 +39,18 @@ from muster.engine.decisions import (
     Placement,
     PodCondition,
     PodRef,
+    Prepare,
     Release,
     Reread,
+    TakeBack,
 )
 from muster.engine.reasons import GROUP_ERROR
+from muster.framework.grants import Grant
 from muster.gangs.dialects import CUSTOM, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.dialects.v1beta1 import says
 from muster.gangs.model import Aspect
-from muster.kube import writes
+from muster.kube import granting, writes
 from muster.kube.client import Client
 from muster.kube.outbox import Errand, Outbox, Urgency
 from muster.kube.writes import Regarding
@@ -180,33 +183,28 @@ class Writer:
         """Kinds whose status has no path of its own, as far as is known."""
         self._evicting: list[_Deletion] = []
         """Evictions of this turn: whether their nominations stand is known when all of it is decided."""
+        self._hands: dict[type[Decision], Callable[[Any], None]] = {
+            Bind: self._bind,
+            Prepare: self._prepare,
+            TakeBack: self._take_back,
+            Release: self._delete,
+            Evict: self._delete,
+            CallOff: self._call_off,
+            Lost: _note_loss,
+            PodCondition: self._pods_wait,
+            GangCondition: self._gang_says,
+            MarkStarted: self._mark_started,
+            Reread: self._reread,
+            Event: self._tell_of,
+        }
 
     def carry_out(self, decisions: Iterable[Decision], told: Iterable[Change]) -> None:
         """Takes over what was decided in one turn, after the engine was `told` this."""
         bound: set[str] = set()
         for decision in decisions:
-            match decision:
-                case Bind():
-                    self._bind(decision)
-                    bound.update(placement.uid for placement in decision.pods)
-                case Release() | Evict():
-                    self._delete(decision)
-                case CallOff():
-                    self._call_off(decision)
-                case Lost():
-                    why = decision.why.value
-                    _log.warning("evicted in vain", unit=decision.unit, reason=why, why=decision.message)
-                case PodCondition():
-                    self._pods_wait(decision)
-                case GangCondition():
-                    self._gang_says(decision)
-                case MarkStarted():
-                    self._mark_started(decision)
-                case Reread():
-                    self._reread(decision)
-                case Event():
-                    self._tell(decision, self._regarding(decision))
-                    self._tell_gang(decision)
+            self._hands[type(decision)](decision)
+            if isinstance(decision, Bind):
+                bound.update(placement.uid for placement in decision.pods)
         evicting, self._evicting = self._evicting, []
         for deletion in evicting:
             self._hold_up(deletion)
@@ -316,6 +314,28 @@ class Writer:
         for decision in held:
             _log.warning("binds were not sent", unit=decision.unit, pods=len(decision.pods), error=why)
             self._answer.put([BindFailed(one.uid, one.node, Failure.TRANSIENT, why) for one in decision.pods])
+
+    # --- what pods bring ---
+
+    def _prepare(self, decision: Prepare) -> None:
+        _log.info("preparing", unit=decision.unit, grants=len(decision.grants))
+        for grant in decision.grants:
+            send = partial(self._send_grant, grant)
+            self._outbox.put(Errand(Urgency.BIND, send, subject=grant.subject, lasting=True))
+
+    async def _send_grant(self, grant: Grant) -> None:
+        try:
+            await granting.write_grant(self._client, grant)
+        except granting.NotGrantedError as error:
+            _log.warning("not granted", claim=grant.claim, error=str(error))
+            self._answer.put([GrantFailed(grant, str(error))])
+
+    def _take_back(self, decision: TakeBack) -> None:
+        """What was not written yet never is: of one subject the newer errand replaces the older."""
+        _log.info("taking back", unit=decision.unit, grants=len(decision.grants))
+        for grant in decision.grants:
+            send = partial(granting.take_back, self._client, grant)
+            self._outbox.put(Errand(Urgency.RELEASE, send, subject=grant.subject, lasting=True))
 
     # --- why pods wait, and where room is kept for them ---
 
@@ -632,6 +652,10 @@ class Writer:
             )
             self._outbox.put(Errand(Urgency.EVENT, send))
 
+    def _tell_of(self, event: Event) -> None:
+        self._tell(event, self._regarding(event))
+        self._tell_gang(event)
+
     def _regarding(self, event: Event) -> Iterable[Regarding]:
         yield from (writes.regarding(PODS, pod.pod, pod.uid) for pod in event.pods)
         if event.node:
@@ -648,3 +672,8 @@ class Writer:
         if part := event.gang.removeprefix(declares).removeprefix("/"):
             event = replace(event, note=f"{part}: {event.note}")
         self._tell(event, [writes.regarding(resource, declares, group.metadata.uid)])
+
+
+def _note_loss(decision: Lost) -> None:
+    why = decision.why.value
+    _log.warning("evicted in vain", unit=decision.unit, reason=why, why=decision.message)

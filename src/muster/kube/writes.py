@@ -17,7 +17,7 @@ from muster.edge.owned import WantedGroup
 from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, PodSeen
 from muster.engine.decisions import Placement, PodRef
 from muster.gangs.dialects.dialect import Dialect
-from muster.gangs.model import PREPARING
+from muster.gangs.dialects.v1beta1 import keeps_its_time
 from muster.gangs.owners import MANAGED_BY
 from muster.gangs.record import BOUND_FOR, STARTED
 from muster.kube.client import APPLY_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
@@ -219,7 +219,7 @@ async def write_group_condition(
     """Server-side apply of one condition: Kubernetes' own PodGroups and custom ones take it alike."""
     meta, kind = group.metadata, dialect.conditions.get(said.type, said.type)
     before = condition(group.status.conditions, said.type)
-    kept = before.last_transition_time if before is not None and _is_same(before, said) else None
+    kept = before.last_transition_time if before is not None and keeps_its_time(before, said) else None
     document = {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -250,11 +250,6 @@ async def write_group_condition(
     except ApiError as error:
         if not is_gone(error):
             raise
-
-
-def _is_same(before: Condition, said: Condition) -> bool:
-    """Whether the time of transition stays; since when things are made ready is known from there alone."""
-    return before.status == said.status and (before.reason == PREPARING) is (said.reason == PREPARING)
 
 
 async def write_status(

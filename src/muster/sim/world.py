@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from muster.api.times import stamp
 from muster.api.wire import Condition, condition
-from muster.engine.changes import BindFailed, Bound, Change, Failure, GroupRead, GroupSeen, Spared
+from muster.engine.changes import BindFailed, Bound, Change, Failure, GrantFailed, GroupRead, GroupSeen, Spared
 from muster.engine.decisions import (
     Bind,
     CallOff,
@@ -26,16 +26,19 @@ from muster.engine.decisions import (
     MarkStarted,
     Placement,
     PodCondition,
+    Prepare,
     Release,
     Reread,
+    TakeBack,
 )
 from muster.engine.engine import Engine
-from muster.gangs.dialects.v1beta1 import says
+from muster.gangs.dialects.v1beta1 import keeps_its_time, says
 from muster.gangs.record import STARTED
 from muster.sim.faults import BindFate, Faults
 from muster.sim.objects import Objects, with_condition
+from muster.sim.volumes import Volumes
 
-_Answer = Bound | BindFailed | Spared | GroupRead
+_Answer = Bound | BindFailed | GrantFailed | Spared | GroupRead
 
 # Far more than the largest benchmark takes; a scheduler that is still not done goes round in circles.
 _MOST_ROUNDS = 20_000
@@ -101,6 +104,19 @@ class World(Objects):
         """Binds sent and not yet answered, by pod UID."""
         self._asked: dict[str, Seat] = {}
         """Who sent them, by pod UID."""
+        self._volumes = Volumes(self)
+        self._hands: dict[type[Decision], Callable[[Any], None]] = {
+            Bind: self._bind,
+            Prepare: self._prepare,
+            TakeBack: self._take_back,
+            Release: self._release,
+            Evict: self._evict,
+            CallOff: self._call_off,
+            PodCondition: self._say,
+            GangCondition: self._write_gang_condition,
+            MarkStarted: self._mark_started,
+            Reread: self._reread,
+        }
 
     # --- time ---
 
@@ -179,27 +195,32 @@ class World(Objects):
     # --- carrying decisions out ---
 
     def _carry_out(self, decision: Decision) -> None:
-        if isinstance(decision, Bind):
-            for placement in decision.pods:
-                self._send(placement)
-        elif isinstance(decision, Release):
-            for ref in decision.pods:
-                self._disrupt(ref.uid, decision)
-        elif isinstance(decision, Evict):
-            self._evict(decision)
-        elif isinstance(decision, CallOff):
-            self._call_off(decision)
-        elif isinstance(decision, PodCondition):
-            for ref, node in zip(decision.pods, decision.nominated or repeat(""), strict=False):
-                self._write_pod_condition(ref.uid, decision, nominated=node)
-        elif isinstance(decision, GangCondition):
-            self._write_gang_condition(decision)
-        elif isinstance(decision, MarkStarted):
-            self._mark_started(decision)
-        elif isinstance(decision, Reread):
-            self._reread(decision)
+        hand = self._hands.get(type(decision))
+        if hand is not None:
+            hand(decision)
         else:
             assert isinstance(decision, Event | Lost)
+
+    def _bind(self, decision: Bind) -> None:
+        for placement in decision.pods:
+            self._send(placement)
+
+    def _prepare(self, decision: Prepare) -> None:
+        for grant in decision.grants:
+            if why := self._volumes.grant(grant):
+                self._acting.unseen.append(GrantFailed(grant, why))
+
+    def _take_back(self, decision: TakeBack) -> None:
+        for grant in decision.grants:
+            self._volumes.take_back(grant)
+
+    def _release(self, decision: Release) -> None:
+        for ref in decision.pods:
+            self._disrupt(ref.uid, decision)
+
+    def _say(self, decision: PodCondition) -> None:
+        for ref, node in zip(decision.pods, decision.nominated or repeat(""), strict=False):
+            self._write_pod_condition(ref.uid, decision, nominated=node)
 
     def _send(self, placement: Placement) -> None:
         fate = self.faults.bind(placement, self.now)
@@ -295,7 +316,7 @@ class World(Objects):
         if group is not None and decision.uid in ("", group.metadata.uid):
             written = says(decision.aspect, holds=decision.holds, reason=decision.reason, message=decision.message)
             before = condition(group.status.conditions, written.type)
-            same = before is not None and before.status == written.status
+            same = before is not None and keeps_its_time(before, written)
             since = before.last_transition_time if before is not None and same else stamp(self.now)
             written = replace(written, last_transition_time=since)
             kept = tuple(c for c in group.status.conditions if c.type != written.type)

@@ -158,6 +158,11 @@ def _said(gang: Gang, conditions: tuple[Condition, ...]) -> Gang:
     )
 
 
+def keeps_its_time(before: Condition, said: Condition) -> bool:
+    """Whether the time of transition stays; since when things are made ready is known from there alone."""
+    return before.status == said.status and (before.reason == PREPARING) is (said.reason == PREPARING)
+
+
 def says(aspect: Aspect, *, holds: bool, reason: str, message: str) -> Condition:
     """How a PodGroup's status says it."""
     return Condition(type=_TYPES[aspect], status="True" if holds else "False", reason=reason, message=message)

@@ -44,14 +44,7 @@ class ContainerStatus(wire.ContainerStatus, frozen=True):
     last_state: State = State()
 
 
-class ClaimVolume(wire.Empty, frozen=True):
-    claim_name: str = ""
-
-
 class PodVolume(wire.Volume, frozen=True):
-    name: str = ""
-    persistent_volume_claim: ClaimVolume | None = None
-
     def claim(self, pod: str) -> str:
         """The name of its claim, in a pod of this name; "" if it needs none."""
         if self.persistent_volume_claim is not None:

@@ -54,7 +54,9 @@ class Duel:
     def run(self) -> None:
         for number, sent in enumerate(self._world.coming):
             self._next(number, sent)
-            if self._waiting is not None and not self._patience:
+            if self._waiting is not None and self._waiting["metadata"]["uid"] in self._muster.bound:
+                self._need_not_wait(self._waiting)
+            elif self._waiting is not None and not self._patience:
                 self._others_leave(number)
             self._patience -= 1
         if self._waiting is not None:
@@ -148,16 +150,22 @@ class Duel:
 
     def _evicts(self, heard: Heard) -> None:
         """Some wait until those have left who were told to; others give up, and these go all the same."""
-        uid = heard.pod["metadata"]["uid"]
         if self._waiting is None and self._chance.random() < 0.7:
             self._waiting, self._patience = heard.pod, _PATIENCE
             self._reread()
-            if uid not in self._muster.bound:
-                return
-            # spread does not count those who leave: it need not wait, here or elsewhere, if it is tried again now
-            self.seen["need not wait, not compared"] += 1
         else:
             self._real.delete(heard.pod)
+            self._give_up()
+
+    def _need_not_wait(self, pod: Document) -> None:
+        """Tried again it has a node, here or elsewhere: spread does not count those who leave, and affinity may be to
+        one who has come since.  When kube-scheduler tries again is not known."""
+        self.seen["need not wait, not compared"] += 1
+        self._pod = pod
+        for each in self._cluster.machines.values():
+            each.awaited = []
+        machine = self._cluster.machines[self._muster.bound[pod["metadata"]["uid"]]]
+        self._equal("need not wait", None, refuses(self._cluster, pod, machine, _strategy(pod)))
         self._give_up()
 
     def _give_up(self) -> None:

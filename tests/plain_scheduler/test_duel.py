@@ -22,8 +22,16 @@ def pod(name, *, app, priority, cpu, **spec):
 
 
 def far_from(app):
+    return {"podAntiAffinity": _required(app)}
+
+
+def near_to(app):
+    return {"podAffinity": _required(app)}
+
+
+def _required(app):
     term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}}
-    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
 
 
 def seen_of(nodes, placed, *coming):
@@ -59,3 +67,17 @@ def test_others_are_compared_beside_the_one_that_waits():
     )
     assert seen["beside one that waits"] == 1
     assert seen["landed"] == 1
+
+
+def test_one_that_waits_goes_where_a_friend_has_come_meanwhile():
+    seen = seen_of(
+        [node("n0", cpu="4"), node("n1", cpu="4")],
+        [
+            pod("old-0", app="web", priority="high", cpu="1", nodeName="n0"),
+            pod("old-1", app="db", priority="low", cpu="3", nodeName="n0"),
+        ],
+        pod("new-0", app="db", priority="high", cpu="3", affinity=near_to("web")),
+        pod("new-1", app="web", priority="middle", cpu="1"),
+    )
+    assert seen["evicting"] == 1
+    assert seen["need not wait, not compared"] == 1

@@ -54,7 +54,9 @@ class Duel:
     def run(self) -> None:
         for number, sent in enumerate(self._world.coming):
             self._next(number, sent)
-            if self._waiting is not None and not self._patience:
+            if self._waiting is not None and self._is_bound(self._waiting):
+                self._need_not_wait(self._waiting)
+            elif self._waiting is not None and not self._patience:
                 self._others_leave(number)
             self._patience -= 1
         if self._waiting is not None:
@@ -148,16 +150,22 @@ class Duel:
 
     def _evicts(self, heard: Heard) -> None:
         """Some wait until those have left who were told to; others give up, and these go all the same."""
-        uid = heard.pod["metadata"]["uid"]
         if self._waiting is None and self._chance.random() < 0.7:
             self._waiting, self._patience = heard.pod, _PATIENCE
             self._reread()
-            if uid not in self._muster.bound:
-                return
-            # spread does not count those who leave: it need not wait, here or elsewhere, if it is tried again now
-            self.seen["need not wait, not compared"] += 1
         else:
             self._real.delete(heard.pod)
+            self._give_up()
+
+    def _need_not_wait(self, pod: Document) -> None:
+        """Tried again it has a node, here or elsewhere, before all have left: spread does not count those who leave,
+        affinity may be to one who has come since.  When kube-scheduler tries again is not known."""
+        self.seen["need not wait, not compared"] += 1
+        self._pod, uid = pod, pod["metadata"]["uid"]
+        others = [other for other in self._real.pods() if other["metadata"]["uid"] != uid]
+        cluster = self._real.cluster(self._cluster.nodes, others)
+        refusal = refuses(cluster, pod, cluster.machines[self._muster.bound[uid]], _strategy(pod))
+        self._equal("need not wait", None, refusal)
         self._give_up()
 
     def _give_up(self) -> None:
@@ -174,10 +182,13 @@ class Duel:
             self.seen["lost its place"] += 1
             self._give_up()
             return
-        self._pod, self._waiting = self._waiting, None
         for pod in [pod for pod in self._real.pods() if _is_leaving(pod)]:
+            if self._is_bound(self._waiting):
+                self._need_not_wait(self._waiting)
+                return
             self._real.delete(pod)
             self._muster.loses(pod)
+        self._pod, self._waiting = self._waiting, None
         node = self._real.lands(self._pod)
         self.seen["landed"] += 1
         self._equal("lands", node, self._muster.bound.get(self._pod["metadata"]["uid"]))
@@ -192,6 +203,9 @@ class Duel:
             refusal = refuses(self._cluster, pod, machine, _strategy(pod))
             machine.awaited = awaited
         return refusal is None
+
+    def _is_bound(self, pod: Document) -> bool:
+        return pod["metadata"]["uid"] in self._muster.bound
 
     def _reread(self) -> None:
         """Muster begins anew with what the API server has, and so does the plain scheduler."""

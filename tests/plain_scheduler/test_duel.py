@@ -12,7 +12,8 @@ SEED = 1
 
 def node(name, *, cpu):
     room = {"cpu": cpu, "memory": "8Gi", "pods": "20"}
-    return {"metadata": {"name": name, "labels": {HOSTNAME: name}}, "spec": {}, "status": {"allocatable": room}}
+    labels = {HOSTNAME: name, "room": "one"}
+    return {"metadata": {"name": name, "labels": labels}, "spec": {}, "status": {"allocatable": room}}
 
 
 def pod(name, *, app, priority, cpu, **spec):
@@ -21,9 +22,17 @@ def pod(name, *, app, priority, cpu, **spec):
     return {"metadata": {"name": name, "namespace": "red", "labels": {"app": app}}, "spec": {**fields, **spec}}
 
 
-def far_from(app):
-    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}}
-    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+def far_from(app, within=HOSTNAME):
+    return {"podAntiAffinity": _required(app, within)}
+
+
+def near_to(app):
+    return {"podAffinity": _required(app, HOSTNAME)}
+
+
+def _required(app, within):
+    term = {"topologyKey": within, "labelSelector": {"matchLabels": {"app": app}}}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
 
 
 def seen_of(nodes, placed, *coming):
@@ -59,3 +68,31 @@ def test_others_are_compared_beside_the_one_that_waits():
     )
     assert seen["beside one that waits"] == 1
     assert seen["landed"] == 1
+
+
+def test_one_that_waits_goes_where_a_friend_has_come_meanwhile():
+    seen = seen_of(
+        [node("n0", cpu="4"), node("n1", cpu="4")],
+        [
+            pod("old-0", app="web", priority="high", cpu="1", nodeName="n0"),
+            pod("old-1", app="db", priority="low", cpu="3", nodeName="n0"),
+        ],
+        pod("new-0", app="db", priority="high", cpu="3", affinity=near_to("web")),
+        pod("new-1", app="web", priority="middle", cpu="1"),
+    )
+    assert seen["evicting"] == 1
+    assert seen["need not wait, not compared"] == 1
+
+
+def test_one_that_waits_goes_where_it_may_when_the_first_of_two_has_gone():
+    seen = seen_of(
+        [node("n0", cpu="4"), node("n1", cpu="4")],
+        [
+            pod("old-0", app="web", priority="low", cpu="100m", nodeName="n0", affinity=far_from("db", within="room")),
+            pod("old-1", app="web", priority="low", cpu="3", nodeName="n0"),
+            pod("old-2", app="job", priority="high", cpu="100m", nodeName="n1"),
+        ],
+        pod("new-0", app="db", priority="high", cpu="3"),
+    )
+    assert seen["evicting"] == 1
+    assert seen["need not wait, not compared"] == 1

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, Union
 
 from muster.api import resources
+from muster.api.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from muster.api.resources import Resource
 from muster.api.wire import (
     Fact,
@@ -66,7 +67,39 @@ STATEFUL_SETS: Final = Kind(
     Resource("apps", "v1", "statefulsets", "StatefulSet"), StatefulSet, purpose=_SPREADS.format("StatefulSet")
 )
 
-_ROWS: tuple[Kind[Fact], ...] = (NAMESPACES, SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
+_DEVICES = "resource.k8s.io"
+RESOURCE_CLAIMS: Final = Kind(
+    Resource(_DEVICES, "v1", "resourceclaims", "ResourceClaim"),
+    ResourceClaim,
+    purpose="place pods that claim devices",
+)
+RESOURCE_SLICES: Final = Kind(
+    Resource(_DEVICES, "v1", "resourceslices", "ResourceSlice", namespaced=False),
+    ResourceSlice,
+    purpose="know which devices nodes have",
+)
+DEVICE_CLASSES: Final = Kind(
+    Resource(_DEVICES, "v1", "deviceclasses", "DeviceClass", namespaced=False),
+    DeviceClass,
+    purpose="know what the classes of devices are that pods ask for",
+)
+DEVICE_TAINT_RULES: Final = Kind(
+    Resource(_DEVICES, "v1", "devicetaintrules", "DeviceTaintRule", namespaced=False),
+    DeviceTaintRule,
+    purpose="keep pods from devices that a rule taints",
+)
+
+_ROWS: tuple[Kind[Fact], ...] = (
+    NAMESPACES,
+    SERVICES,
+    REPLICATION_CONTROLLERS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
+)
 
 KINDS: Final[Mapping[str, Kind[Fact]]] = {kind.name: kind for kind in _ROWS}
 """By name."""

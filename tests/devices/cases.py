@@ -97,9 +97,14 @@ def solved(given: World, *, steps: int = MOST_STEPS) -> tuple[Allocation, ...] |
     return allocations(found, needs, seen, node=given.node, claim_uids=uids)
 
 
+def written(found: tuple[Allocation, ...]) -> list[dict[str, Any]]:
+    """As the API gets it."""
+    return [json.loads(msgspec.json.encode(one)) for one in found]
+
+
 def shown(found: tuple[Allocation, ...]) -> list[dict[str, Any]]:
     """Allocations as cases have them; amounts in billionths."""
-    return [plain(msgspec.to_builtins(one)) for one in found]
+    return [plain(one) for one in written(found)]
 
 
 def plain(allocation: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Matching(msgspec.Struct, frozen=True, eq=False, weakref=True):
     fits: tuple[tuple[tuple[tuple[Fit, ...], ...], ...], ...]
     """Of each need, each request, each way to meet it: the devices, in the order in which they are tried."""
     values: tuple[tuple[tuple[int, ...], ...], ...]
-    """Of each need and each limit: equal numbers for devices with equal values, _ABSENT for those without."""
+    """Of each need and each limit: equal numbers for devices with equal values, ABSENT for those without."""
     twins: tuple[int, ...]
     """Equal numbers for devices that nothing tells apart: where one is of no use, the other is not either."""
 
@@ -80,7 +80,9 @@ def match(needs: tuple[Need, ...], supply: Supply) -> Matching:
     sources = tuple(_source(pool) for pool in supply.pools)
     fits = tuple(tuple(tuple(_fits(ask, spots, facts) for ask in ways) for ways in need.requests) for need in needs)
     values = tuple(tuple(_values(limit, facts) for limit in need.limits) for need in needs)
-    shapes = tuple((ask.count, ask.is_admin, ask.limits) for need in needs for ways in need.requests for ask in ways)
+    shapes = tuple(
+        (ask.name, ask.count, ask.is_admin, ask.limits) for need in needs for ways in need.requests for ask in ways
+    )
     key = (spots, sources, fits, values, shapes, tuple(need.limits for need in needs))
     found = _known.get(key)
     if found is None:

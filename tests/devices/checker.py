@@ -1,4 +1,4 @@
-"""Whether devices were given as the API's rules have it, and whether any could be: plainly, from objects as JSON has them.
+"""Whether devices were given as the API's rules have it, and whether any could be: plainly, from JSON.
 
     problems(facts, allocations)   what is wrong with allocations of a case's claims, on its node
     solvable(facts)                whether there is a way to meet all claims of a case; tries everything
@@ -185,9 +185,9 @@ def _tolerated(taint: Document, way: Document) -> bool:
     if taint["effect"] not in ("NoSchedule", "NoExecute"):
         return True
     for one in way.get("tolerations", ()):
-        if one.get("effect", taint["effect"]) == taint["effect"] and one.get("key", taint["key"]) == taint["key"]:
-            if one.get("operator") == "Exists" or one.get("value", "") == taint.get("value", ""):
-                return True
+        meant = one.get("effect", taint["effect"]) == taint["effect"] and one.get("key", taint["key"]) == taint["key"]
+        if meant and (one.get("operator") == "Exists" or one.get("value", "") == taint.get("value", "")):
+            return True
     return False
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from muster.api.devices import Consumer, ResourceClaim, ResourceSlice
-from muster.api.kinds import KINDS, kind_of
+from muster.api.kinds import RESOURCE_CLAIMS, RESOURCE_SLICES
 from muster.api.wire import Pod, read
 
 CLAIM = b"""{
@@ -34,10 +34,14 @@ def test_a_claim_is_read_with_what_it_asks_for_and_what_it_got() -> None:
     assert msgspec.json.decode(msgspec.json.encode(claim), type=ResourceClaim) == claim
 
 
-def test_objects_of_devices_are_kinds_that_plugins_may_read() -> None:
-    found = read(ResourceSlice, b'{"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {"driver": "d"}}')
-    assert kind_of(found) is KINDS["resourceslices.resource.k8s.io"]
-    assert kind_of(found).key(found.metadata) == "s"
+def test_claims_have_a_namespace_and_what_there_is_of_devices_has_none() -> None:
+    claim, found = (
+        read(ResourceClaim, CLAIM),
+        read(ResourceSlice, b'{"kind": "ResourceSlice", "metadata": {"name": "s"}}'),
+    )
+    assert RESOURCE_CLAIMS.key(claim.metadata) == "ns/c"
+    assert RESOURCE_SLICES.key(found.metadata) == "s"
+    assert RESOURCE_SLICES.name == "resourceslices.resource.k8s.io"
 
 
 def test_a_pod_names_its_claims() -> None:
@@ -47,7 +51,8 @@ def test_a_pod_names_its_claims() -> None:
         "spec": {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]},
         "status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-gpu-x"}],
           "extendedResourceClaimStatus": {"resourceClaimName": "p-extended-resources-x",
-            "requestMappings": [{"containerName": "c", "resourceName": "r", "requestName": "container-0-request-0"}]}}}""",
+            "requestMappings": [
+              {"containerName": "c", "resourceName": "r", "requestName": "container-0-request-0"}]}}}""",
     )
     assert pod.spec.resource_claims[0].resource_claim_template_name == "t"
     assert pod.status.resource_claim_statuses[0].resource_claim_name == "p-gpu-x"

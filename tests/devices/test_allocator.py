@@ -108,6 +108,7 @@ def test_a_node_that_has_too_little_says_what_would_do_and_what_is_free() -> Non
     assert (found.lack.request, found.lack.wanted) == ("r", 4)
     assert found.lack.matching == tuple(range(8))
     assert found.lack.free == (1, 2, 3, 4, 6, 7)
+    assert found.lack.reached == 3
 
 
 def test_devices_that_nothing_tells_apart_are_not_tried_one_after_the_other() -> None:

@@ -104,9 +104,11 @@ def _zone(name: str) -> Document:
 def _device(rng: Random, name: str, *, counted: bool, per_device: bool) -> Document:
     attributes: Document = {}
     if rng.random() < 0.8:
-        attributes["a.example/switch"] = {"string": rng.choice(("s1", "s2"))}
+        attributes["a.example/switch"] = rng.choice(({"string": "s1"}, {"string": "s1"}, {"string": "s2"}, {"int": 1}))
     if rng.random() < 0.5:
-        attributes["a.example/size"] = {"int": rng.randint(1, 3)}
+        attributes[rng.choice(("a.example/size", "a.example/size", "size"))] = {"int": rng.randint(1, 3)}
+    if rng.random() < 0.1:
+        attributes["a.example/kind"] = rng.choice(({"bool": True}, {"bool": False}, {"version": "1.0.0"}))
     drawn = [{"counterSet": "set", "counters": {"slots": {"value": str(rng.randint(1, 3))}}}]
     return {
         "name": name,
@@ -140,7 +142,7 @@ def _claim(rng: Random, number: int, *, errors: bool) -> Document:
     constraints: list[Document] = []
     for _ in range(rng.choice((0, 0, 1, 2))):
         kind = rng.choice(("matchAttribute", "matchAttribute", "distinctAttribute"))
-        attribute = f"a.example/{rng.choice(('switch', 'size'))}"
+        attribute = f"a.example/{rng.choice(('switch', 'switch', 'size', 'kind'))}"
         constraints.append({kind: attribute, "requests": rng.sample(names, rng.randint(0, len(names)))})
     config = [{"requests": rng.sample(names, rng.randint(0, len(names))), "opaque": {"driver": "d", "parameters": {}}}]
     devices = {"requests": requests, "constraints": constraints, **_sometimes(rng, 0.3, config=config)}

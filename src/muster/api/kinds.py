@@ -89,17 +89,8 @@ DEVICE_TAINT_RULES: Final = Kind(
     purpose="keep pods from devices that a rule taints",
 )
 
-_ROWS: tuple[Kind[Fact], ...] = (
-    NAMESPACES,
-    SERVICES,
-    REPLICATION_CONTROLLERS,
-    REPLICA_SETS,
-    STATEFUL_SETS,
-    RESOURCE_CLAIMS,
-    RESOURCE_SLICES,
-    DEVICE_CLASSES,
-    DEVICE_TAINT_RULES,
-)
+_ROWS: tuple[Kind[Fact], ...] = (NAMESPACES, SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
+# those of devices join them with the plugin that reads them: nobody is granted rights that nobody uses
 
 KINDS: Final[Mapping[str, Kind[Fact]]] = {kind.name: kind for kind in _ROWS}
 """By name."""

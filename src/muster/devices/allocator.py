@@ -54,6 +54,8 @@ class Lack(NamedTuple):
     """Devices that would do, by their places in the matching, free or not."""
     free: tuple[int, ...]
     """Those of them that could be taken if the pod asked for nothing else."""
+    reached: int
+    """How many it had at once: of those that are free no more go together."""
 
 
 class Refused(msgspec.Struct, frozen=True, eq=False):
@@ -82,12 +84,14 @@ def allocate(
     except _ProblemError as problem:
         return Refused(problem.words, at=problem.at)
     except _OutOfStepsError:
-        lack = _Search(needs, matching, taken, 0).lack(search.furthest)
+        lack = _Search(needs, matching, taken, 0).lack(search.furthest, search.reached)
         return Refused(f"no solution within {steps} steps", lack=lack, out_of_steps=True)
     if outcome is _Outcome.FOUND:
         return Found(tuple(search.picks), search.taken_now())
     invalid = any(source.is_invalid for source in matching.sources)
-    return Refused("invalid resource pools were encountered" if invalid else "", lack=search.lack(search.furthest))
+    return Refused(
+        "invalid resource pools were encountered" if invalid else "", lack=search.lack(search.furthest, search.reached)
+    )
 
 
 class _Outcome(enum.Enum):
@@ -117,6 +121,8 @@ class _Search:
     def __init__(self, needs: tuple[Need, ...], matching: Matching, taken: tuple[Taken, ...], steps: int) -> None:
         self.picks: list[Pick] = []
         self.furthest: Place = (0, 0, 0)
+        self.reached = 0
+        """Devices that were picked at once for the furthest place."""
         self._needs = needs
         self._matching = matching
         self._taken = taken
@@ -187,7 +193,8 @@ class _Search:
         return so_far
 
     def _way(self, place: Place) -> _Outcome:
-        self.furthest = max(self.furthest, place)
+        if place > self.furthest:
+            self.furthest, self.reached = place, 0
         count = self._ask(place).count
         if count is None:
             return self._all(place)
@@ -227,6 +234,8 @@ class _Search:
             self._step()
             if not self._take(place, fit):
                 continue
+            if place == self.furthest:
+                self.reached = max(self.reached, self._picked(place))
             outcome = self._some(place, start=index + 1, missing=missing - 1)
             if outcome is _Outcome.FOUND:
                 return outcome
@@ -236,6 +245,9 @@ class _Search:
             if is_fresh:
                 useless.add(twins[fit.at])
         return _Outcome.FAILED
+
+    def _picked(self, place: Place) -> int:
+        return sum(pick[:3] == place for pick in self.picks)
 
     def _step(self) -> None:
         if not self._left:
@@ -353,7 +365,7 @@ class _Search:
                 taken[spot.pool] = taken[spot.pool].taking(spot.name, pick.parts)
         return tuple(taken)
 
-    def lack(self, place: Place) -> Lack | None:
+    def lack(self, place: Place, reached: int) -> Lack | None:
         """Of the request at this place; nothing may be picked."""
         if place[0] == len(self._needs) or not self._needs[place[0]].requests:
             return None
@@ -366,6 +378,7 @@ class _Search:
             len(fits) if ask.count is None else ask.count,
             tuple(fit.at for fit in fits),
             tuple(fit.at for fit in free),
+            reached,
         )
 
     def _could_have(self, spot: Spot, fit: Fit, ask: Ask) -> bool:

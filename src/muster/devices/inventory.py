@@ -87,7 +87,7 @@ class Inventory:
         key = _key(given)
         self._pools.setdefault(key, {})[given.metadata.name] = given
         self._indexed(key)
-        return _joined(touched, self._touched(key))
+        return _joined(touched, self.nodes_of(key))
 
     def remove_slice(self, name: str) -> frozenset[str] | None:
         """A slice that is gone, if it was there."""
@@ -95,7 +95,7 @@ class Inventory:
         if gone is None:
             return frozenset()
         key = _key(gone)
-        touched = self._touched(key)
+        touched = self.nodes_of(key)
         del self._pools[key][name]
         self._wide.discard(key)
         node = gone.spec.node_name
@@ -131,6 +131,14 @@ class Inventory:
             supply = _supplies[pools] = Supply(pools)
         return Seen(supply, tuple(key for key, _ in found))
 
+    def nodes_of(self, key: PoolKey) -> frozenset[str] | None:
+        """The nodes that see something of a pool, or whose devices draw on its counters; None: all may."""
+        if key in self._wide:
+            return None
+        if key not in self._pools:
+            return frozenset()
+        return frozenset(one.spec.node_name or "" for one in self._pools[key].values())
+
     def _view(self, key: PoolKey, visible: _Visible) -> Pool | None:
         if not visible:
             return None
@@ -150,17 +158,12 @@ class Inventory:
             else:
                 self._wide.add(key)
 
-    def _touched(self, key: PoolKey) -> frozenset[str] | None:
-        if key in self._wide:
-            return None
-        return frozenset(one.spec.node_name or "" for one in self._pools[key].values())
-
     def _ruled(self, rule: DeviceTaintRule) -> frozenset[str] | None:
         touched: frozenset[str] | None = frozenset()
         for key in self._pools:
             if _covers(rule, key):
                 self._views.pop(key, None)
-                touched = _joined(touched, self._touched(key))
+                touched = _joined(touched, self.nodes_of(key))
         return touched
 
 

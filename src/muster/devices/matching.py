@@ -14,8 +14,9 @@ import msgspec
 from muster.api.devices import DeviceTaint, DeviceToleration
 from muster.devices.capacity import Parts, Unfit, parts_taken
 from muster.devices.facts import Facts
-from muster.devices.inventory import Pool, Supply
+from muster.devices.inventory import Supply
 from muster.devices.needs import Ask, Limit, Need
+from muster.devices.pools import Pool
 
 Levels = tuple[int, ...]
 """Amounts of the counters of a pool, in their order."""

@@ -13,10 +13,12 @@ from muster.api.devices import (
     DeviceResult,
 )
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
-from muster.devices.allocator import Found, Pick
+from muster.devices.allocator import Found
 from muster.devices.capacity import spell
-from muster.devices.inventory import Placed, Seen
+from muster.devices.inventory import Seen
 from muster.devices.needs import Ask, Need
+from muster.devices.picks import Pick
+from muster.devices.pools import Placed
 
 
 def allocations(

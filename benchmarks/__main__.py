@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import company, engine, plugins, preemption
+from benchmarks import company, devices, engine, plugins, preemption
 from benchmarks.local import gang, server
 from benchmarks.report import machine
 
@@ -14,6 +14,7 @@ BENCHMARKS = {
     **company.BENCHMARKS,
     **preemption.BENCHMARKS,
     **plugins.BENCHMARKS,
+    **devices.BENCHMARKS,
     **server.BENCHMARKS,
     **gang.BENCHMARKS,
 }

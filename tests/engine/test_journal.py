@@ -27,7 +27,8 @@ def replayed(lines):
 def test_objects_of_every_kind_are_told_again_as_they_were(kind):
     lines = []
     space = "team" if kind.resource.namespaced else ""
-    facts = [kind.struct(metadata=Identity(name=name, namespace=space, labels={"a": "b"})) for name in ("x", "y")]
+    metas = [{"name": name, "namespace": space, "labels": {"a": "b"}} for name in ("x", "y")]
+    facts = [msgspec.convert({"kind": kind.resource.kind, "metadata": meta}, kind.struct) for meta in metas]
     recorder = Recorder(Engine(default_profile()), lines.append, settings={})
     recorder.apply([*map(FactSeen, facts), FactGone(kind.name, kind.key(facts[0].metadata))])
     recorder.decide(1.0)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, Union
 
 from muster.api import resources
+from muster.api.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from muster.api.resources import Resource
 from muster.api.volumes import (
     CSIDriver,
@@ -109,6 +110,28 @@ ATTACHMENTS: Final = Kind(
     purpose="count volumes that are attached to a node though no pod there uses them",
 )
 
+_DEVICES: Final = "resource.k8s.io"
+RESOURCE_CLAIMS: Final = Kind(
+    Resource(_DEVICES, "v1", "resourceclaims", "ResourceClaim"),
+    ResourceClaim,
+    purpose="place pods that claim devices",
+)
+RESOURCE_SLICES: Final = Kind(
+    Resource(_DEVICES, "v1", "resourceslices", "ResourceSlice", namespaced=False),
+    ResourceSlice,
+    purpose="know which devices nodes have",
+)
+DEVICE_CLASSES: Final = Kind(
+    Resource(_DEVICES, "v1", "deviceclasses", "DeviceClass", namespaced=False),
+    DeviceClass,
+    purpose="know what the classes of devices are that pods ask for",
+)
+DEVICE_TAINT_RULES: Final = Kind(
+    Resource(_DEVICES, "v1", "devicetaintrules", "DeviceTaintRule", namespaced=False),
+    DeviceTaintRule,
+    purpose="keep pods from devices that a rule taints",
+)
+
 _ROWS: tuple[Kind[Fact], ...] = (
     NAMESPACES,
     SERVICES,
@@ -123,6 +146,7 @@ _ROWS: tuple[Kind[Fact], ...] = (
     STORAGE_CAPACITIES,
     ATTACHMENTS,
 )
+# those of devices join them with the plugin that reads them: nobody is granted rights that nobody uses
 
 KINDS: Final[Mapping[str, Kind[Fact]]] = {kind.name: kind for kind in _ROWS}
 """By name."""

@@ -255,6 +255,14 @@ class WorkloadReference(Wire, frozen=True):
     pod_group_replica_key: str = ""
 
 
+class PodClaim(Wire, frozen=True):
+    """A claim that the pod names, or one that is made for it from a template: the status says which."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class PodSpec(Wire, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -279,7 +287,7 @@ class PodSpec(Wire, frozen=True):
     workload_ref: WorkloadReference | None = None
     topology_spread_constraints: tuple[TopologySpread, ...] = ()
     volumes: tuple[Volume, ...] = ()
-    resource_claims: tuple[Empty, ...] = ()
+    resource_claims: tuple[PodClaim, ...] = ()
 
 
 class StatusResources(Wire, frozen=True):
@@ -292,6 +300,25 @@ class ContainerStatus(Wire, frozen=True):
     resources: StatusResources | None = None
 
 
+class PodClaimStatus(Wire, frozen=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+    """None: the entry needs no claim."""
+
+
+class RequestMapping(Wire, frozen=True):
+    """Which request of a claim gives a container an extended resource."""
+
+    container_name: str
+    resource_name: str
+    request_name: str
+
+
+class ExtendedClaimStatus(Wire, frozen=True):
+    resource_claim_name: str = ""
+    request_mappings: tuple[RequestMapping, ...] = ()
+
+
 class PodStatus(Wire, frozen=True):
     phase: str = "Pending"
     reason: str = ""
@@ -302,6 +329,8 @@ class PodStatus(Wire, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: StatusResources | None = None
     allocated_resources: dict[str, Amount] = {}
+    resource_claim_statuses: tuple[PodClaimStatus, ...] = ()
+    extended_resource_claim_status: ExtendedClaimStatus | None = None
 
 
 class Pod(Object, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any
 
 from muster.base import patterns
 from muster.base.cel import syntax
-from muster.base.cel.functions import FUNCTIONS, MISSING, Overload
+from muster.base.cel.functions import EXTENSIONS, FUNCTIONS, MISSING, Overload
 from muster.base.cel.running import (
     NO_OVERLOAD,
     Frame,
@@ -94,13 +94,18 @@ class Program:
             budget.left = frame.left
 
 
-def compile_expression(text: str, variables: Mapping[str, Type]) -> Program:
-    """Raises CelError with all that is wrong, in upstream's words; CelUnsupported for what we do not have."""
+def compile_expression(
+    text: str, variables: Mapping[str, Type], *, extensions: frozenset[str] = frozenset()
+) -> Program:
+    """Raises CelError with all that is wrong, in upstream's words; CelUnsupported for what we do not have.
+
+    extensions   Those of EXTENSIONS that the expression may use.
+    """
     try:
         tree = parse(text)
     except Unreadable as unreadable:
         raise CelError(told(text, [unreadable.problem])) from None
-    compiler = _Compiler(variables)
+    compiler = _Compiler(variables, refused=EXTENSIONS - extensions)
     part = compiler.part(tree)
     if compiler.problems:
         raise CelError(told(text, compiler.problems))
@@ -121,8 +126,9 @@ _WRONG = Part(ERROR, _nothing)
 
 
 class _Compiler:
-    def __init__(self, variables: Mapping[str, Type]) -> None:
+    def __init__(self, variables: Mapping[str, Type], *, refused: frozenset[str]) -> None:
         self.solver = Solver()
+        self._refused = refused
         self.problems: list[Problem] = []
         self.used: set[str] = set()
         self._mixed = False
@@ -322,6 +328,8 @@ class _Compiler:
         macro = _MACROS.get((node.name, len(node.arguments), node.target is not None))
         if macro is not None:
             return macro(self, node)
+        if node.name == "bind" and self._qualified(node.target) == "cel" and len(node.arguments) == 3:
+            return self.bound(node)
         qualified = f"{self._qualified(node.target)}.{node.name}" if self._qualified(node.target) else ""
         if qualified in FUNCTIONS:
             return self._function(node.at, qualified, node.arguments)
@@ -336,7 +344,7 @@ class _Compiler:
     def _function(self, at: int, name: str, nodes: Sequence[syntax.Node], *, is_member: bool = False) -> Part:
         parts = [self.part(one) for one in nodes]
         ways = FUNCTIONS.get(name)
-        if ways is None:
+        if ways is None or name in self._refused:
             return self._undeclared(at, name)
         is_bad, text = _BAD.get(name), nodes[-1].value if nodes and isinstance(nodes[-1], syntax.Literal) else None
         if is_bad is not None and isinstance(text, str) and is_bad(text):
@@ -529,6 +537,27 @@ class _Compiler:
             return made
 
         return Part(loop.through.type, run)
+
+    def bound(self, node: syntax.Call) -> Part:
+        """cel.bind: an expression in which a name stands for a value."""
+        if "cel.bind" in self._refused:
+            return self._undeclared(node.at, "cel.bind")
+        [name, given, wanted] = node.arguments
+        if not isinstance(name, syntax.Name):
+            return self._wrong(name.at, "cel.bind() variable names must be simple identifiers")
+        value = self.part(given)
+        before, slot = dict(self.scope), self.slots
+        self.scope[name.name] = (slot, value.type)
+        self.slots += 1
+        body = self.part(wanted)
+        self.scope = before
+
+        def run(frame: Frame) -> Any:
+            frame.spend(_NEW_LIST)
+            frame.slots[slot] = value.run(frame)
+            return body.run(frame)
+
+        return Part(body.type, run)
 
     def optional_mapped(self, node: syntax.Call) -> Part:
         """optMap and optFlatMap: what is made of the value, if there is one."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from muster.base.cel.functions import Overload
 from muster.base.cel.types import Type
-from muster.base.cel.values import NONE, Budget, Optional, type_name
+from muster.base.cel.values import NONE, Budget, Domains, Optional, type_name
 from muster.base.errors import CelCostError, CelError
 
 NO_OVERLOAD = "no such overload"
@@ -100,6 +100,8 @@ def field_in(inside: Run, field: str) -> Run:
             return value[field]
         if isinstance(value, Optional):
             return _found(value, field)
+        if isinstance(value, Domains):
+            return value[field]
         raise CelError(f"no such key: {field}")
 
     return run
@@ -118,7 +120,7 @@ def _found(value: Optional, field: str) -> Optional:
     if not value.values:
         return NONE
     fields = fields_of(value.values[0])
-    return Optional((fields[field],)) if field in fields else NONE
+    return Optional((fields[field],)) if field in fields or isinstance(fields, Domains) else NONE
 
 
 def applied(ways: Sequence[Overload], arguments: Sequence[Run], *, is_known: bool) -> Run:

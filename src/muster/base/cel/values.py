@@ -97,6 +97,13 @@ class KeyedList(list[Any]):
     keys: tuple[str, ...] = ()
 
 
+class Domains(dict[str, Any]):
+    """A map of maps in which every name is found: what is not there is empty.  It says itself which names it has."""
+
+    def __missing__(self, name: str) -> dict[str, Any]:
+        return {}
+
+
 class Opaque(msgspec.Struct, frozen=True):
     """A value of a type that only functions look into."""
 
@@ -116,6 +123,7 @@ _KINDS: dict[type, str] = {
     SetList: "list",
     KeyedList: "list",
     dict: "map",
+    Domains: "map",
     Timestamp: "timestamp",
     Duration: "duration",
     TypeName: "type",

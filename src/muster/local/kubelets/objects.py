@@ -52,20 +52,13 @@ class PodVolume(wire.Volume, frozen=True):
         return "" if self.ephemeral is None else f"{pod}-{self.name}"
 
 
-class DeviceClaim(wire.Empty, frozen=True):
-    name: str = ""
-    resource_claim_name: str | None = None
-
-
 class PodSpec(wire.PodSpec, frozen=True):
     restart_policy: str = "Always"
     active_deadline_seconds: int | None = None
     volumes: tuple[PodVolume, ...] = ()
-    resource_claims: tuple[DeviceClaim, ...] = ()
 
 
 class PodStatus(wire.PodStatus, frozen=True):
-    resource_claim_statuses: tuple[DeviceClaim, ...] = ()
     pod_ip: str = msgspec.field(default="", name="podIP")
     container_statuses: tuple[ContainerStatus, ...] = ()
 

@@ -18,6 +18,7 @@ from muster.api.wire import (
     OwnerReference,
     Pod,
     PodAffinity,
+    PodClaim,
     PodGroup,
     PodGroupSpec,
     PodSpec,
@@ -275,7 +276,7 @@ def _asking(shape: PodSpec, rng: Random) -> PodSpec:
         case 0:
             return replace(shape, volumes=(Volume(), Volume(persistent_volume_claim=ClaimVolume())))
         case 1:
-            return replace(shape, resource_claims=(Empty(),))
+            return replace(shape, resource_claims=(PodClaim(),))
         case 2:
             return replace(shape, volumes=(Volume(ephemeral=Empty()),))
         case 3:

@@ -4,7 +4,7 @@ What upstream has beyond these is named in MISSING: an expression that uses it m
 """
 
 from muster.base.cel.functions import addresses, conversions, kubernetes, lists, operators, texts
-from muster.base.cel.functions.define import FUNCTIONS, MISSING, Overload
+from muster.base.cel.functions.define import EXTENSIONS, FUNCTIONS, MISSING, Overload
 
-__all__ = ["FUNCTIONS", "MISSING", "Overload"]
+__all__ = ["EXTENSIONS", "FUNCTIONS", "MISSING", "Overload"]
 __all__ += ["addresses", "conversions", "kubernetes", "lists", "operators", "texts"]

@@ -49,6 +49,9 @@ _OF_URLS = ("url", "isURL", "getScheme", "getHost", "getHostname", "getPort", "g
 MISSING = frozenset((*_OF_URLS, "validate", *(f"format.{name}" for name in _NAMED.split())))
 """Functions of upstream's that are not here, by their names."""
 
+EXTENSIONS = frozenset({"cel.bind", "includes"})
+"""What only some expressions may use: those of device selectors, not those of rules."""
+
 
 def define(name: str, *signatures: str, metered: bool = False) -> Callable[[Function], Function]:
     """metered   The function counts its steps itself; for others the sizes of what they are given count."""

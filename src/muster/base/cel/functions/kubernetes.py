@@ -25,7 +25,7 @@ def _nanos(text: str) -> int | None:
 
 
 @define("quantity", "(string) Quantity")
-def _quantity(text: str) -> Opaque:
+def quantity(text: str) -> Opaque:
     nanos = _nanos(text)
     if nanos is None:
         raise CelError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
@@ -92,7 +92,7 @@ def _version(text: str, normalize: bool = False) -> tuple[Any, ...] | None:
 
 
 @define("semver", "(string) Semver", "(string, bool) Semver")
-def _semver(text: str, normalize: bool = False) -> Opaque:
+def semver(text: str, normalize: bool = False) -> Opaque:
     found = _version(text, normalize)
     if found is None:
         raise CelError(f"Invalid character(s) found in version {text!r}")

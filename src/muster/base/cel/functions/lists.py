@@ -125,6 +125,12 @@ def _range(meter: Meter, count: int) -> list[int]:
     return list(range(count))
 
 
+@define("includes", "dyn.(dyn) bool", metered=True)
+def _includes(meter: Meter, given: Any, wanted: Any) -> bool:
+    """Of a list, or of one value as if it were a list of one."""
+    return has(given, wanted, meter) if isinstance(given, list) else equal(given, wanted, meter)
+
+
 @define("sets.contains", "(list(A), list(A)) bool", metered=True)
 def _contains_all(meter: Meter, items: list[Any], wanted: list[Any]) -> bool:
     return all(has(items, one, meter) for one in wanted)

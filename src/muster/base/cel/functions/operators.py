@@ -13,6 +13,7 @@ from muster.base.cel.functions.define import define
 from muster.base.cel.syntax import Uint
 from muster.base.cel.values import (
     NONE,
+    Domains,
     Meter,
     Optional,
     added,
@@ -126,9 +127,9 @@ def _item(items: list[Any], index: int) -> Any:
 @define("_[_]", "(map(A, B), A) B")
 def _value(items: dict[Any, Any], wanted: Any) -> Any:
     found = key_of(items, wanted)
-    if found is None:
+    if found is None and not isinstance(items, Domains):
         raise CelError(f"no such key: {wanted}")
-    return items[found.value]
+    return items[wanted if found is None else found.value]
 
 
 def _maybe(find: Callable[..., Any]) -> Callable[..., Any]:

@@ -244,6 +244,8 @@ class Decider:
         answer = self._search.find(requirement, ground, budget, reserved=self.reservations.of(unit.key) is not None)
         if isinstance(answer, Placed):
             return self._take(unit, answer.trial, budget.spent if answer.trial.walked else 0)
+        if (trial := self._lands(unit, requirement, excluded)) is not None:
+            return self._take(unit, trial, budget.spent)
         # one pod's attempt is part of what any refusal takes
         searched = budget.spent if unit.is_gang else 0
         room = self.preemption.make_room(unit, excluded, self._now)
@@ -265,6 +267,15 @@ class Decider:
         verdict = self._as_it_is(unit, verdict)
         self._status.refused(unit, answer.trial, verdict)
         return self._refusal(unit, verdict, answer.trial, searched)
+
+    def _lands(self, unit: Unit, requirement: Requirement, excluded: tuple[Exclusion, ...]) -> Trial | None:
+        """The unit where room is reserved for it, if only what is reserved for those after it stood in its way."""
+        if self.reservations.of(unit.key) is None:
+            return None
+        usage = self._ground(unit, excluded).usage
+        if not self.reservations.give_way(unit.key, usage):
+            return None
+        return next(self._search.as_reserved(requirement, Ground(usage, excluded)), None)
 
     def _counts_passes(self, unit: Unit, requirement: Requirement) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""

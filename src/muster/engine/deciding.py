@@ -120,7 +120,9 @@ class Decider:
             tally=tally,
         )
 
-    def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
+    def decide(
+        self, first: Unit, following: Callable[[PodClass], Unit | None], now: float
+    ) -> tuple[list[Tried], list[Unit]]:
         """Tries the first unit, together with those that follow it if they are small too.
 
         Ends with a refusal, since room that was meant for the refused unit may wake another one first; returns
@@ -151,13 +153,13 @@ class Decider:
 
     # --- small units, many at once ---
 
-    def _collect(self, first: Small, following: Callable[[], Unit | None]) -> tuple[list[Small], Unit | None]:
+    def _collect(self, first: Small, following: Callable[[PodClass], Unit | None]) -> tuple[list[Small], Unit | None]:
         """Small units for one window, and the unit that ended the run because it is none."""
         run, pods, classes = [first], len(first.pods), {first.alike}
         most = self.starvation.slack
         most_classes = _SLOW_CLASSES_AT_ONCE if self._profiles.calls else CLASSES_AT_ONCE
         while pods < self._stream.window and len(classes) < most_classes and len(run) < most:
-            unit = following()
+            unit = following(run[-1].pod_class)
             if unit is None:
                 break
             small = self._small(unit)

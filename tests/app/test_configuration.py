@@ -479,6 +479,19 @@ def test_a_filter_can_be_switched_off_and_its_score_stays():
     assert weights(found)["TaintToleration"] == 3
 
 
+@pytest.mark.parametrize("name", ["NodePorts", "NodeDeclaredFeatures"])
+def test_a_filter_without_a_score_that_is_switched_off_is_gone_though_it_may_still_prepare(name):
+    found = plugins(f"filter: {{disabled: [{{name: {name}}}]}}")
+    assert filters(found) == [other for other in FILTERS if other != name]
+    assert name not in names(found)
+
+
+def test_of_all_filters_only_those_may_stay_that_are_named_in_their_order():
+    found = plugins("filter: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}, {name: NodeName}]}")
+    left = [part.name for part in found.plugins if part.filters and part.name in FILTERS]
+    assert left == ["NodeResourcesFit", "NodeName"]
+
+
 def test_a_score_can_be_switched_off_and_its_filter_stays():
     found = plugins("score: {disabled: [{name: NodeAffinity}]}")
     assert "NodeAffinity" not in weights(found)

@@ -96,6 +96,14 @@ def test_a_pod_waits_for_whom_it_wants_to_be_near():
     assert placements(world.decide()) == {"db": "b", "web": "b"}
 
 
+def test_who_waits_for_a_pod_of_its_priority_goes_before_those_of_less_though_all_came_at_once():
+    world = zones(a="x").see(member("web", "web", near=must("db", HOST), priority=9, cpu=2, created=1.0))
+    world.see(pod("db", cpu=2, labels={"app": "db"}, priority=9, created=2.0), pod("low", cpu=2, created=3.0))
+    decisions = world.decide()
+    assert placements(decisions) == {"db": "a", "web": "a"}
+    assert evicted(decisions + world.bound().decide()) == []
+
+
 def test_members_of_one_gang_may_want_to_be_near_each_other():
     world = zones(a="x", b="y").group("g", 2)
     world.see(member("g-web", "web", gang="g", near=must("db", ZONE)), member("g-db", "db", gang="g", cpu=2))

@@ -243,6 +243,35 @@ def test_pods_are_spread_beside_those_who_are_awaited_and_as_if_they_did_not_com
     assert placements(world.pod("next", **one_more).decide()) == {"next": "n0"}
 
 
+# --- several who wait for room on one node --------------------------------------------------------
+
+
+def one_behind_the_other(*, second, gangs):
+    """For the first somebody was evicted, the second waits for one that takes an hour to leave; of that priority."""
+    world = cluster(1, cpu=4).pod("rock", cpu=1, on="n0", priority=9)
+    world.pod("slow", cpu=1, on="n0", priority=9, leaving=3600.0).pod("victim", cpu=2, on="n0")
+    if gangs:
+        world.gang("first", members=2, cpu=1, priority=5, created=1.0)
+        world.gang("second", members=1, cpu=1, priority=second, created=2.0)
+    else:
+        world.pod("first", cpu=2, priority=5, created=1.0).pod("second", cpu=1, priority=second, created=2.0)
+    decisions = world.decide()
+    assert evicted(decisions) == ["victim"]
+    assert set(nominations(decisions).values()) == {"n0"}
+    return world.pod_gone("victim")
+
+
+@pytest.mark.parametrize("gangs", [False, True], ids=["pods", "gangs"])
+@pytest.mark.parametrize("second", [1, 5])
+def test_room_that_is_free_belongs_to_the_first_who_waits_for_it(second, gangs):
+    world = one_behind_the_other(second=second, gangs=gangs)
+    assert {name.partition("-")[0] for name in placements(world.decide())} == {"first"}
+    decisions = world.bound().decide(after=60.0)
+    assert placements(decisions) == {}
+    assert losses(decisions) == []
+    assert {name.partition("-")[0] for name in placements(world.pod_gone("slow").decide())} == {"second"}
+
+
 # --- higher priority ------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ import pytest
 from muster.sim.chaos.run import run_worlds
 
 FIRST = int(os.environ.get("MUSTER_FIRST_WORLD", "0"))
-WORLDS = int(os.environ.get("MUSTER_WORLDS", "1600"))
+WORLDS = int(os.environ.get("MUSTER_WORLDS", "2400"))
 PER_TEST = 60
 
 

@@ -38,6 +38,7 @@ _POINTS = (
     _MULTI,
 )
 _ASKED = ("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve")
+_PREPARING = ("preFilter", "preScore")
 
 # where a plugin is indispensable, and why
 _NEEDED = {
@@ -66,7 +67,7 @@ def read_plugins(plugins: Value | None, args: Args, *, profile: Value) -> Profil
     sets = _read_sets(plugins)
     multi = _multi(sets[_MULTI])
     at = {point: _resolve(point, multi, sets[point]) for point in _ASKED}
-    names = {plugin.name for enabled in at.values() for plugin in enabled}
+    names = {plugin.name for point, enabled in at.items() for plugin in enabled if _has_effect(plugin.name, point)}
     _check_needed(at, plugins or profile)
     filters = [plugin.name for plugin in at["filter"]]
     weights = {plugin.name: plugin.weight for plugin in at["score"]}
@@ -80,6 +81,11 @@ def read_plugins(plugins: Value | None, args: Args, *, profile: Value) -> Profil
         for name in _in_order(names, filters)
     )
     return ProfileParts(plugins=parts, preemption=args.preemption, fairness=args.fairness, unsupported=args.unsupported)
+
+
+def _has_effect(name: str, point: str) -> bool:
+    """Whether the plugin does anything there by itself: ours only prepare before they filter and score."""
+    return name not in PLUGINS or point not in _PREPARING
 
 
 def _check_needed(at: dict[str, tuple[Enabled, ...]], where: Value) -> None:

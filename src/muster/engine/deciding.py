@@ -123,7 +123,9 @@ class Decider:
             tally=tally,
         )
 
-    def decide(self, first: Unit, following: Callable[[], Unit | None], now: float) -> tuple[list[Tried], list[Unit]]:
+    def decide(
+        self, first: Unit, following: Callable[[PodClass], Unit | None], now: float
+    ) -> tuple[list[Tried], list[Unit]]:
         """Tries the first unit, together with those that follow it if they are small too.
 
         Ends with a refusal, since room that was meant for the refused unit may wake another one first; returns
@@ -154,13 +156,13 @@ class Decider:
 
     # --- small units, many at once ---
 
-    def _collect(self, first: Small, following: Callable[[], Unit | None]) -> tuple[list[Small], Unit | None]:
+    def _collect(self, first: Small, following: Callable[[PodClass], Unit | None]) -> tuple[list[Small], Unit | None]:
         """Small units for one window, and the unit that ended the run because it is none."""
         run, pods, classes = [first], len(first.pods), {first.alike}
         most = self.starvation.slack
         most_classes = _SLOW_CLASSES_AT_ONCE if self._profiles.calls else CLASSES_AT_ONCE
         while pods < self._stream.window and len(classes) < most_classes and len(run) < most:
-            unit = following()
+            unit = following(run[-1].pod_class)
             if unit is None:
                 break
             small = self._small(unit)
@@ -247,6 +249,8 @@ class Decider:
         answer = self._search.find(requirement, ground, budget, reserved=self.reservations.of(unit.key) is not None)
         if isinstance(answer, Placed):
             return self._take(unit, answer.trial, budget.spent if answer.trial.walked else 0)
+        if (trial := self._lands(unit, requirement, excluded)) is not None:
+            return self._take(unit, trial, budget.spent)
         # one pod's attempt is part of what any refusal takes
         searched = budget.spent if unit.is_gang else 0
         room = self.preemption.make_room(unit, excluded, self._now)
@@ -268,6 +272,15 @@ class Decider:
         verdict = self._as_it_is(unit, verdict)
         self._status.refused(unit, answer.trial, verdict)
         return self._refusal(unit, verdict, answer.trial, searched)
+
+    def _lands(self, unit: Unit, requirement: Requirement, excluded: tuple[Exclusion, ...]) -> Trial | None:
+        """The unit where room is reserved for it, if only what is reserved for those after it stood in its way."""
+        if self.reservations.of(unit.key) is None:
+            return None
+        usage = self._ground(unit, excluded).usage
+        if not self.reservations.give_way(unit.key, usage):
+            return None
+        return next(self._search.as_reserved(requirement, Ground(usage, excluded)), None)
 
     def _counts_passes(self, unit: Unit, requirement: Requirement) -> None:
         """Who passes a gang that lacks members is counted; of what comes on top nothing is promised."""

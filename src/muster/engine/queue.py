@@ -164,10 +164,16 @@ class SchedulingQueue:
             self.offer_room()
         return self._aside.pop(0) if self._aside else None
 
-    def pop_along(self) -> Unit | None:
-        """The best ready unit, to be decided together with the last; None if its turn depends on what they spend."""
+    def pop_along(self, last: PodClass) -> Unit | None:
+        """The best ready unit, to be decided together with the last, of that class.
+
+        None if its turn depends on what they spend, or on whether the last lets somebody have a place who goes first:
+        passed by the unit, that one would have it evicted.
+        """
         unit = self._best()
-        return None if unit is None or unit.failures > 1 else self._take(unit)
+        if unit is None or unit.failures > 1 or self._waiting.matters(last, unit.priority):
+            return None
+        return self._take(unit)
 
     def _pop(self) -> Unit | None:
         unit = self._best()

@@ -38,6 +38,12 @@ class Reservation(msgspec.Struct, gc=False, eq=False):
     counted down."""
     neighbours: frozenset[str]
     """Pods on its nodes when it was put up: whoever else comes is a stranger."""
+    number: int
+    """Larger than that of any before it."""
+
+    def comes_before(self, other: Reservation) -> bool:
+        """Whether room that both wait for on a node is the unit's first: the other was promised what is left of it."""
+        return (-self.priority, self.number) < (-other.priority, other.number)
 
 
 class Reservations:
@@ -46,6 +52,7 @@ class Reservations:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.by_unit: dict[str, Reservation] = {}
+        self._made = 0
 
     def __len__(self) -> int:
         return len(self.by_unit)
@@ -71,6 +78,7 @@ class Reservations:
             reserved.append(pod)
         nodes = dict.fromkeys(pod.reserved for pod in reserved)
         there = [pod for node in nodes for pod in self._cluster.on_node.get(node, {}).values()]
+        self._made += 1
         reservation = Reservation(
             unit=unit,
             priority=priority,
@@ -80,6 +88,7 @@ class Reservations:
             since=now,
             waits_for=sum(pod.leaving for pod in there) + len(self._leaving_elsewhere(reserved, nodes)),
             neighbours=frozenset(pod.uid for pod in there),
+            number=self._made,
         )
         self.by_unit[unit] = reservation
         return reservation
@@ -105,7 +114,26 @@ class Reservations:
     def give_back(self, unit: str, usage: Usage) -> None:
         """Gives a trial the room that is reserved for the unit."""
         reservation = self.by_unit.get(unit)
-        for pod in reservation.pods if reservation else ():
+        self._lift(reservation.pods if reservation else (), usage)
+
+    def give_way(self, unit: str, usage: Usage) -> bool:
+        """Gives a trial the room on the unit's nodes that is reserved for those who come after it; if there is any.
+
+        Who leaves first need not be who was to leave for the unit: the room is its own all the same.
+        """
+        reservation = self.by_unit.get(unit)
+        nodes = dict.fromkeys(pod.reserved for pod in reservation.pods) if reservation else ()
+        there = [pod for node in nodes for pod in self._cluster.reserved_on.get(node, {}).values()]
+        after = [pod for pod in there if self._is_after(pod, unit)]
+        self._lift(after, usage)
+        return bool(after)
+
+    def _is_after(self, pod: PodState, unit: str) -> bool:
+        other = self.by_unit.get(pod.gang or pod.uid)
+        return other is not None and self.by_unit[unit].comes_before(other)
+
+    def _lift(self, pods: Iterable[PodState], usage: Usage) -> None:
+        for pod in pods:
             row = self._cluster.nodes.rows.get(pod.reserved)
             if row is not None:
                 usage.remove(row, pod.pod_class, aside=Aside.AWAITED)
@@ -162,7 +190,7 @@ class Reservations:
             other = self.by_unit.get(pod.gang or pod.uid)
             if other is reservation:
                 asked.update(resource for resource, _ in pod.pod_class.room)
-            elif other is not None and other.priority < reservation.priority:
+            elif other is not None and reservation.comes_before(other):
                 for resource, amount in pod.pod_class.takes:
                     free[resource] += amount
         return all(free[resource] >= 0 for resource in asked)

@@ -88,7 +88,7 @@ class Search:
         alone = sum(requirement.wants.values()) == 1 and not requirement.batches[0].avoid
         if reserved and alone:
             # as upstream has it: where others left for it, even if another place is better by now
-            yield from self._as_reserved(requirement, ground)
+            yield from self.as_reserved(requirement, ground)
         yield self._try(requirement, ground, budget)
         if len(requirement.wants) > 1:
             many = len(requirement.batches) > _MANY
@@ -101,7 +101,7 @@ class Search:
         if any(self._views.capacity(c) is Capacity.BY_OTHERS for c in requirement.wants):
             yield from self._in_company(requirement, ground, budget)
         if reserved:
-            yield from self._as_reserved(requirement, ground)
+            yield from self.as_reserved(requirement, ground)
 
     def _try(
         self, requirement: Requirement, ground: Ground, budget: Budget, batches: list[Batch] | None = None
@@ -138,7 +138,7 @@ class Search:
                     elsewhere = Exclusion(column.ids != domain, "node(s) were in another domain")
                     yield self._try(requirement, ground.without(elsewhere), budget, ordered)
 
-    def _as_reserved(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
+    def as_reserved(self, requirement: Requirement, ground: Ground) -> Iterator[Trial]:
         """The trial in which members go where room is reserved for them, unless they cannot all.
 
         A search may miss the very places that it found when the plan was made, since other room is free now.

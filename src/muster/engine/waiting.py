@@ -127,6 +127,14 @@ class WaitingRoom:
         """Pods came or went, and somebody waits to whom that may matter."""
         return bool(self._limited) and self._nodes.usage.census.is_stirred
 
+    def matters(self, pod_class: PodClass, priority: int) -> bool:
+        """Whether somebody of more than this priority waits who may have a place once pods of the class have theirs."""
+        if pod_class.ties is None or not self._limited:
+            return False
+        namespaces = self._nodes.usage.census.namespaces
+        before = (c.ties for c, want in self._limited.items() if want.parked[0][2].unit.priority > priority)
+        return any(ties is not None and concerns(ties, pod_class.ties, namespaces) for ties in before)
+
     def notice(self, limit: int) -> int:
         """Books up to `limit` nodes whose room or facts changed; returns how many are left to book."""
         stirred = self._nodes.usage.census.take_stirred()

@@ -32,7 +32,7 @@ STUCK_SECONDS = "sim/stuck-seconds"
 _STUBBORN_SECONDS = 150.0
 _IMPATIENT = PreemptionSettings(patience_seconds=4.0)
 # what was miscounted once mostly stays so
-_RECOUNT_EVERY = 3
+_RECOUNT_EVERY = 7
 # calls of decide at one instant; more than a few dozen are never needed
 _NEVER = 1e9
 _MOST_CALLS = 300

@@ -536,8 +536,7 @@ class Engine:
     def _assemble(self, unit: Unit, cause: Cause) -> None:
         self._decider.starvation.leaves(unit.key)
         self._lose(unit, "it may not be decided any more")
-        if not unit.on_its_way:
-            self._preparing.undo(unit.key)
+        self._preparing.give_up(unit.key)
         self._queue.rest(unit, Phase.ASSEMBLING, cause)
 
     def _reserve_again(self, unit: Unit, pods: list[PodState]) -> None:
@@ -741,7 +740,7 @@ class Engine:
             self._queue.rest(unit, Phase.SETTLED, _TRIED_AND_PLACED)
 
     def _file_refused(self, unit: Unit, tried: Tried) -> None:
-        if not unit.on_its_way and self._preparing.undo(unit.key):
+        if self._preparing.give_up(unit.key):
             # one of it has no place any more: nobody goes, and what was made ready is given back
             self._back_off(unit, Cause.REFUSED)
             return

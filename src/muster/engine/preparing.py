@@ -13,6 +13,7 @@ import msgspec
 
 from muster.api.wire import Node
 from muster.cluster.cluster import Cluster
+from muster.cluster.gangs import GangState
 from muster.cluster.pods import PodState, Stage
 from muster.engine.decisions import Bind, Decision, Placement, Prepare, TakeBack
 from muster.engine.intake import Intake
@@ -113,7 +114,7 @@ class Preparing:
             self._failed(key)
         gang = self._cluster.gangs.get(key)
         waiting = sorted(one.waits_for for uid, one in progress.items() if one.waits_for and uid not in failed)
-        if waiting or failed or (gang is not None and not gang.on_its_way and not gang.has_started):
+        if waiting or failed or _lacks_members(gang):
             ready = len(progress) - len(waiting) - len(failed)
             self._status.prepares(gang, self._pods(under_way), prepared(ready, len(progress), waiting))
         else:
@@ -144,17 +145,24 @@ class Preparing:
             if grants := self._supplies.take_back(lost):
                 self._decisions.append(TakeBack(key if under_way is None else under_way.name, grants))
 
-    def undo(self, key: str, why: str = "") -> bool:
-        """Nobody of the unit goes now, and what was granted is taken back; whether anything was made ready for it."""
-        under_way = self._by_unit.pop(key, None)
-        if under_way is None:
+    def give_up(self, key: str) -> bool:
+        """The unit may not be decided, or has no place for all it needs; whether anything was undone.
+
+        What is made ready for more than its minimum goes on.
+        """
+        if key not in self._by_unit or not _lacks_members(self._cluster.gangs.get(key)):
             return False
+        self._undo(key)
+        return True
+
+    def _undo(self, key: str, why: str = "") -> None:
+        """Nobody of the unit goes now, and what was granted is taken back."""
+        under_way = self._by_unit.pop(key)
         pods = [pod for pod in self._pods(under_way) if pod.stage is Stage.BINDING]
         for pod in pods:
             if why:
                 pod.setbacks = msgspec.structs.replace(pod.setbacks, failures=pod.setbacks.failures + 1, error=why)
             self._intake.move(pod, Stage.PENDING)
-        return True
 
     def ring(self, key: str, number: int) -> bool:
         """Whether the unit's time to be made ready is over, and it was undone."""
@@ -165,6 +173,13 @@ class Preparing:
         waiting = sorted(one.waits_for for one in progress if one.waits_for)
         gang, pods = self._cluster.gangs.get(key), self._pods(under_way)
         message = preparing_took_too_long(self._seconds, waiting)
-        self.undo(key, message)
+        self._undo(key, message)
         self._status.failed(gang, [pod for pod in pods if pod.candidate], message)
         return True
+
+
+def _lacks_members(gang: GangState | None) -> bool:
+    """Whether a gang would not have its minimum if all that are being bound were."""
+    if gang is None:
+        return False
+    return gang.declared is None or not (gang.on_its_way or gang.has_started)

@@ -6,14 +6,17 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from muster.api.kinds import KINDS, NAMESPACES, REPLICA_SETS, SERVICES
+from muster.api.kinds import NAMESPACES, REPLICA_SETS, SERVICES
 from muster.app.preflight import ASKED_FOR, Right, check_rights, to_read
 from muster.base.errors import KubeError
+from muster.plugins.registry import ProfileParts, default_parts, make_profile
 from tests.kube.server import Api, Cut, Direct, Reply, refusal
 
 pytestmark = pytest.mark.looptime
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+PROFILE = make_profile(ProfileParts(plugins=default_parts()))
+READ = (*PROFILE.reads, *PROFILE.may_read)
 RBAC = Path(__file__).parents[2] / "deploy/base/rbac.yaml"
 
 
@@ -85,12 +88,12 @@ def test_what_is_asked_for_is_what_the_manifests_grant_beyond_the_lists_that_are
         for verb in rule["verbs"]
         if verb != "list"
     }
-    assert {*ASKED_FOR, *to_read(KINDS.values())} == granted
+    assert {*ASKED_FOR, *to_read(READ)} == granted
 
 
 def test_the_manifests_let_every_kind_that_plugins_read_be_listed_and_watched_and_no_more():
     (role,) = [one for one in yaml.safe_load_all(RBAC.read_text()) if one["kind"] == "ClusterRole"]
-    for kind in KINDS.values():
+    for kind in READ:
         verbs = {
             verb
             for rule in role["rules"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.api.calls import Create, Refused
 from muster.controllers.provisioner import AFTER, FAILS, NAME, TOPOLOGY
 from muster.controllers.volume_objects import CLAIMS, VOLUMES
 from tests.controllers.storage import Storage
@@ -24,7 +25,7 @@ def test_a_claim_gets_a_volume_of_its_own():
     volume = made(place)
     assert (place.phase(), volume["status"]["phase"]) == ("Bound", "Bound")
     assert volume["spec"]["capacity"] == {"storage": "3Gi"}
-    assert volume["spec"]["csi"]["driver"] == volume["metadata"]["annotations"]["pv.kubernetes.io/provisioned-by"]
+    assert volume["metadata"]["annotations"] == {"pv.kubernetes.io/provisioned-by": NAME}
     assert "nodeAffinity" not in volume["spec"]
     assert sorted(place.reasons) == ["ExternalProvisioning", "Provisioning", "ProvisioningSucceeded"]
 
@@ -101,8 +102,17 @@ def test_volumes_of_others_are_left_alone():
     assert place.reasons == ["ExternalProvisioning"]
 
 
+def test_a_volume_that_the_server_refuses_is_a_failure():
+    place = Storage().storage_class().claim(class_name="fast")
+    place.answer = lambda call: Refused(code=422, message="no such driver") if isinstance(call, Create) else None
+    place.run(5)
+    words = 'failed to provision volume with StorageClass "fast": no such driver'
+    assert ("ProvisioningFailed", words) in place.events
+    place.answer = None
+    assert place.run(60).phase() == "Bound"
+
+
 def test_a_claim_that_is_deleted_before_its_time_leaves_no_volume():
     place = Storage().storage_class(parameters={AFTER: "1m"}).claim(class_name="fast").run(30)
     place.delete(CLAIMS, "data")
     assert place.run(3600).all(VOLUMES) == []
-    assert NAME == "muster.dev/simulated"

@@ -112,7 +112,10 @@ def test_it_is_made_once_whoever_looks():
 def test_a_template_that_comes_later_is_waited_for():
     place = Place().pod().run()
     assert place.events == [
-        ("FailedResourceClaimCreation", 'PodResourceClaim gpu: resource claim template "t": not found')
+        (
+            "FailedResourceClaimCreation",
+            'PodResourceClaim gpu: resource claim template "t": resourceclaimtemplate.resource.k8s.io "t" not found',
+        )
     ]
     assert place.template().run(10).names == ["p-gpu-00000"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from muster.api.calls import Lost, Patch, Refused
 from muster.controllers import volume_choice
-from muster.controllers.volume_objects import CLAIMS, VOLUMES, Claim, Volume
+from muster.controllers.volume_objects import CLAIMS, STORAGE_CLASSES, VOLUMES, Claim, Volume
 from tests.controllers.storage import Storage
 
 
@@ -99,6 +99,16 @@ def test_a_claim_of_no_class_gets_the_one_that_became_the_default():
 def test_a_claim_of_an_unknown_class_says_so():
     place = Storage().claim(class_name="nothing").run()
     assert place.events == [("ProvisioningFailed", 'storageclass.storage.k8s.io "nothing" not found')]
+
+
+def test_a_class_that_was_not_seen_is_not_taken_for_none():
+    place = Storage().storage_class(mode="WaitForFirstConsumer").volume(class_name="fast").run()
+    classes = place.objects[STORAGE_CLASSES.path()]
+    kept = classes.pop("fast")
+    place.begin()
+    classes["fast"] = kept
+    place.claim(class_name="fast").run(5)
+    assert (place.has(), place.events) == (None, [])
 
 
 def test_a_claim_may_name_its_volume():

@@ -35,6 +35,8 @@ from muster.controllers.volume_objects import (
 )
 
 NAME = "muster.dev/simulated"
+DRIVER = "simulated.muster.dev"
+"""As volumes name it: a driver's name has no slash."""
 TOPOLOGY = "muster.dev/topology"
 AFTER = "muster.dev/provision-after"
 FAILS = "muster.dev/provision-fails"
@@ -141,8 +143,10 @@ class Provisioner(AtDesks):
         _, answer = yield [_said(claim, "Provisioning", words), Create(path=VOLUMES.path(), body=body, told=True)]
         if isinstance(answer, Done):
             yield [_said(claim, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")]
-        elif not (isinstance(answer, Refused) and answer.code == 409):
+        elif not isinstance(answer, Refused):
             raise Again
+        elif answer.code != 409:
+            yield from self._fail(claim, found, failures, answer.message)
 
     def _terms(self, claim: Claim, found: StorageClass) -> list[Document] | None:
         """What nodes must be like to use the volume: nothing, if it can be used everywhere; None if no node can be."""
@@ -195,7 +199,7 @@ def volume_document(claim: Claim, found: StorageClass, terms: list[Document]) ->
         "accessModes": list(claim.spec.access_modes),
         "capacity": {"storage": claim.spec.resources.requests.get("storage", "0")},
         "claimRef": reference(claim),
-        "csi": {"driver": NAME, "volumeHandle": name},
+        "csi": {"driver": DRIVER, "volumeHandle": name},
         "persistentVolumeReclaimPolicy": found.reclaim_policy,
         "storageClassName": found.metadata.name,
         "volumeMode": claim.spec.volume_mode or "Filesystem",

@@ -16,6 +16,7 @@ from muster.api.resources import PODS, Resource
 from muster.controllers.desk import Again, AtDesks, Desk
 from muster.controllers.desk import Look as Looking
 from muster.controllers.device_objects import (
+    CLAIM_TEMPLATES,
     FINALIZER,
     MADE_FOR,
     RESOURCE_CLAIMS,
@@ -186,11 +187,13 @@ class ResourceClaims(AtDesks):
         if claim is None or not is_owned(claim, meta):
             claim = self._found(meta, entry)
         if claim is None:
-            body = self._body(owner, entry)
-            if body is None:
-                words = f'resource claim template "{entry.resource_claim_template_name}": not found'
+            template = yield from self._template(meta.namespace, entry.resource_claim_template_name)
+            if template is None:
+                name = entry.resource_claim_template_name
+                words = f'resource claim template "{name}": resourceclaimtemplate.resource.k8s.io "{name}" not found'
                 yield [_failed(owner, entry, words)]
                 raise Again
+            body = self._body(owner, entry, template)
             [answer] = yield [Create(path=RESOURCE_CLAIMS.path(meta.namespace), body=body, told=True)]
             if not isinstance(answer, Done):
                 if isinstance(answer, Refused) and answer.in_dying_namespace:
@@ -209,11 +212,19 @@ class ResourceClaims(AtDesks):
         mine = (one for one in claims if one.metadata.annotations.get(MADE_FOR) == entry.name)
         return next((one for one in mine if is_owned(one, meta) and one.metadata.deletion_timestamp is None), None)
 
-    def _body(self, owner: Pod | PodGroup, entry: DeviceClaim) -> Document | None:
+    def _template(
+        self, namespace: str, name: str
+    ) -> Generator[Sequence[Asked], Sequence[Answer], ClaimTemplate | None]:
+        """One that was not seen is asked for: it may have come just before those who name it."""
+        known = self._templates.get(f"{namespace}/{name}")
+        if known is not None:
+            return known
+        [answer] = yield [Look(path=CLAIM_TEMPLATES.path(namespace, name), told=True)]
+        found: ClaimTemplate | None = read(ClaimTemplate, answer.data) if isinstance(answer, Done) else None
+        return found
+
+    def _body(self, owner: Pod | PodGroup, entry: DeviceClaim, template: ClaimTemplate) -> Document:
         meta = owner.metadata
-        template = self._templates.get(f"{meta.namespace}/{entry.resource_claim_template_name}")
-        if template is None:
-            return None
         kind = PODS if isinstance(owner, Pod) else POD_GROUPS
         told = template.spec.metadata
         annotations = {**_texts(told.get("annotations")), MADE_FOR: entry.name}

@@ -22,6 +22,7 @@ from muster.controllers.volume_objects import (
     CLAIMS,
     PROVISIONED_BY,
     PROVISIONER,
+    STORAGE_CLASSES,
     VOLUMES,
     Claim,
     StorageClass,
@@ -161,6 +162,11 @@ class Volumes(AtDesks):
     def _unbound_claim(self, claim: Claim) -> Looking:
         """Of a claim for any volume that does."""
         found = self._classes.get(claim.class_name)
+        if claim.class_name and found is None:
+            # it may have come just before the claim, and says whether this waits for a pod
+            [answer] = yield [Look(path=STORAGE_CLASSES.path(name=claim.class_name), told=True)]
+            if not (isinstance(answer, Refused) and answer.code == 404):
+                raise Again
         delayed = found is not None and found.is_delayed
         volume = volume_choice.best(claim, self._volumes.values(), delayed=delayed)
         if volume is not None:

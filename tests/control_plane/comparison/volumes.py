@@ -144,6 +144,8 @@ def _bad_volumes() -> Iterator[Step]:
     yield create("a volume of an unknown mode", trial, volume("a", accessModes=["Odd"]), code=422)
     csi = _without(volume("a", csi={"driver": "a.example.com"}), "hostPath")
     yield create("a driver's volume without a handle", trial, csi, code=422)
+    csi = _without(volume("a", csi={"driver": "example.com/a", "volumeHandle": "1"}), "hostPath")
+    yield create("a volume of a bad driver", trial, csi, code=422)
 
 
 def _volumes() -> Iterator[Step]:

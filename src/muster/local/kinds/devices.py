@@ -16,7 +16,7 @@ from muster.local.checks.metadata import condition_errors, distinct, unchanged
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
 from muster.local.kinds.pods import formats
-from muster.local.kinds.pods.formats import each
+from muster.local.kinds.pods.formats import driver_errors, each
 from muster.local.kinds.pods.resources import is_extended
 from muster.local.kinds.pods.rules import POD
 from muster.local.kinds.rules import Book, Errors, Rules
@@ -281,7 +281,7 @@ def _said_errors(status: Object) -> Iterator[FieldError]:
 
 
 def _slice_errors(spec: Object) -> Iterator[FieldError]:
-    yield from _driver(spec.get("driver", ""), "spec.driver")
+    yield from driver_errors(spec.get("driver", ""), "spec.driver")
     yield from _pool_errors(spec.get("pool") or {})
     for name in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(name) is False:
@@ -352,21 +352,12 @@ def _attribute(value: Object, path: str) -> Iterator[FieldError]:
 def _qualified(name: str, path: str) -> Iterator[FieldError]:
     domain, slash, identifier = name.rpartition("/")
     if slash:
-        yield from _driver(domain, path)
+        yield from driver_errors(domain, path)
     if len(identifier) > _LONGEST_IDENTIFIER:
         yield too_long(path, _LONGEST_IDENTIFIER)
     elif not _IDENTIFIER.fullmatch(identifier):
         words = "a valid C identifier must start with alphabetic character or '_'"
         yield invalid(path, identifier, words)
-
-
-def _driver(name: str, path: str) -> Iterator[FieldError]:
-    if not name:
-        yield required(path)
-    elif len(name) > _LONGEST_VALUE - 1:
-        yield too_long(path, _LONGEST_VALUE - 1)
-    else:
-        yield from each(path, name, formats.subdomain(name.lower()))
 
 
 # --- what is asked of structs ---
@@ -379,7 +370,7 @@ def _taint(taint: Object, path: str) -> Errors:
 
 def _selects(selector: Object, path: str) -> Errors:
     if selector.get("driver") is not None:
-        yield from _driver(selector["driver"], f"{path}.driver")
+        yield from driver_errors(selector["driver"], f"{path}.driver")
     if selector.get("device") is not None:
         yield from each(f"{path}.device", selector["device"], formats.label(selector["device"]))
 

@@ -16,7 +16,7 @@ from muster.local.checks.fields import FieldError, forbidden, invalid, not_suppo
 from muster.local.checks.metadata import distinct, unchanged
 from muster.local.codec.values import Object
 from muster.local.kinds.kind import Strategy
-from muster.local.kinds.pods.formats import absolute, each, subdomain
+from muster.local.kinds.pods.formats import absolute, driver_errors, each, subdomain
 from muster.local.kinds.pods.rules import POD, access_mode_errors
 from muster.local.schema import load
 
@@ -187,9 +187,9 @@ def _place_errors(spec: Object) -> Iterator[FieldError]:
 
 def _source_errors(name: str, source: Object) -> Iterator[FieldError]:
     if name == "csi":
-        for field in ("driver", "volumeHandle"):
-            if not source.get(field):
-                yield required(f"spec.csi.{field}")
+        yield from driver_errors(source.get("driver", ""), "spec.csi.driver")
+        if not source.get("volumeHandle"):
+            yield required("spec.csi.volumeHandle")
     elif name in ("hostPath", "local") and not source.get("path"):
         yield required(f"spec.{name}.path")
     elif name == "nfs":

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from muster.base.caching import remembered
 from muster.local.checks import names
-from muster.local.checks.fields import FieldError, invalid
+from muster.local.checks.fields import FieldError, invalid, required, too_long
 
 Problems = Callable[[Any], tuple[str, ...]]
 
 LARGEST_INT32 = 2**31 - 1
+_LONGEST_DRIVER = 63
 
 # a thousand pods of a job differ in their names only; a large cluster has some thousand label values
 _CACHED = 1 << 14
@@ -26,6 +27,16 @@ _CACHED = 1 << 14
 def each(path: str, value: Any, problems: Iterable[str]) -> list[FieldError]:
     """An error for each problem of the value."""
     return [invalid(path, value, problem) for problem in problems]
+
+
+def driver_errors(name: str, path: str) -> Iterator[FieldError]:
+    """Of the name of a driver, of volumes or of devices."""
+    if not name:
+        yield required(path)
+    elif len(name) > _LONGEST_DRIVER:
+        yield too_long(path, _LONGEST_DRIVER)
+    else:
+        yield from each(path, name, subdomain(name.lower()))
 
 
 def within(low: int, high: int) -> Problems:

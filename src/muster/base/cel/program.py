@@ -328,7 +328,8 @@ class _Compiler:
         macro = _MACROS.get((node.name, len(node.arguments), node.target is not None))
         if macro is not None:
             return macro(self, node)
-        if node.name == "bind" and self._qualified(node.target) == "cel" and len(node.arguments) == 3:
+        is_bind = node.name == "bind" and self._qualified(node.target) == "cel" and len(node.arguments) == 3
+        if is_bind and "cel.bind" not in self._refused:
             return self.bound(node)
         qualified = f"{self._qualified(node.target)}.{node.name}" if self._qualified(node.target) else ""
         if qualified in FUNCTIONS:
@@ -540,8 +541,6 @@ class _Compiler:
 
     def bound(self, node: syntax.Call) -> Part:
         """cel.bind: an expression in which a name stands for a value."""
-        if "cel.bind" in self._refused:
-            return self._undeclared(node.at, "cel.bind")
         [name, given, wanted] = node.arguments
         if not isinstance(name, syntax.Name):
             return self._wrong(name.at, "cel.bind() variable names must be simple identifiers")

@@ -26,6 +26,7 @@ GROUPS = NATIVE_POD_GROUPS[0]
 _PLURALS = {
     *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
     *("customresourcedefinitions", "priorityclasses", "serviceaccounts", "services", "workloads"),
+    *("persistentvolumeclaims", "persistentvolumes", "storageclasses", "resourceclaims", "resourceclaimtemplates"),
 }
 _SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
 

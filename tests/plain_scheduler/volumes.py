@@ -378,7 +378,7 @@ def _attached(storage: Storage, pod: Document, csi_node: Document | None) -> Ite
         if volume is not None and "csi" in volume["spec"]:
             yield volume["spec"]["csi"]["driver"], volume["spec"]["csi"]["volumeHandle"]
         elif volume is not None:
-            yield from _in_tree(volume["spec"], csi_node)
+            yield from () if _is_of_several_zones(volume) else _in_tree(volume["spec"], csi_node)
         elif claim is not None and (found := storage.storage_class(class_name(claim))):
             driver = _MIGRATED.get(found["provisioner"], found["provisioner"])
             if driver == found["provisioner"] or csi_node is not None:
@@ -392,6 +392,13 @@ def _in_tree(source: Document, csi_node: Document | None) -> Iterator[tuple[str,
         if kind in source and csi_node is not None:
             disk = source[kind]
             yield driver, disk.get("volumeID") or disk.get("pdName") or disk.get("diskURI")
+
+
+def _is_of_several_zones(volume: Document) -> bool:
+    """A Google disk of several zones must have such as us-east1-b; there are none here, and then it is not counted."""
+    labels = volume["metadata"].get("labels") or {}
+    zones = labels.get(f"{_BETA}zone") or labels.get(f"{_GENERAL}zone") or ""
+    return "gcePersistentDisk" in volume["spec"] and "__" in zones
 
 
 def _attached_anyhow(storage: Storage, node: str) -> Iterator[tuple[str, str]]:

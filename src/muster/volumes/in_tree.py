@@ -16,6 +16,8 @@ from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 BETWEEN_ZONES = "__"
+_PARTS_OF_A_ZONE = 3
+"""us-east1-b"""
 
 
 class InTree(NamedTuple):
@@ -39,7 +41,8 @@ def in_tree(source: VolumeSpec | Volume, zones: str = "") -> tuple[InTree, str] 
     if source.aws_elastic_block_store is not None:
         return _EBS, source.aws_elastic_block_store.volume_id.rpartition("/")[2]
     if source.gce_persistent_disk is not None:
-        return _GCE, f"projects/UNSPECIFIED/{_google_place(zones)}/disks/{source.gce_persistent_disk.pd_name}"
+        place = _google_place(zones)
+        return (_GCE, f"projects/UNSPECIFIED/{place}/disks/{source.gce_persistent_disk.pd_name}") if place else None
     if source.azure_disk is not None:
         return _AZURE, source.azure_disk.disk_uri
     if source.cinder is not None:
@@ -75,10 +78,13 @@ def migrated(volume: PersistentVolume) -> NodeSelector | None:
 
 
 def _google_place(zones: str) -> str:
-    listed = zones.split(BETWEEN_ZONES)
+    """ "" for zones that are not all of one region: such a disk is none of the driver's."""
+    listed = [zone.split("-") for zone in zones.split(BETWEEN_ZONES)]
     if len(listed) == 1:
-        return f"zones/{listed[0] or 'UNSPECIFIED'}"
-    return f"regions/{'-'.join(listed[0].split('-')[:2])}"
+        return f"zones/{zones or 'UNSPECIFIED'}"
+    regions = {"-".join(parts[:2]) for parts in listed}
+    is_one = len(regions) == 1 and all(len(parts) == _PARTS_OF_A_ZONE for parts in listed)
+    return f"regions/{regions.pop()}" if is_one else ""
 
 
 def _zone_label(volume: PersistentVolume, terms: tuple[NodeSelectorTerm, ...]) -> tuple[str, bool]:

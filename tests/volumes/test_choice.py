@@ -6,7 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muster.volumes.choice import NO_SPACE, NO_VOLUME, Bound, Choice, Market, Offer, Pool, Refused, choose, market
+from muster.volumes.choice import (
+    NO_SPACE,
+    NO_VOLUME,
+    Bound,
+    Choice,
+    Market,
+    Offer,
+    Offers,
+    Pool,
+    Refused,
+    choose,
+    market,
+)
 from muster.volumes.grants import ClaimGrant, VolumeGrant, grant_of
 from muster.volumes.masks import Masks, admitted
 from muster.volumes.needs import Ask, Need, Provisioning, need_of
@@ -93,7 +105,7 @@ def test_a_claim_that_others_name_keeps_its_key_and_what_was_settled_for_it():
 def test_claims_of_one_pod_are_summed_up_where_that_is_wanted():
     ask = Ask(storage_class="made", request_bytes=60, provisioning=Provisioning(provisioner="d", checks_capacity=True))
     pool = Pool("n/p", "made", Labelled(()), 100, 100)
-    each_alone = Market(lambda _: (), lambda _: (pool,))
+    each_alone = Market(lambda _: Offers(()), lambda _: (pool,))
 
     assert len(choose([ask, ask], HERE, each_alone).made) == 2
     assert choose([ask, ask], HERE, replace(each_alone, promised={})) == Refused(NO_SPACE)
@@ -169,7 +181,7 @@ def pools(draw):
 def brute(asked, on, there):
     """Whether some distribution leaves nobody without."""
     offers = [
-        [o.volume for o in there.offers(ask) if o.required is None or on.name in hosts(o.required)] for ask in asked
+        [o.volume for o in there.offers(ask).all if o.required is None or on.name in hosts(o.required)] for ask in asked
     ]
     for choice in itertools.product(*([*listed, None] for listed in offers)):
         taken = [name for name in choice if name is not None]
@@ -216,7 +228,7 @@ def test_a_refusal_is_a_proof_and_a_choice_holds(world, host):
         assert len(set(names)) == len(names)
         assert taken.isdisjoint(names)
         for each in found.bound:
-            assert each.offer in there.offers(asked[each.ask])
+            assert each.offer in there.offers(asked[each.ask]).all
             assert each.offer.required is None or host in hosts(each.offer.required)
 
 
@@ -248,7 +260,7 @@ def test_where_the_greedy_one_succeeds_its_choice_is_kept(world, host):
     there, on = market_of(stock, listed, taken), site(host)
     gone, bound, rest = set(taken), {}, []
     for number in sorted(range(len(asked)), key=lambda n: asked[n].request_bytes):
-        fitting = (o for o in there.offers(asked[number]) if o.volume not in gone)
+        fitting = (o for o in there.offers(asked[number]).all if o.volume not in gone)
         best = next((o for o in fitting if o.required is None or host in hosts(o.required)), None)
         if best is None:
             rest.append(asked[number])

@@ -8,7 +8,7 @@ is a proof.  Equal sizes go by name, since kube-scheduler's order there is chanc
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -18,7 +18,7 @@ from muster.base.quantity import whole
 from muster.base.selectors import NodeSelector, Requirement
 from muster.base.selectors import matches as labels_match
 from muster.volumes.needs import Ask, fits_at_all, requirements
-from muster.volumes.nodes import InTopology, Labelled, Selected, Site
+from muster.volumes.nodes import InTopology, Labelled, Selected, Site, hints_of
 from muster.volumes.storage import Stock, bytes_of
 
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
@@ -36,6 +36,29 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     capacity_bytes: int
     storage_class: str
     required: NodeSelector | None = None
+
+
+class Offers:
+    """All that would do for one ask, the best first; those of a node are found by its labels."""
+
+    def __init__(self, offers: Iterable[Offer]) -> None:
+        self.all = tuple(offers)
+        self._anywhere: list[int] = []
+        self._labelled: dict[str, dict[str, list[int]]] = {}
+        """By key and value, numbers of offers that may be in reach of nodes with that label."""
+        for number, offer in enumerate(self.all):
+            hints = None if offer.required is None else hints_of(offer.required)
+            if hints is None:
+                self._anywhere.append(number)
+            for key, value in hints or ():
+                self._labelled.setdefault(key, {}).setdefault(value, []).append(number)
+
+    def on(self, site: Site) -> list[Offer]:
+        """Those within reach of the node."""
+        numbers = set(self._anywhere)
+        for key, by_value in self._labelled.items():
+            numbers.update(by_value.get(site.labels.get(key, ""), ()))
+        return [offer for number in sorted(numbers) if is_within_reach(offer := self.all[number], site)]
 
 
 class Pool(msgspec.Struct, frozen=True, gc=False):
@@ -78,7 +101,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
 class Market(msgspec.Struct, frozen=True, gc=False):
     """What there is to choose from, and what is promised already to others of the same trial."""
 
-    offers: Callable[[Ask], Sequence[Offer]]
+    offers: Callable[[Ask], Offers]
     """`offers_for` of a stock; whoever asks often keeps the answers."""
     pools: Callable[[str], Sequence[Pool]]
     """Of a class, the largest first."""
@@ -91,14 +114,14 @@ class Market(msgspec.Struct, frozen=True, gc=False):
     """By key, what shared claims got: a volume, or the node where one is to be made."""
 
 
-def offers_for(ask: Ask, stock: Stock) -> tuple[Offer, ...]:
+def offers_for(ask: Ask, stock: Stock) -> Offers:
     """Volumes that would do, whatever the node: the smallest first, then by name."""
     if ask.selected_node is not None:
-        return ()
+        return Offers(())
     if ask.reserved:
         kept = stock.get(ask.reserved)
-        return () if kept is None else (_offer(kept),)
-    return tuple(_offer(each) for each in stock.of_class(ask.storage_class) if _fits(ask, each))
+        return Offers(() if kept is None else (_offer(kept),))
+    return Offers(_offer(each) for each in stock.of_class(ask.storage_class) if _fits(ask, each))
 
 
 def pools_of(capacities: Mapping[str, CSIStorageCapacity], storage_class: str) -> tuple[Pool, ...]:
@@ -170,7 +193,7 @@ def is_within_reach(offer: Offer, site: Site) -> bool:
 
 
 def _on_node(ask: Ask, site: Site, there: Market) -> list[Offer]:
-    return [each for each in there.offers(ask) if each.volume not in there.taken and is_within_reach(each, site)]
+    return [each for each in there.offers(ask).on(site) if each.volume not in there.taken]
 
 
 def _greedily(order: Sequence[int], offers: Mapping[int, Sequence[Offer]]) -> dict[int, Offer]:

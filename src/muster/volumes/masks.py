@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from muster.volumes.choice import Market, Offer, Refused, choose
+from muster.volumes.choice import Market, Refused, choose
 from muster.volumes.needs import Ask, Need
 from muster.volumes.nodes import InTopology, Named, Part, Selected, Site, conditions
 
@@ -20,11 +20,40 @@ class Masks:
     def __init__(self, sites: Sequence[Site]) -> None:
         self.sites = sites
         self._masks: dict[Part, Bools] = {}
+        self._rows: dict[Part, list[int]] = {}
+        self._labelled: dict[str, dict[str, list[int]]] = {}
+        """By key and value, the rows of nodes with that label; of keys that were asked for."""
+
+    def rows(self, part: Part) -> Sequence[int]:
+        """Of nodes that it admits; for a part with hints only those are asked that have one of these labels."""
+        if part.hints is None:
+            return [int(row) for row in np.flatnonzero(self.of(part))]
+        found = self._rows.get(part)
+        if found is None:
+            near = sorted({row for key, value in part.hints for row in self._with(key).get(value, ())})
+            found = self._rows[part] = [row for row in near if part.admits(self.sites[row])]
+        return found
+
+    def mark(self, part: Part, mask: Bools) -> None:
+        """Sets what the part admits."""
+        if part.hints is None:
+            mask |= self.of(part)
+        else:
+            mask[self.rows(part)] = True
 
     def of(self, part: Part) -> Bools:
         found = self._masks.get(part)
         if found is None:
             found = self._masks[part] = self._asked(part)
+        return found
+
+    def _with(self, key: str) -> dict[str, list[int]]:
+        found = self._labelled.get(key)
+        if found is None:
+            found = self._labelled[key] = {}
+            for row, site in enumerate(self.sites):
+                if (value := site.labels.get(key)) is not None:
+                    found.setdefault(value, []).append(row)
         return found
 
     def _asked(self, part: Part) -> Bools:
@@ -58,10 +87,12 @@ class _View:
 
     def __init__(self, ask: Ask, masks: Masks, there: Market) -> None:
         self.ask = ask
-        self.parts = [masks.of(part) for part in dict.fromkeys(_parts(ask, there))]
-        nothing = np.zeros(len(masks.sites), dtype=np.bool_)
-        offers = [each for each in there.offers(ask) if each.volume not in there.taken]
-        self.mask = _any([_within(each, masks) for each in offers], nothing) | self._makers(masks, there, nothing)
+        self.mask = self._makers(masks, there, np.zeros(len(masks.sites), dtype=np.bool_)).copy()
+        offers = [each for each in there.offers(ask).all if each.volume not in there.taken]
+        if any(each.required is None for each in offers):
+            self.mask[:] = True
+        for part in dict.fromkeys(Selected(each.required) for each in offers if each.required is not None):
+            masks.mark(part, self.mask)
         if ask.selected_node is not None:
             self.mask = self.mask & masks.of(Named(ask.selected_node))
 
@@ -80,16 +111,22 @@ class _View:
 def _settle(mask: Bools, views: Sequence[_View], masks: Masks, there: Market) -> None:
     """Several asks may want the same: one node is asked for all that see the same volumes and the same storage."""
     asks = [view.ask for view in views]
-    rows = np.flatnonzero(mask)
-    seen = [part[rows] for view in views for part in view.parts]
-    alike = np.packbits(np.array(seen, dtype=np.bool_), axis=0).T if seen else np.zeros((len(rows), 1), dtype=np.uint8)
-    _, first, group = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-    fits = [not isinstance(choose(asks, masks.sites[rows[row]], there), Refused) for row in first]
-    mask[rows] = np.array(fits, dtype=np.bool_)[group.reshape(-1)]
+    seen: dict[int, list[int]] = {int(row): [] for row in np.flatnonzero(mask)}
+    parts = dict.fromkeys(part for ask in asks for part in _parts(ask, there))
+    for number, part in enumerate(parts):
+        for row in masks.rows(part):
+            if row in seen:
+                seen[row].append(number)
+    known: dict[tuple[int, ...], bool] = {}
+    for row, numbers in seen.items():
+        alike = tuple(numbers)
+        if alike not in known:
+            known[alike] = not isinstance(choose(asks, masks.sites[row], there), Refused)
+        mask[row] = known[alike]
 
 
 def _parts(ask: Ask, there: Market) -> Iterable[Part]:
-    for offer in there.offers(ask):
+    for offer in there.offers(ask).all:
         if offer.required is not None:
             yield Selected(offer.required)
     if ask.provisioning is not None and ask.provisioning.topologies:
@@ -103,11 +140,6 @@ def _parts(ask: Ask, there: Market) -> Iterable[Part]:
         yield Named(settled)
     elif settled is not None and settled.required is not None:
         yield Selected(settled.required)
-
-
-def _within(offer: Offer, masks: Masks) -> Bools:
-    everywhere = np.ones(len(masks.sites), dtype=np.bool_)
-    return everywhere if offer.required is None else masks.of(Selected(offer.required))
 
 
 def _any(some: Sequence[Bools], nothing: Bools) -> Bools:

@@ -33,6 +33,9 @@ class Site(NamedTuple):
     """In-tree plugins that are served by CSI drivers there (storage.migrated_on)."""
 
 
+Hints = tuple[tuple[str, str], ...] | None
+
+
 class Part(msgspec.Struct, frozen=True, gc=False):
     """One condition on nodes; hashable, so that answers can be kept."""
 
@@ -40,6 +43,11 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     def keys(self) -> tuple[str, ...]:
         """The labels that it looks at."""
         return ()
+
+    @property
+    def hints(self) -> Hints:
+        """Labels of which every node that it admits has one; None if there is no telling."""
+        return None
 
     def other(self, site: Site) -> Hashable:
         """What it looks at beside labels."""
@@ -58,6 +66,10 @@ class Selected(Part, frozen=True):
     def keys(self) -> tuple[str, ...]:
         terms = self.selector.node_selector_terms
         return _sorted(each.key for term in terms for each in term.match_expressions)
+
+    @property
+    def hints(self) -> Hints:
+        return hints_of(self.selector)
 
     def admits(self, site: Site) -> bool:
         return self.selector.matches(site.labels, "")
@@ -137,6 +149,17 @@ class Labelled(Part, frozen=True):
 class Nowhere(Part, frozen=True):
     def admits(self, site: Site) -> bool:
         return False
+
+
+def hints_of(selector: NodeSelector) -> Hints:
+    """Local volumes name one host each: with ten thousand of them nobody should ask each node about each."""
+    found: list[tuple[str, str]] = []
+    for term in selector.node_selector_terms:
+        sure = next((each for each in term.match_expressions if each.operator == "In"), None)
+        if sure is None:
+            return None
+        found += ((sure.key, value) for value in sure.values)
+    return tuple(found)
 
 
 class Condition(NamedTuple):

@@ -133,6 +133,25 @@ def test_what_is_to_be_written_names_both_sides_as_they_were_seen():
     assert grant.claims == (ClaimGrant(claim="n/d", claim_uid="uid-d", claim_version="7", node="here"),)
 
 
+def test_two_claims_go_where_there_are_two_volumes():
+    there = storage(claim("c"), claim("d"), storage_class(), volume("a"), volume("b", nodes=["here"]))
+    need = need_of(pod("c", "d"), there, NOBODY_SHARES)
+    sites = [site("elsewhere"), HERE, site("third")]
+
+    assert admitted(need, Masks(sites), market(there.volumes, {})).tolist() == [False, True, False]
+
+
+def test_volumes_that_name_where_they_are_not_are_found_too():
+    term = {"matchExpressions": [{"key": "host", "operator": "NotIn", "values": ["here"]}]}
+    away = volume("a", nodeAffinity={"required": {"nodeSelectorTerms": [term]}})
+    there = storage(claim("c"), storage_class(), away)
+    need, sites = need_of(pod("c"), there, NOBODY_SHARES), [HERE, site("elsewhere"), Site("bare", {})]
+
+    assert chosen(pod("c"), there, site("elsewhere")) == ["a"]
+    assert chosen(pod("c"), there) == Refused(NO_VOLUME)
+    assert admitted(need, Masks(sites), market(there.volumes, {})).tolist() == [False, True, True]
+
+
 # --- against trying everything ---
 
 HOSTS = ("a", "b", "c")
@@ -208,6 +227,8 @@ TIGHT = st.tuples(
     stores(2, st.none()), st.lists(asks(), min_size=2, max_size=3), st.just([]), st.just(frozenset[str]())
 )
 """Claims that must have what there is: the greedy one fails in many of them without need."""
+APART = st.tuples(stores(2), st.lists(asks(), min_size=2, max_size=2), st.just([]), st.just(frozenset[str]()))
+"""Nodes that see different volumes."""
 
 
 def market_of(stock, listed, taken):
@@ -232,7 +253,8 @@ def test_a_refusal_is_a_proof_and_a_choice_holds(world, host):
             assert each.offer.required is None or host in hosts(each.offer.required)
 
 
-@given(WORLDS | TIGHT)
+@settings(max_examples=300)
+@given(WORLDS | TIGHT | APART)
 def test_all_nodes_at_once_get_the_same_answers(world):
     stock, asked, listed, taken = world
     there = market_of(stock, listed, taken)

@@ -19,7 +19,6 @@ from muster.volumes.choice import (
     choose,
     market,
 )
-from muster.volumes.grants import ClaimGrant, VolumeGrant, grant_of
 from muster.volumes.masks import Masks, admitted
 from muster.volumes.needs import Ask, Need, Provisioning, need_of
 from muster.volumes.nodes import Labelled, Site
@@ -110,27 +109,6 @@ def test_claims_of_one_pod_are_summed_up_where_that_is_wanted():
     assert len(choose([ask, ask], HERE, each_alone).made) == 2
     assert choose([ask, ask], HERE, replace(each_alone, promised={})) == Refused(NO_SPACE)
     assert choose([ask], HERE, replace(each_alone, promised={"n/p": 50})) == Refused(NO_SPACE)
-
-
-def test_what_is_to_be_written_names_both_sides_as_they_were_seen():
-    there = storage(
-        claim("c"), claim("d", of="made"), storage_class(), storage_class("made", provisioner="x"), volume("a")
-    )
-    asking = pod("c", "d")
-    found = choose(need_of(asking, there, NOBODY_SHARES).asks, HERE, market(there.volumes, {}))
-    grant = grant_of(asking, found, there, "here")
-
-    bound = VolumeGrant(
-        volume="a",
-        volume_version="9",
-        claim_namespace="n",
-        claim_name="c",
-        claim_uid="uid-c",
-        claim_version="7",
-        by_controller=True,
-    )
-    assert grant.volumes == (bound,)
-    assert grant.claims == (ClaimGrant(claim="n/d", claim_uid="uid-d", claim_version="7", node="here"),)
 
 
 def test_two_claims_go_where_there_are_two_volumes():

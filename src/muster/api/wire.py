@@ -211,7 +211,6 @@ class Volume(Wire, frozen=True):
     """The sources that bind a pod to nodes, or draw it there; of all others nothing is kept."""
 
     name: str = ""
-    """Of ephemeral volumes, which are claimed by it; others have none here."""
     persistent_volume_claim: ClaimVolume | None = None
     ephemeral: Empty | None = None
     image: ImageVolume | None = None
@@ -222,11 +221,6 @@ class Volume(Wire, frozen=True):
     portworx_volume: NumberedDisk | None = None
     iscsi: ISCSIDisk | None = None
     rbd: RBDDisk | None = None
-
-    def __post_init__(self) -> None:
-        # the volume of a pod's token has a name by chance: with it no two pods of a Job would be spelled alike
-        if self.name and self.ephemeral is None:
-            force_setattr(self, "name", "")
 
 
 class SchedulingGate(Wire, frozen=True):

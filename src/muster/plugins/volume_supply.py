@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +28,7 @@ from muster.api.wire import Node, Pod
 from muster.cluster.facts import Facts
 from muster.framework.contract import READY, Progress, Supply
 from muster.framework.grants import ClaimVolume, Grant, SelectNode
-from muster.volumes.choice import Choice, Market, Offer, Pool, Refused, choose, offers_for, pools_of
+from muster.volumes.choice import Choice, Market, Offer, Offers, Pool, Refused, choose, offers_for, pools_of
 from muster.volumes.claims import named_claims, problem
 from muster.volumes.needs import NOTHING, Ask, Need, Sharing, need_of
 from muster.volumes.nodes import Site
@@ -46,9 +46,14 @@ class VolumeNeed(msgspec.Struct, frozen=True, gc=False):
 
     def market(self, taken: Iterable[str] = (), settled: dict[str, Offer | str] | None = None) -> Market:
         """What is left when these volumes are taken, and what shared claims got."""
-        offers = dict(zip(self.need.asks, self.offers, strict=True))
+        offers = dict(zip(self.need.asks, map(_indexed, self.offers), strict=True))
         pools = {ask.storage_class: found for ask, found in zip(self.need.asks, self.pools, strict=True)}
         return Market(offers.__getitem__, pools.__getitem__, frozenset(taken), None, settled or {})
+
+
+@lru_cache(maxsize=1024)
+def _indexed(offers: tuple[Offer, ...]) -> Offers:
+    return Offers(offers)
 
 
 _UNKNOWN = VolumeNeed(NOTHING)
@@ -168,7 +173,7 @@ class VolumeSupply(Supply):
         return None if found is None else found.text
 
     def _offers(self, ask: Ask, given: set[str]) -> tuple[Offer, ...]:
-        return tuple(offer for offer in offers_for(ask, self._stock) if offer.volume not in given)
+        return tuple(offer for offer in offers_for(ask, self._stock).all if offer.volume not in given)
 
     def _is_shared(self, uid: str, claim: str) -> bool:
         return bool(self._users.get(claim, _NOBODY) - {uid})

@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -94,6 +95,15 @@ def test_nodes_are_as_asked_for(tmp_path):
         has = node["status"]["allocatable"]
         assert (has["cpu"], has["memory"], has["nvidia.com/gpu"]) == ("1500m", "4Gi", "2")
         assert node["metadata"]["labels"].items() >= {"pool": "train", "example.com/empty": ""}.items()
+
+
+def test_nodes_have_the_devices_that_are_asked_for(tmp_path):
+    with Up(tmp_path / "a", "--ephemeral", *SOME, "--node-devices", "gpu.muster.dev=2") as up, up.api() as api:
+        slices = "/apis/resource.k8s.io/v1/resourceslices"
+        deadline = time.monotonic() + 30
+        while not (found := api.get(slices)["items"]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert [one["name"] for one in found[0]["spec"]["devices"]] == ["gpu-0", "gpu-1"]
 
 
 def test_a_cluster_is_found_again_as_it_was(tmp_path):
@@ -236,6 +246,9 @@ def test_a_folder_that_cannot_be_written_is_one_line_for_root_too(tmp_path):
         (["--nodes", "many"], "--nodes"),
         (["--port", "99999"], "--port"),
         (["--node-gpu", "x"], "--node-gpu"),
+        (["--node-devices", "gpu.muster.dev"], "is not DRIVER=N"),
+        (["--node-devices", "gpu.muster.dev=129"], "is not DRIVER=N"),
+        (["--node-devices", "gpu=1"], "no name of a driver"),
         (["--nonsense"], "--nonsense"),
         (["nonsense"], "nonsense"),
     ],

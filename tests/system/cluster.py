@@ -26,7 +26,8 @@ GROUPS = NATIVE_POD_GROUPS[0]
 _PLURALS = {
     *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
     *("customresourcedefinitions", "priorityclasses", "serviceaccounts", "services", "workloads"),
-    *("persistentvolumeclaims", "persistentvolumes", "storageclasses", "resourceclaims", "resourceclaimtemplates"),
+    # without these no controller begins; other kinds of volumes and devices need not be there, and nobody makes any yet
+    *("persistentvolumeclaims", "persistentvolumes"),
 }
 _SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
 

@@ -13,16 +13,16 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-faults docs soak soak-system test-kube test-operators test-upgrade lint format bench bench-kube demo control-plane schema lock clean
+.PHONY: help test test-worlds docs soak soak-system test-kube test-operators test-upgrade lint format bench bench-kube demo control-plane schema lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: .venv/.installed ## Run the tests (PYTEST_ARGS="-k gang -x")
-	@$(BIN)/pytest -q -n 2 -m "not planted" $(PYTEST_ARGS)
+	@$(BIN)/pytest -q -n 2 -m "not thorough" $(PYTEST_ARGS)
 
-test-faults: .venv/.installed ## Plant faults in the code, one at a time: simulated worlds must catch each (PYTEST_ARGS="-k room")
-	@$(BIN)/pytest -q -n 2 -m planted $(PYTEST_ARGS)
+test-worlds: .venv/.installed ## Run more simulated worlds, and plant faults in the code, of which they must catch each (PYTEST_ARGS)
+	@$(BIN)/pytest -q -n 2 -m thorough $(PYTEST_ARGS)
 
 docs: .venv/.installed ## Print the tables of docs/architecture.md and docs/dialects.md anew, from the code
 	@$(BIN)/python -m tests.docs

@@ -12,7 +12,7 @@ from tests.system.world import recipe
 WORLDS = 200
 
 
-@pytest.mark.planted
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_breaks_a_rule(name, monkeypatch, record_property):
     fault = FAULTS[name]

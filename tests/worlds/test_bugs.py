@@ -20,13 +20,13 @@ def test_plugins_that_raise_cost_one_unit_one_attempt(record_property):
     record_property("simulation", {"bugs of plugins": sum(outcome.seen["bugs of plugins"] for outcome in outcomes)})
 
 
-@pytest.mark.planted
+@pytest.mark.thorough
 def test_the_worlds_see_an_exception_that_escapes(monkeypatch):
     monkeypatch.setattr(Engine, "_guard", lambda self, key, work, *what: work(*what))
     assert any("PluginBugError" in run(seed).rule for seed in SEEDS)
 
 
-@pytest.mark.planted
+@pytest.mark.thorough
 def test_the_worlds_see_room_that_is_taken_for_a_bind_that_is_never_said(monkeypatch):
     bind, calls = Decider._bind, count(1)
 

@@ -29,7 +29,7 @@ def worlds(name):
     return islice(able, WORLDS)
 
 
-@pytest.mark.planted
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.rule not in OTHERS])
 def test_a_planted_fault_breaks_its_rule(name, monkeypatch, record_property):
     rule = FAULTS[name].rule
@@ -65,7 +65,7 @@ def rules_of(path):
             yield name.value if isinstance(name, ast.Constant) else constants[name.id]
 
 
-@pytest.mark.planted
+@pytest.mark.thorough
 def test_a_dependence_on_the_order_of_reading_is_caught(monkeypatch, record_property):
     name = "equal_nodes_are_told_apart_by_row"
     plant(name, monkeypatch.setattr)
@@ -74,7 +74,7 @@ def test_a_dependence_on_the_order_of_reading_is_caught(monkeypatch, record_prop
     record_property("simulation", {"planted faults caught: order of reading": 1})
 
 
-@pytest.mark.planted
+@pytest.mark.thorough
 def test_a_dependence_on_hashes_is_caught(record_property):
     code = (
         "from tests.worlds.faults import plant; from muster.sim.chaos.run import run;"

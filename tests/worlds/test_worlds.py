@@ -14,7 +14,7 @@ FIRST = int(os.environ.get("MUSTER_FIRST_WORLD", "0"))
 WORLDS = int(os.environ.get("MUSTER_WORLDS", "2400"))
 PER_TEST = 60
 # so many on every change; the others with `make test-worlds`
-AT_ONCE = 900
+AT_ONCE = 480
 
 
 def _batches():

@@ -272,7 +272,7 @@ def a_bind_without_an_answer_is_sent_once_more(patch):
     "recount",
     "nomination",
     needs=["errors", "resets", "priorities", "crowded"],
-    first=4_070,
+    first=2_624,
 )
 def a_deletion_that_failed_is_forgotten(patch):
     put = Outbox.put
@@ -290,7 +290,7 @@ def victims_go_before_it_is_written_for_whom(patch):
     patch(Writer, "_hold_up", lambda self, deletion: self._go_if_ready(deletion))
 
 
-@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"], first=21_816)
+@fault("decided", needs=["priorities", "crowded", "brief preemptors", "slow", "errors"], first=3_144)
 def who_is_said_to_be_spared_is_deleted_all_the_same(patch):
     def careless(self, decision):
         self._answer.put([Spared(tuple(ref.uid for ref in decision.pods))])

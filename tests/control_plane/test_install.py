@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from controlplane.plane import PlaneError
-from muster.api.kinds import KINDS
+from muster.plugins.defaults import default_profile
 
 MUSTER = "system:serviceaccount:muster-system:muster"
 
@@ -147,7 +147,11 @@ create rbac.authorization.k8s.io/clusterrolebindings
 """
 
 
-READ = [f"{verb} {kind.resource.group}/{kind.resource.plural}" for kind in KINDS.values() for verb in ("list", "watch")]
+PROFILE = default_profile()
+READ_BY_PLUGINS = (*PROFILE.reads, *PROFILE.may_read)
+READ = [
+    f"{verb} {kind.resource.group}/{kind.resource.plural}" for kind in READ_BY_PLUGINS for verb in ("list", "watch")
+]
 
 
 @pytest.mark.parametrize("right", [*MAY.strip().splitlines(), *READ])

@@ -26,6 +26,7 @@ class Defaults:
     def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
         self._classes = cluster.classes
         self._supplies = supplies
+        self._is_supplied = bool(supplies)
         self._by_profile = [_made(profile, cluster.facts) for profile in profiles.all]
         """None for profiles that spread only pods that ask for it."""
         self._by_name = {
@@ -43,7 +44,11 @@ class Defaults:
     @property
     def has_news(self) -> bool:
         """Some pods may be spread otherwise than before: see `take_news`."""
-        return any(spread.news for spread in self._all)
+        # asked after every pod: any() takes 0.5 µs, this 0.1
+        for spread in self._all:  # noqa: SIM110
+            if spread.news:
+                return True
+        return False
 
     @property
     def is_unsure(self) -> bool:
@@ -66,7 +71,7 @@ class Defaults:
     def class_of(self, pod: Pod, owner: Address | None, known: PodState | None = None) -> PodClass:
         """The class of a pod with this owner, which perhaps is known already."""
         spec, meta = pod.spec, pod.metadata
-        needs = self._supplies.seen(pod) if self._supplies and (spec.volumes or spec.resource_claims) else ()
+        needs = self._supplies.seen(pod) if self._is_supplied and (spec.volumes or spec.resource_claims) else ()
         spread = self._by_name.get(spec.scheduler_name)
         if spread is None or spec.topology_spread_constraints:
             return self._classes.of(pod, needs=needs)

@@ -209,21 +209,7 @@ class Engine:
     def _settle(self) -> bool:
         """Puts units of which something changed where they belong; whether that is done for all of them."""
         noted = self._intake.noted
-        if noted.unreadable or noted.overruled:
-            self._tell_who_wrote(noted)
-        if noted.spared:
-            self._handle_spared(noted)
-        # what became of binds must be known before a deadline or a retry looks at them
-        if noted.failed:
-            self._handle_failures(noted)
-        self._note_troubles(noted)
-        for pod in noted.asking:
-            failed = pod.gated_as == SCHEDULER_ERROR
-            self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
-        noted.asking.clear()
-        self._unreserve()
-        if noted.supplied or noted.ungranted:
-            self._look_at_supplies(noted)
+        self._hear(noted)
         self._decider.starvation.look_again()
         for timer in self._timers.due(self._now, most=_CHANGES_PER_DECIDE // _CHANGES_PER_GANG):
             known = self.cluster.pods.get(timer.key)
@@ -249,8 +235,24 @@ class Engine:
                 return True
         return False
 
+    def _hear(self, noted: Noted) -> None:
+        """What became of what was decided: known before a deadline or a retry looks at it.  Mostly there is nothing."""
+        if noted.unreadable or noted.overruled:
+            self._tell_who_wrote(noted)
+        if noted.spared:
+            self._handle_spared(noted)
+        if noted.failed:
+            self._handle_failures(noted)
+        if noted.troubles or noted.asking:
+            self._note_troubles(noted)
+        self._unreserve()
+        if noted.supplied or noted.ungranted:
+            self._look_at_supplies(noted)
+
     def _unreserve(self) -> None:
         """Plugins that reserve learn who is not bound after all, before they are asked about anybody else."""
+        if not self._intake.noted.unbound:
+            return
         unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
         for pod, node in unbound:
             self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
@@ -271,6 +273,8 @@ class Engine:
 
     def _take_back(self) -> None:
         """Pods that are not bound after all give back what they were granted."""
+        if not self._intake.noted.ungranted:
+            return
         ungranted, self._intake.noted.ungranted = self._intake.noted.ungranted, []
         self._preparing.unbound(ungranted)
 
@@ -284,6 +288,10 @@ class Engine:
         for key, error in noted.troubles:
             self.troubles.note(key, error)
         noted.troubles.clear()
+        for pod in noted.asking:
+            failed = pod.gated_as == SCHEDULER_ERROR
+            self._look_again(self._profile.backoff.initial if failed else _GATE_SECONDS, Purpose.GATES, pod.uid)
+        noted.asking.clear()
 
     def _guard(self, key: str, work: Callable[[*_What], None], *what: *_What) -> None:
         """Does some work for one unit: a plugin that raises costs that unit a while, and nobody else anything."""
@@ -497,6 +505,8 @@ class Engine:
 
     def _tell_newcomers(self, noted: Noted) -> None:
         """Members that joined a gang that waits, and do not change that, learn why it does."""
+        if not noted.members:
+            return
         members, noted.members = [pod for pod in noted.members if pod.candidate], []
         self._status.pods_gated(members)
         by_gang: dict[str, list[PodState]] = {}

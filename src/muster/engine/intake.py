@@ -116,6 +116,7 @@ class Intake:
     def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
         self._cluster = cluster
         self._supplies = supplies
+        self._is_supplied = bool(supplies)
         self._names = profiles.scheduler_names
         self._profiles = profiles
         self._pods_in: dict[str, dict[str, PodState]] = {}
@@ -155,16 +156,19 @@ class Intake:
             except MusterError as error:
                 # one object that cannot be read must not stop the others
                 self.noted.unreadable.append((change, str(error)))
-        self._defaults.forgive()
+        # mostly one pod comes at a time, and none of this has anything to do
+        if self._defaults.is_unsure:
+            self._defaults.forgive()
         if self._defaults.has_news:
             self._spread_anew()
         if self._cluster.classes.has_news:
             self._look_anew(self._cluster.classes.take_news())
-        if self._supplies:
+        if self._is_supplied:
             self._supplied_anew()
         for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
-            self.noted.troubles += troubles
-            troubles.clear()
+            if troubles:
+                self.noted.troubles += troubles
+                troubles.clear()
 
     def _spread_anew(self) -> None:
         """Pods that do not say how they are to be spread, and have no node, may be spread otherwise than before."""
@@ -672,7 +676,7 @@ class Intake:
                 return why, GATED
             if why is not None:
                 return why, ""
-        if self._supplies and (why := self._supplies.holds(state.uid)) is not None:
+        if self._is_supplied and (why := self._supplies.holds(state.uid)) is not None:
             return why, UNSCHEDULABLE
         if state.astray:
             return state.astray, "" if state.unsettled else GROUP_ERROR

@@ -203,8 +203,14 @@ class Eviction:
         there = (other for pod in pods for other in self._cluster.reserved_on.get(pod.node, {}).values())
         units = dict.fromkeys(other.gang or other.uid for other in there)
         level = max(pod.level for pod in pods)
-        may = [made for made in map(self._reservations.of, units) if made is not None and made.priority > level]
+        made = [found for found in map(self._reservations.of, units) if found is not None]
+        may = [found for found in made if min(found.priority, self._priority(found)) > level]
         return min(may, key=lambda reservation: (-reservation.priority, reservation.unit), default=None)
+
+    def _priority(self, reservation: Reservation) -> int:
+        """Of the unit as it is: who joined it since room was reserved may have lowered it."""
+        gang = self._cluster.gangs.get(reservation.unit)
+        return reservation.pods[0].priority if gang is None else gang.priority
 
     def _hand_over(self, pods: list[PodState], heir: Reservation) -> None:
         for pod in pods:

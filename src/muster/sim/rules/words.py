@@ -156,8 +156,11 @@ class Words:
             return
         if gang.speaks:
             self._check_held(gang, asks=asks)
-        if quiet:
-            self._check_asks_for_none(gang, "it waits for members" if lacks else "it is held")
+        if quiet and lacks:
+            self._check_asks_for_none(gang, "it waits for members")
+        elif quiet and gang.speaks:
+            # one without a status may have started before its members were lost: who saw that goes on with the others
+            self._check_asks_for_none(gang, "it is held")
 
     def _check_held(self, gang: Gang, *, asks: bool) -> None:
         """The group says why it is not even tried."""

@@ -21,7 +21,7 @@ SEEDS = {
     1794923309582: "a group was not made when its creation met a conflict that passes (kube/writes)",
     1794923309810: "a group of a shared kind was not protected whose members of ours name it by field (app/scheduler)",
     1794922179077: "(rest) a lease of a node that was gone was being deleted, which was taken for a sign of life",
-    1794979058632: "(a rule) who saw a gang without a status start goes on with its other members, though nothing of it is left",
+    1794979058632: "(a rule) who saw a gang without a status start goes on, though nothing of it is left",
 }
 # from when all gangs were of Kubernetes' own kind
 OLDER_SEEDS = {

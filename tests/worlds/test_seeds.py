@@ -132,7 +132,7 @@ NEIGHBOURS = {
 # worlds with Services and owners, too
 SERVICES = {
     1794968245196: "(a rule) a plugin that had just failed need not have said how pods of a new Service are spread",
-    1794979049629: "an eviction that was called off was handed to a gang that a member of low priority had joined since",
+    1794979049629: "a called-off eviction was handed to a gang that a member of low priority had joined since",
     100019: "(a rule) the same, of one that came before",
 }
 

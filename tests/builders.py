@@ -31,6 +31,7 @@ from muster.api.wire import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodClaim,
     PodDisruptionBudget,
     PodGroup,
     PodGroupSpec,
@@ -142,6 +143,7 @@ def pod(
     controller: str = "",
     record: BoundFor | None = None,
     volumes: Sequence[Volume] = (),
+    devices: Sequence[PodClaim] = (),
     near: PodAffinity | None = None,
     apart: PodAffinity | None = None,
     spread: Sequence[TopologySpread] = (),
@@ -192,6 +194,7 @@ def pod(
             scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
             scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
             volumes=tuple(volumes),
+            resource_claims=tuple(devices),
             topology_spread_constraints=tuple(spread),
         ),
         status=PodStatus(

@@ -18,7 +18,7 @@ from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Unsu
 from muster.plugins.default_spread import BY_THEIR_SELECTORS as SPREAD_BY
 from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import PLUGINS, AffinityArgs, BalancedArgs, FitArgs, SpreadArgs
+from muster.plugins.registry import PLUGINS, AffinityArgs, BalancedArgs, FitArgs, SpreadArgs, VolumeArgs
 from tests.builders import World, cluster, node, placements, pod, rather, strictly
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -148,12 +148,12 @@ def test_upstreams_defaults_written_out_are_ours_under_upstreams_names():
 
 def test_a_list_of_all_upstream_plugins_is_refused_with_all_that_are_missing():
     ours = [name for name in PLUGINS if name != "GangScheduling"]
-    theirs = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources"]
+    theirs = ["DynamicResources", "PodGroupPodsCount"]
     enabled = [{"name": name} for name in [*ours, *theirs, "DefaultBinder"]]
     text = yaml.safe_dump({"profiles": [{"schedulerName": "s", "plugins": {"multiPoint": {"enabled": enabled}}}]})
     assert refusal(text) == (
-        "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding, "
-        "VolumeZone, DynamicResources are not in Muster yet; leave them out"
+        "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins DynamicResources, PodGroupPodsCount are not in Muster "
+        "yet; leave them out"
     )
 
 
@@ -427,11 +427,12 @@ def test_profiles_that_one_muster_cannot_serve_are_refused(profiles, message):
 # --- plugins ----------------------------------------------------------------------------------------
 
 FILTERS = ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"]
+FILTERS += ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"]
 FILTERS += ["PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"]
 
 
 def filters(found):
-    return [plugin.name for plugin in found.make_profiles()[0].filters]
+    return list(dict.fromkeys(plugin.name for plugin in found.make_profiles()[0].filters))
 
 
 def test_a_disabled_plugin_is_gone():
@@ -441,8 +442,8 @@ def test_a_disabled_plugin_is_gone():
 
 def test_plugins_that_muster_lacks_may_be_disabled():
     found = plugins("""
-        multiPoint: {disabled: [{name: VolumeBinding}, {name: DynamicResources, weight: 1}]}
-        reserve: {disabled: [{name: '*'}]}
+        multiPoint: {disabled: [{name: PodGroupPodsCount}, {name: DynamicResources, weight: 1}]}
+        preBind: {disabled: [{name: '*'}]}
     """)
     assert found == Settings()
 
@@ -545,8 +546,8 @@ def test_a_filter_that_multipoint_gave_up_and_the_point_enables_comes_last():
         ("filter: {enabled: [{weight: 1}]}", ".filter.enabled[0]: needs a name"),
         ("filter: {enabled: [NodeName]}", ".filter.enabled[0]: must be a mapping, not 'NodeName'"),
         (
-            "preBind: {enabled: [{name: VolumeBinding}]}",
-            ".preBind.enabled: plugin VolumeBinding is not in Muster yet; leave it out",
+            "preBind: {enabled: [{name: DynamicResources}]}",
+            ".preBind.enabled: plugin DynamicResources is not in Muster yet; leave it out",
         ),
         (
             "filter: {disabled: [{name: NodePort}]}",
@@ -638,6 +639,14 @@ def test_resources_that_pods_need_not_have_are_read():
     assert found == FitArgs(ignored=("example.com/foo",), ignored_groups=("other.example",))
 
 
+def test_how_long_volumes_are_waited_for_and_what_their_fit_is_worth_is_read():
+    shape = "shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]"
+    found = configured("VolumeBinding", f"{{bindTimeoutSeconds: 30, {shape}}}")
+    assert part(found, "VolumeBinding").args == VolumeArgs(wait_seconds=30.0, shape=((0, 0), (100, 10)))
+    assert found.make_profiles()[0].preparing_seconds == 30.0
+    assert configured("VolumeBinding", "{bindTimeoutSeconds: 600}") == Settings()
+
+
 def test_the_resources_that_are_balanced_are_read():
     found = configured("NodeResourcesBalancedAllocation", "{resources: [{name: cpu}, {name: nvidia.com/gpu}]}")
     assert part(found, "NodeResourcesBalancedAllocation").args == BalancedArgs(resources=("cpu", "nvidia.com/gpu"))
@@ -648,7 +657,15 @@ def test_the_resources_that_are_balanced_are_read():
     ("text", "message"),
     [
         ("name: NodeResourceFit", ".name: there is no plugin NodeResourceFit; did you mean NodeResourcesFit?"),
-        ("name: VolumeBinding", ": plugin VolumeBinding is not in Muster yet; leave it out"),
+        ("name: DynamicResources", ": plugin DynamicResources is not in Muster yet; leave it out"),
+        (
+            "name: VolumeBinding, args: {bindTimeoutSeconds: -1}",
+            ".args.bindTimeoutSeconds: must be a whole number of at least 0, not -1",
+        ),
+        (
+            "name: VolumeBinding, args: {shape: [{utilization: 50}, {utilization: 50, score: 1}]}",
+            ".args.shape[1]: utilization must be more than that of the point before, 50, not 50",
+        ),
         (
             "name: InterPodAffinity, args: {hardPodAffinityWeight: 101}",
             ".args.hardPodAffinityWeight: must be from 0 to 100, not 101",
@@ -931,7 +948,7 @@ def test_default_constraints_are_read():
         ),
     )
     assert part(settings, "PodTopologySpread").args == SpreadArgs(constraints=listed)
-    assert make_engine(to_journal(settings)).profiles.reads == (NAMESPACES, *SPREAD_BY)
+    assert set(make_engine(to_journal(settings)).profiles.reads) > {NAMESPACES, *SPREAD_BY}
 
 
 def test_a_plugin_is_configured_once():

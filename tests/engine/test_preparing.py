@@ -22,9 +22,6 @@ from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from muster.engine.changes import FactGone, GrantFailed
 from muster.engine.decisions import Bind, GangCondition, PodCondition, Prepare, TakeBack
 from muster.framework.grants import ClaimVolume, SelectNode
-from muster.framework.profile import Profile
-from muster.plugins.defaults import default_plugins
-from muster.plugins.volume_binding import VolumeBinding
 from tests.builders import NAMESPACE, World
 
 LATE = StorageClass(
@@ -66,7 +63,7 @@ def volume(name, *, of="local", on="", kept_for=""):
 
 
 def world(*nodes, cpu=4):
-    found = World(Profile([*default_plugins(), (VolumeBinding(), 0)])).see(LATE, LOCAL)
+    found = World().see(LATE, LOCAL)
     for name in nodes:
         found.node(name, cpu=cpu, labels={"host": name})
     return found

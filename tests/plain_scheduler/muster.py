@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from muster.api.kinds import KINDS
-from muster.api.wire import Node, Pod, PodDisruptionBudget
+from muster.api.kinds import KINDS, Kind
+from muster.api.wire import Fact, Node, Pod, PodDisruptionBudget
 from muster.app.configuration import loads
 from muster.engine.changes import BudgetSeen, Change, FactSeen, NodeSeen, PodGone, PodSeen
 from muster.engine.decisions import Bind, Decision, Evict, PodCondition
@@ -78,6 +78,10 @@ class Muster:
                 case Evict():
                     victims |= {ref.uid for ref in decision.pods}
         return Said(self.bound.get(uid), message, below_best, nominated, victims)
+
+    def tell(self, kind: Kind[Fact], document: Document) -> None:
+        """Of an object that plugins read, before anything is decided."""
+        self._engine.apply([FactSeen(_read(msgspec.json.Decoder(kind.struct), document))])
 
     def sees(self, pod: Document) -> None:
         self._engine.apply([PodSeen(_read(_PODS, pod))])

@@ -41,13 +41,15 @@ _Fact_co = TypeVar("_Fact_co", bound=Fact, covariant=True)
 class Kind(Generic[_Fact_co]):
     """One kind; equal only to itself."""
 
-    __slots__ = ("purpose", "resource", "struct")
+    __slots__ = ("is_granted", "purpose", "resource", "struct")
 
-    def __init__(self, resource: Resource, struct: type[_Fact_co], *, purpose: str) -> None:
+    def __init__(self, resource: Resource, struct: type[_Fact_co], *, purpose: str, is_granted: bool = False) -> None:
         self.resource = resource
         self.struct = struct
         self.purpose = purpose
         """What cannot be done by who may not read it."""
+        self.is_granted = is_granted
+        """What pods are granted is written to such objects."""
 
     @property
     def name(self) -> str:
@@ -81,10 +83,16 @@ _VOLUMES: Final = "storage.k8s.io"
 _PLACES: Final = "place pods that claim volumes"
 
 CLAIMS: Final = Kind(
-    Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"), PersistentVolumeClaim, purpose=_PLACES
+    Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    PersistentVolumeClaim,
+    purpose=_PLACES,
+    is_granted=True,
 )
 VOLUMES: Final = Kind(
-    Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False), PersistentVolume, purpose=_PLACES
+    Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False),
+    PersistentVolume,
+    purpose=_PLACES,
+    is_granted=True,
 )
 STORAGE_CLASSES: Final = Kind(
     Resource(_VOLUMES, "v1", "storageclasses", "StorageClass", namespaced=False), StorageClass, purpose=_PLACES

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from muster.app.document import Value, closest
-from muster.app.resource_args import BALANCED_FIELDS, FIT_FIELDS, balanced_args, fit_args
+from muster.app.resource_args import BALANCED_FIELDS, FIT_FIELDS, balanced_args, fit_args, read_shape
 from muster.base.errors import ConfigError
 from muster.base.selectors import Requirement
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
@@ -31,6 +31,7 @@ from muster.plugins.registry import (
     FitArgs,
     PluginArgs,
     SpreadArgs,
+    VolumeArgs,
     entry_of,
 )
 
@@ -103,6 +104,8 @@ def _with(found: Args, name: str, args: Value) -> Args:
         case "NodeResourcesBalancedAllocation":
             own = balanced_args(_args(args, name, BALANCED_FIELDS))
             return _with_own(found, name, own, default=BalancedArgs())
+        case "VolumeBinding":
+            return _with_own(found, name, _volume_args(args), default=VolumeArgs())
         case "NodeAffinity":
             fields = _args(args, name, ("addedAffinity",))
             _refuse(fields, ("addedAffinity",), why="Muster adds no affinity to pods")
@@ -194,6 +197,20 @@ def _unsupported(value: Value) -> Unsupported:
         return Unsupported(text)
     except ValueError:
         raise value.error(f"must be {' or '.join(Unsupported)}, not '{text}'") from None
+
+
+# --- volumes ---
+
+
+def _volume_args(args: Value) -> VolumeArgs:
+    seconds, shape = "bindTimeoutSeconds", "shape"
+    fields = _args(args, "VolumeBinding", (seconds, shape))
+    found = VolumeArgs()
+    if seconds in fields:
+        found = msgspec.structs.replace(found, wait_seconds=float(fields[seconds].integer(least=0)))
+    if shape in fields and not fields[shape].empty:
+        found = msgspec.structs.replace(found, shape=read_shape(fields[shape]))
+    return found
 
 
 # --- other pods ---

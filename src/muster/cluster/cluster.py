@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from muster.api.kinds import NAMESPACES
 from muster.api.wire import Namespace, Node
 from muster.cluster.budgets import Budgets
 from muster.cluster.census import Aside, Bearing
 from muster.cluster.classes import ClassTable, Ignores, PodClass
+from muster.cluster.drivers import DriverFacts
 from muster.cluster.facts import Facts
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
@@ -41,6 +42,7 @@ class Cluster:
         self.namespaces = Namespaces()
         self.facts.tell(NAMESPACES, self._namespace_changed)
         self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
+        self._drivers = DriverFacts(self.facts, self.nodes.rows, self.nodes.drivers, self._drivers_changed)
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
         self.on_node: dict[str, dict[str, PodState]] = {}
@@ -72,6 +74,8 @@ class Cluster:
             # kubelets report every few minutes, mostly nothing that we read
             return
         row = self.nodes.put(node)
+        if known is None:
+            self._drivers.came(node.metadata.name)
         self.version += 1
         for pod in self.on_node.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)
@@ -216,6 +220,10 @@ class Cluster:
         if self.namespaces.put(name, {} if now is None else now.metadata.labels):
             self.version += 1
             self.nodes.usage.census.forget()
+
+    def _drivers_changed(self, rows: Iterable[int]) -> None:
+        self.version += 1
+        self.nodes.drivers_changed(rows)
 
     # --- room that is reserved ---
 

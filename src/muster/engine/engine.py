@@ -52,7 +52,6 @@ _ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
 # upstream's bindTimeoutSeconds
-_PREPARING_SECONDS = 600.0
 # a gate whose answer may change with time is asked again after so long
 _GATE_SECONDS = 5.0
 
@@ -97,7 +96,7 @@ class Engine:
             timers=self._timers,
             status=self._status,
             decisions=self._decisions,
-            seconds=_PREPARING_SECONDS,
+            profiles=profiles,
             failed=self._not_prepared,
         )
         self._decider = Decider(
@@ -260,6 +259,8 @@ class Engine:
     def _look_at_supplies(self, noted: Noted) -> None:
         """What pods bring was made ready, or failed."""
         supplied, noted.supplied = noted.supplied, []
+        # who is bound elsewhere, or gone, is made ready for nothing any more
+        self._take_back()
         self._preparing.look_at(supplied, self._now)
         self._take_back()
 

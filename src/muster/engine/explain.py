@@ -175,7 +175,8 @@ class Explainer:
             found.count(rule.left_out(pod_class.rules, nodes, found.rows), by_rule=True)
         for plugin in profile.filters:
             if isinstance(plugin, RuleFilter):
-                found.count(plugin.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
+                said = plugin.refusals(pod_class.rules, nodes, found.rows)
+                found.count(said, by_rule=True, all_count=plugin.all_count)
                 continue
             for exclusion in excluded:
                 found.count([(exclusion.reason, exclusion.rows[found.rows])])

@@ -22,6 +22,7 @@ from muster.engine.supplies import Supplies
 from muster.engine.timers import Purpose, Timers
 from muster.engine.unit import Unit
 from muster.engine.verdicts import prepared, preparing_failed, preparing_took_too_long
+from muster.framework.profile import Profiles
 from muster.gangs.model import Aspect
 
 
@@ -30,7 +31,8 @@ class _Preparation(msgspec.Struct, kw_only=True):
 
     name: str
     number: int
-    since: float
+    seconds: float
+    """It is given up after so long."""
     after: Aspect | None = None
     placements: dict[str, Placement] = msgspec.field(default_factory=dict)
     """By UID."""
@@ -48,7 +50,7 @@ class Preparing:
         timers: Timers,
         status: Status,
         decisions: list[Decision],
-        seconds: float,
+        profiles: Profiles,
         failed: Callable[[str], None],
     ) -> None:
         """`failed` is told of units with a member that must look for another place."""
@@ -58,7 +60,7 @@ class Preparing:
         self._timers = timers
         self._status = status
         self._decisions = decisions
-        self._seconds = seconds
+        self._profiles = profiles
         self._failed = failed
         self._by_unit: dict[str, _Preparation] = {}
         self._count = 0
@@ -77,8 +79,9 @@ class Preparing:
         if under_way is None:
             self._count += 1
             since = self._status.preparing_since(unit, now)
-            under_way = self._by_unit[unit.key] = _Preparation(name=unit.name, number=self._count, since=since)
-            self._timers.set(since + self._seconds, Purpose.PREPARING, key=unit.key, ticket=self._count)
+            seconds = max(self._profiles.of(pod.pod_class).preparing_seconds for pod in pods)
+            under_way = self._by_unit[unit.key] = _Preparation(name=unit.name, number=self._count, seconds=seconds)
+            self._timers.set(since + seconds, Purpose.PREPARING, key=unit.key, ticket=self._count)
         under_way.after = unit.binds_after
         under_way.placements.update((placement.uid, placement) for placement in placements)
         for pod in pods:
@@ -97,8 +100,17 @@ class Preparing:
         """Something of what these pods were granted has changed."""
         units = dict.fromkeys(pod.gang or pod.uid for uid in uids if (pod := self._cluster.pods.get(uid)) is not None)
         for key in units:
-            if (under_way := self._by_unit.get(key)) is not None:
+            if (under_way := self._by_unit.get(key)) is not None and self._is_left(key, under_way):
                 self._look_at(key, under_way)
+
+    def _is_left(self, key: str, under_way: _Preparation) -> bool:
+        """Whether there is anybody still to be bound: somebody else may have done it meanwhile."""
+        waiting = {pod.uid for pod in self._pods(under_way) if pod.stage is Stage.BINDING}
+        for uid in [uid for uid in under_way.placements if uid not in waiting]:
+            del under_way.placements[uid]
+        if not under_way.placements:
+            del self._by_unit[key]
+        return bool(under_way.placements)
 
     def _look_at(self, key: str, under_way: _Preparation) -> None:
         """Binds all if all is ready, and gives those members another place for whom it failed."""
@@ -172,7 +184,7 @@ class Preparing:
         progress = (self._supplies.progress(uid) for uid in under_way.placements)
         waiting = sorted(one.waits_for for one in progress if one.waits_for)
         gang, pods = self._cluster.gangs.get(key), self._pods(under_way)
-        message = preparing_took_too_long(self._seconds, waiting)
+        message = preparing_took_too_long(under_way.seconds, waiting)
         self._undo(key, message)
         self._status.failed(gang, [pod for pod in pods if pod.candidate], message)
         return True

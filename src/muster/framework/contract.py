@@ -66,13 +66,15 @@ class RuleFilter(Role):
 
     reason: str
     """Upstream's text for a node it refuses."""
+    all_count = False
+    """A row may be refused for several reasons, and all of them are told."""
 
     @abstractmethod
     def admits(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Bools:
         """One truth per row."""
 
     def refusals(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> list[tuple[str, Bools]]:
-        """Why rows are refused; of several reasons the first counts."""
+        """Why rows are refused; of several reasons the first counts, unless all do."""
         return [(self.reason, ~self.admits(rules, nodes, rows))]
 
     def left_out(self, rules: NodeRules, nodes: NodeTable, rows: Rows) -> list[tuple[str, Bools]]:
@@ -352,6 +354,9 @@ class Supply(ABC):
 
 class Supplier(Role):
     """Supplies pods with what is chosen with the node, written to the API and made ready by others before a bind."""
+
+    wait_seconds = 600.0
+    """So long a unit waits for it to be made ready."""
 
     @abstractmethod
     def supply(self, facts: Facts) -> Supply:

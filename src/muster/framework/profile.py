@@ -146,6 +146,8 @@ class Profile:
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.spreaders = [p for p in listed if isinstance(p, Spreader)]
         self.suppliers = [p for p in listed if isinstance(p, Supplier)]
+        self.preparing_seconds = max((p.wait_seconds for p in self.suppliers), default=0.0)
+        """So long a unit waits for what its pods bring."""
         stateless = [p for p in self.room_filters if not isinstance(p, Stateful)]
         self.inexact: list[Stateful | RoomFilter] = [*self.stateful, *(p for p in stateless if not p.adds_up)]
         """Copies of classes that concern one of these need not add up."""

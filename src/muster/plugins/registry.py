@@ -33,10 +33,15 @@ from muster.plugins.node_ports import NodePorts
 from muster.plugins.node_resources_balanced import NodeResourcesBalancedAllocation
 from muster.plugins.node_resources_fit import NodeResourcesFit, Strategy
 from muster.plugins.node_unschedulable import NodeUnschedulable
+from muster.plugins.node_volume_limits import NodeVolumeLimits
 from muster.plugins.pod_topology_spread import PodTopologySpread
 from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.scheduling_gates import SchedulingGates
 from muster.plugins.taint_toleration import TaintToleration
+from muster.plugins.volume_binding import WAIT_SECONDS, VolumeBinding
+from muster.plugins.volume_restrictions import ClaimRestrictions, VolumeRestrictions
+from muster.plugins.volume_zone import VolumeZone
+from muster.volumes.score import DEFAULT_SHAPE
 
 __all__ = [
     "ABSENT",
@@ -50,6 +55,7 @@ __all__ = [
     "ProfileParts",
     "SpreadArgs",
     "UserArgs",
+    "VolumeArgs",
     "default_parts",
     "entry_of",
     "from_journal",
@@ -62,6 +68,7 @@ _FIT = "NodeResourcesFit"
 _BALANCED = "NodeResourcesBalancedAllocation"
 _BETWEEN = "InterPodAffinity"
 _SPREAD = "PodTopologySpread"
+_VOLUMES = "VolumeBinding"
 _BOTH = frozenset({"preFilter", "filter", "preScore", "score"})
 
 
@@ -110,7 +117,15 @@ class SpreadArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Instead of those of the system; none, and nobody is spread who does not ask for it."""
 
 
-PluginArgs = FitArgs | BalancedArgs | AffinityArgs | SpreadArgs | UserArgs
+class VolumeArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_VOLUMES):
+    """How long VolumeBinding waits for volumes, and what it makes of how much of the storage they take."""
+
+    wait_seconds: float = WAIT_SECONDS
+    shape: tuple[tuple[int, int], ...] = DEFAULT_SHAPE
+    """Points (how much is used in percent, score from 0 to 10)."""
+
+
+PluginArgs = FitArgs | BalancedArgs | AffinityArgs | SpreadArgs | VolumeArgs | UserArgs
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,6 +196,21 @@ def _spread(args: PluginArgs | None) -> Sequence[Plugin]:
     raise _not_its_own(_SPREAD)
 
 
+def _volumes(args: PluginArgs | None) -> Sequence[Plugin]:
+    match args:
+        case None:
+            return [VolumeBinding()]
+        case VolumeArgs():
+            return [VolumeBinding(wait_seconds=args.wait_seconds, shape=args.shape)]
+    raise _not_its_own(_VOLUMES)
+
+
+def _restrictions(args: PluginArgs | None) -> Sequence[Plugin]:
+    if args is not None:
+        raise _not_its_own(VolumeRestrictions.name)
+    return [VolumeRestrictions(), ClaimRestrictions()]
+
+
 def _plain(make: Callable[[], Plugin]) -> Callable[[PluginArgs | None], Sequence[Plugin]]:
     def made(args: PluginArgs | None) -> Sequence[Plugin]:
         plugin = make()
@@ -209,6 +239,10 @@ PLUGINS: Mapping[str, Entry] = {
     "NodeAffinity": _entry(NodeAffinity, "preFilter", "filter", "preScore", "score", weight=2),
     "NodePorts": _entry(NodePorts, "preFilter", "filter"),
     _FIT: Entry(make=_fit, points=_BOTH, weight=1),
+    "VolumeRestrictions": Entry(make=_restrictions, points=frozenset({"preFilter", "filter"})),
+    "NodeVolumeLimits": _entry(NodeVolumeLimits, "preFilter", "filter"),
+    _VOLUMES: Entry(make=_volumes, points=_BOTH | {"reserve", "preBind"}, weight=1),
+    "VolumeZone": _entry(VolumeZone, "preFilter", "filter"),
     _SPREAD: Entry(make=_spread, points=_BOTH, weight=2),
     _BETWEEN: Entry(make=_inter_pod_affinity, points=_BOTH, weight=2),
     _BALANCED: Entry(make=_balanced, points=frozenset({"preScore", "score"}), weight=1),
@@ -219,10 +253,6 @@ PLUGINS: Mapping[str, Entry] = {
 }
 
 ABSENT = (
-    "VolumeRestrictions",
-    "NodeVolumeLimits",
-    "VolumeBinding",
-    "VolumeZone",
     "DynamicResources",
     "DeferredPodScheduling",
     "TopologyPlacementGenerator",

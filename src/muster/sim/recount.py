@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Container
 
 import numpy as np
@@ -95,7 +96,7 @@ def _compare_rows(cluster: Cluster) -> None:
             for state in fresh.values():
                 state.add(row, pod.pod_class)
     for name, state in fresh.items():
-        _compare("state of", name, _ports(usage.states[name]), _ports(state))
+        _compare("state of", name, _taken(usage.states[name]), _taken(state))
     _compare_census(cluster, there, kept)
 
 
@@ -136,9 +137,9 @@ def _compare_census(cluster: Cluster, there: _ByNode, kept: _ByNode) -> None:
         _compare("pods counted by", line, counts.tolist(), fresh.count(line).tolist())
 
 
-def _ports(state: object) -> object:
+def _taken(state: object) -> object:
     taken = getattr(state, "taken", {})
-    return {port: rows for port, rows in taken.items() if rows}
+    return {thing: {row: Counter(how) for row, how in rows.items()} for thing, rows in taken.items() if rows}
 
 
 def _compare_gangs(cluster: Cluster) -> None:

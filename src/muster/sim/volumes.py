@@ -1,9 +1,11 @@
 """What the volume controller and a provisioner do with claims, in virtual time.
 
-Classes of any provisioner get their volumes, unless annotations of the claim say otherwise:
+Classes of any provisioner get their volumes.  Annotations of claims say what else happens, as those of the embedded
+cluster's provisioner (docs/local.md):
 
-    muster.dev/provision-after   so many seconds later
-    muster.dev/provision-fails   "always", so many times, or "never-answers"
+    muster.dev/topology          where a volume can be used: "node", a label of nodes, or "everywhere" (default)
+    muster.dev/provision-after   how long it takes: 5s, 1m30s (default: no time)
+    muster.dev/provision-fails   "always", how often before it succeeds, or "never-answers"
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ from muster.api.volumes import (
     VolumeSpec,
     VolumeStatus,
 )
-from muster.api.wire import Fact, Metadata
+from muster.api.wire import Fact, Metadata, Node
+from muster.base.cel.values import NANO, read_duration
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from muster.framework.grants import ClaimVolume, Grant, SelectNode
 
+TOPOLOGY = "muster.dev/topology"
 AFTER = "muster.dev/provision-after"
 FAILS = "muster.dev/provision-fails"
 _NEVER_ANSWERS, _ALWAYS = "never-answers", "always"
@@ -41,6 +45,7 @@ class Keeper(Protocol):
 
     now: float
     facts: dict[Address, Fact]
+    nodes: dict[str, Node]
 
     def put_fact(self, fact: Fact) -> Address: ...
 
@@ -88,7 +93,9 @@ class Volumes:
         self._keeper.put_fact(_annotated(claim, {SELECTED_NODE: grant.node}))
         asked = claim.metadata.annotations
         if asked.get(FAILS) != _NEVER_ANSWERS:
-            self._keeper.at(self._keeper.now + float(asked.get(AFTER, 0)), lambda: self._provision(grant))
+            after = read_duration(asked.get(AFTER, "0"))
+            seconds = 0.0 if after is None else after.nanos / NANO
+            self._keeper.at(self._keeper.now + seconds, lambda: self._provision(grant))
         return ""
 
     def _provision(self, grant: SelectNode) -> None:
@@ -101,9 +108,19 @@ class Volumes:
         if fails == _ALWAYS or self._failures[grant.uid] <= int(fails):
             self._keeper.put_fact(_annotated(claim, without=SELECTED_NODE))
             return
-        volume = _made(claim, grant.node)
+        volume = _made(claim, self._reach(claim, grant.node))
         self._keeper.put_fact(volume)
         self._keeper.put_fact(_bound(claim, volume))
+
+    def _reach(self, claim: PersistentVolumeClaim, name: str) -> VolumeNodeAffinity | None:
+        """Where a volume that was made for the node can be used; None for everywhere."""
+        key = {"node": _HOSTNAME, "everywhere": ""}.get(told := claim.metadata.annotations.get(TOPOLOGY, ""), told)
+        node = self._keeper.nodes.get(name)
+        value = "" if node is None else node.metadata.labels.get(key, "")
+        if not key or not value:
+            return None
+        here = NodeSelectorTerm(match_expressions=(Requirement(key, "In", (value,)),))
+        return VolumeNodeAffinity(NodeSelector((here,)))
 
     # --- volumes that there are ---
 
@@ -140,9 +157,8 @@ def _annotated(
     return replace(claim, metadata=replace(claim.metadata, annotations=kept | (said or {})))
 
 
-def _made(claim: PersistentVolumeClaim, node: str) -> PersistentVolume:
+def _made(claim: PersistentVolumeClaim, reach: VolumeNodeAffinity | None) -> PersistentVolume:
     meta, spec = claim.metadata, claim.spec
-    here = NodeSelectorTerm(match_expressions=(Requirement(_HOSTNAME, "In", (node,)),))
     return PersistentVolume(
         metadata=Metadata(name=f"pvc-{meta.uid}"),
         spec=VolumeSpec(
@@ -150,7 +166,7 @@ def _made(claim: PersistentVolumeClaim, node: str) -> PersistentVolume:
             access_modes=spec.access_modes,
             storage_class_name=spec.storage_class_name or "",
             claim_ref=ClaimReference(meta.namespace, meta.name, meta.uid),
-            node_affinity=VolumeNodeAffinity(NodeSelector((here,))),
+            node_affinity=reach,
         ),
         status=VolumeStatus("Bound"),
     )

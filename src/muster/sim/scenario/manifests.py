@@ -47,6 +47,8 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     spread: tuple[Manifest, ...] = ()
     gates: tuple[str, ...] = ()
     host_ports: tuple[int, ...] = ()
+    claims: tuple[str, ...] = ()
+    """Names of claims that it mounts; {pod} stands for its own name."""
     scheduler: str = SCHEDULER
     node: str = ""
     """A node it is created on, past every scheduler."""
@@ -89,6 +91,10 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         affinity=shape.affinity or {},
         topologySpreadConstraints=list(shape.spread),
         schedulingGates=[{"name": gate} for gate in shape.gates],
+        volumes=[
+            {"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": claim.replace("{pod}", name)}}
+            for number, claim in enumerate(shape.claims)
+        ],
     )
     if shape.grace_seconds is not None:
         spec["terminationGracePeriodSeconds"] = shape.grace_seconds

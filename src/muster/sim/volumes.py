@@ -36,7 +36,8 @@ from muster.framework.grants import ClaimVolume, Grant, SelectNode
 TOPOLOGY = "muster.dev/topology"
 AFTER = "muster.dev/provision-after"
 FAILS = "muster.dev/provision-fails"
-_NEVER_ANSWERS, _ALWAYS = "never-answers", "always"
+NEVER_ANSWERS = "never-answers"
+_ALWAYS = "always"
 _HOSTNAME = "kubernetes.io/hostname"
 
 
@@ -91,11 +92,8 @@ class Volumes:
         if claim is None:
             return f"claim {grant.claim} was deleted"
         self._keeper.put_fact(_annotated(claim, {SELECTED_NODE: grant.node}))
-        asked = claim.metadata.annotations
-        if asked.get(FAILS) != _NEVER_ANSWERS:
-            after = read_duration(asked.get(AFTER, "0"))
-            seconds = 0.0 if after is None else after.nanos / NANO
-            self._keeper.at(self._keeper.now + seconds, lambda: self._provision(grant))
+        if claim.metadata.annotations.get(FAILS) != NEVER_ANSWERS:
+            self._keeper.at(self._keeper.now + seconds_of(claim), lambda: self._provision(grant))
         return ""
 
     def _provision(self, grant: SelectNode) -> None:
@@ -103,24 +101,13 @@ class Volumes:
         if claim is None or claim.metadata.annotations.get(SELECTED_NODE) != grant.node or claim.spec.volume_name:
             # taken back, or answered
             return
-        fails = claim.metadata.annotations.get(FAILS, "0")
         self._failures[grant.uid] += 1
-        if fails == _ALWAYS or self._failures[grant.uid] <= int(fails):
+        if fails(claim, self._failures[grant.uid]):
             self._keeper.put_fact(_annotated(claim, without=SELECTED_NODE))
             return
-        volume = _made(claim, self._reach(claim, grant.node))
+        volume = made_for(claim, reach_of(claim, self._keeper.nodes.get(grant.node)))
         self._keeper.put_fact(volume)
         self._keeper.put_fact(_bound(claim, volume))
-
-    def _reach(self, claim: PersistentVolumeClaim, name: str) -> VolumeNodeAffinity | None:
-        """Where a volume that was made for the node can be used; None for everywhere."""
-        key = {"node": _HOSTNAME, "everywhere": ""}.get(told := claim.metadata.annotations.get(TOPOLOGY, ""), told)
-        node = self._keeper.nodes.get(name)
-        value = "" if node is None else node.metadata.labels.get(key, "")
-        if not key or not value:
-            return None
-        here = NodeSelectorTerm(match_expressions=(Requirement(key, "In", (value,)),))
-        return VolumeNodeAffinity(NodeSelector((here,)))
 
     # --- volumes that there are ---
 
@@ -157,7 +144,30 @@ def _annotated(
     return replace(claim, metadata=replace(claim.metadata, annotations=kept | (said or {})))
 
 
-def _made(claim: PersistentVolumeClaim, reach: VolumeNodeAffinity | None) -> PersistentVolume:
+def seconds_of(claim: PersistentVolumeClaim) -> float:
+    """How long it takes to make the claim's volume."""
+    after = read_duration(claim.metadata.annotations.get(AFTER, "0"))
+    return 0.0 if after is None else after.nanos / NANO
+
+
+def fails(claim: PersistentVolumeClaim, attempt: int) -> bool:
+    """Whether the attempt of this number, from 1, to make its volume fails."""
+    told = claim.metadata.annotations.get(FAILS, "0")
+    return told == _ALWAYS or attempt <= int(told)
+
+
+def reach_of(claim: PersistentVolumeClaim, node: Node | None) -> VolumeNodeAffinity | None:
+    """Where a volume that was made for the node can be used; None for everywhere."""
+    key = {"node": _HOSTNAME, "everywhere": ""}.get(told := claim.metadata.annotations.get(TOPOLOGY, ""), told)
+    value = "" if node is None else node.metadata.labels.get(key, "")
+    if not key or not value:
+        return None
+    here = NodeSelectorTerm(match_expressions=(Requirement(key, "In", (value,)),))
+    return VolumeNodeAffinity(NodeSelector((here,)))
+
+
+def made_for(claim: PersistentVolumeClaim, reach: VolumeNodeAffinity | None) -> PersistentVolume:
+    """The volume that a claim gets."""
     meta, spec = claim.metadata, claim.spec
     return PersistentVolume(
         metadata=Metadata(name=f"pvc-{meta.uid}"),

@@ -22,7 +22,8 @@ from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from muster.engine.changes import FactGone, GrantFailed
 from muster.engine.decisions import Bind, GangCondition, PodCondition, Prepare, TakeBack
 from muster.framework.grants import ClaimVolume, SelectNode
-from tests.builders import NAMESPACE, World
+from muster.plugins.registry import ProfileParts, VolumeArgs, default_parts, make_profile
+from tests.builders import NAMESPACE, World, pod
 
 LATE = StorageClass(
     metadata=Metadata(name="late"), provisioner="example.com/disks", volume_binding_mode="WaitForFirstConsumer"
@@ -34,12 +35,12 @@ LOCAL = StorageClass(
 )
 
 
-def claim(name, *, of="late", on="", volume="", uid=""):
+def claim(name, *, of="late", on="", volume="", uid="", modes=("ReadWriteOnce",)):
     annotations = ({SELECTED_NODE: on} if on else {}) | ({BIND_COMPLETED: "yes"} if volume else {})
     return PersistentVolumeClaim(
         metadata=Metadata(name=name, namespace=NAMESPACE, uid=uid or f"uid-{name}", annotations=annotations),
         spec=ClaimSpec(
-            access_modes=("ReadWriteOnce",),
+            access_modes=modes,
             storage_class_name=of,
             resources=ClaimResources(Size("1Gi")),
             volume_name=volume,
@@ -48,7 +49,9 @@ def claim(name, *, of="late", on="", volume="", uid=""):
 
 
 def volume(name, *, of="local", on="", kept_for=""):
-    term = NodeSelectorTerm(match_expressions=(Requirement("host", "In", (on,)),))
+    """`on` is a node, or several."""
+    there = (on,) if isinstance(on, str) else on
+    term = NodeSelectorTerm(match_expressions=(Requirement("host", "In", there),))
     return PersistentVolume(
         metadata=Metadata(name=name, uid=f"uid-{name}"),
         spec=VolumeSpec(
@@ -282,3 +285,39 @@ def test_claims_of_their_own_make_no_classes_of_their_own():
     w.see(replace(claim("c0"), spec=replace(claim("c0").spec, resources=ClaimResources(Size("2Gi")))))
     first, second = (w.engine.cluster.pods[f"uid-g-{n}"].pod_class for n in (0, 1))
     assert first is not second
+
+
+def test_a_shared_volume_that_turns_out_to_be_out_of_reach_gives_the_member_another_place():
+    w = world("a", "b", "c", cpu=4).see(claim("shared", modes=("ReadWriteMany",)))
+    w.group("g", 2)
+    w.members("g", 0, 1, cpu=4, volumes=mounts("shared"))
+    (grant,) = prepared(w.decide()).values()
+    there = {pod.node for pod in w.engine.cluster.pods.values()}
+    assert len(there) == 2, "it is for many nodes"
+    (other,) = {"a", "b", "c"} - there
+    made = volume("pv", of="late", on=(grant.node, other), kept_for="shared")
+    decided = w.see(made, claim("shared", on=grant.node, volume="pv")).decide()
+    assert set(binds(decided).values()) == {grant.node, other}
+
+
+def test_who_is_bound_by_somebody_else_meanwhile_is_bound():
+    w = world("a", "b").see(claim("c0")).pod("p", volumes=mounts("c0"))
+    (grant,) = prepared(w.decide()).values()
+    w.see(pod("p", volumes=mounts("c0"), on=grant.node), claim("c0", on="elsewhere"))
+    decided = w.decide()
+    assert not binds(decided)
+    assert w.engine.cluster.pods["uid-p"].stage.name == "BOUND"
+    assert w.engine.cluster.pods["uid-p"].node == grant.node
+
+
+def test_how_long_is_waited_is_a_setting():
+    parts = ProfileParts(
+        plugins=tuple(
+            replace(part, args=VolumeArgs(wait_seconds=30.0)) if part.name == "VolumeBinding" else part
+            for part in default_parts()
+        )
+    )
+    w = World(make_profile(parts)).see(LATE, claim("c0")).node("a", cpu=4).pod("p", volumes=mounts("c0"))
+    w.decide()
+    assert not taken_back(w.decide(after=29))
+    assert taken_back(w.decide(after=2)) == [f"{NAMESPACE}/c0"]

@@ -59,7 +59,6 @@ class Requests:
             if error.code != 404:
                 raise
 
-
     async def remove(self, path):
         """Something that somebody may protect who is not there."""
         await self.if_there("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)

@@ -70,6 +70,12 @@ def test_a_volume_that_is_still_attached_takes_its_place():
     assert placed(w.apply(FactGone("volumeattachments.storage.k8s.io", "att-x"))) == {"two": "a"}
 
 
+def test_a_volume_that_is_attached_for_a_pod_takes_no_second_place():
+    w = world("a").see(takes("a", 2), *has("x"), *has("y"), attached("x", "a"))
+    w.pod("one", cpu=1, volumes=mounts("x"), on="a")
+    assert placed(w.pod("two", cpu=1, volumes=mounts("y"))) == {"two": "a"}
+
+
 def test_what_is_said_of_drivers_before_the_node_comes_counts():
     w = world().see(takes("a", 0), *has("x")).node("a", cpu=8)
     assert told(w.pod("one", cpu=1, volumes=mounts("x")).decide()) == {"one": FULL}

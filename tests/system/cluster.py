@@ -26,7 +26,7 @@ GROUPS = NATIVE_POD_GROUPS[0]
 _PLURALS = {
     *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
     *("customresourcedefinitions", "priorityclasses", "serviceaccounts", "services", "workloads"),
-    # without these no controller and no scheduler begins, though nobody makes any yet; those of devices need not be there
+    # without these nobody begins, though nobody makes any yet; those of devices need not be there
     *("persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "csidrivers"),
     *("csistoragecapacities", "volumeattachments"),
 }

@@ -1,4 +1,4 @@
-"""The volume controller and a provisioner, played on the stage: what sim/volumes.py does, as requests to an API server."""
+"""The volume controller and a provisioner, played on the stage: as sim/volumes.py, with requests to an API server."""
 
 from collections import Counter
 

@@ -321,3 +321,16 @@ def test_how_long_is_waited_is_a_setting():
     w.decide()
     assert not taken_back(w.decide(after=29))
     assert taken_back(w.decide(after=2)) == [f"{NAMESPACE}/c0"]
+
+
+def test_of_two_pods_that_see_the_same_volume_at_the_same_time_one_waits():
+    w = world("a", cpu=8).see(volume("va", on="a"), claim("c0", of="local"), claim("c1", of="local"))
+    w.pod("p", cpu=1, volumes=mounts("c0")).pod("q", cpu=1, volumes=mounts("c1"))
+    decided = w.decide()
+    assert len(prepared(decided)) == 1
+    assert not binds(decided)
+    (grant,) = prepared(decided).values()
+    name = grant.claim.partition("/")[2]
+    w.see(volume("va", on="a", kept_for=name), claim(name, of="local", volume="va"))
+    assert len(binds(w.decide(after=5))) == 1
+    assert not binds(w.decide(after=60))

@@ -7,7 +7,7 @@ the others wait for it; if there is none, or it takes too long, all is undone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -22,6 +22,7 @@ from muster.engine.supplies import Supplies
 from muster.engine.timers import Purpose, Timers
 from muster.engine.unit import Unit
 from muster.engine.verdicts import prepared, preparing_failed, preparing_took_too_long
+from muster.framework.contract import READY, Progress
 from muster.framework.profile import Profiles
 from muster.gangs.model import Aspect
 
@@ -36,6 +37,9 @@ class _Preparation(msgspec.Struct, kw_only=True):
     after: Aspect | None = None
     placements: dict[str, Placement] = msgspec.field(default_factory=dict)
     """By UID."""
+    progress: dict[str, Progress] = msgspec.field(default_factory=dict)
+    """By UID, as it was when there was last news of it: to ask of each of a thousand members whenever a volume of one
+    is there took minutes."""
 
 
 class Preparing:
@@ -74,7 +78,7 @@ class Preparing:
             return False
         grants = self._supplies.grant((pod.uid, self._node(pod.node)) for pod in pods)
         under_way = self._by_unit.get(unit.key)
-        if under_way is None and all(self._supplies.progress(pod.uid).waits_for == "" for pod in pods):
+        if under_way is None and all(self._supplies.progress(pod.uid) == READY for pod in pods):
             return False
         if under_way is None:
             self._count += 1
@@ -88,7 +92,7 @@ class Preparing:
             pod.setbacks = msgspec.structs.replace(pod.setbacks, answered=True)
         if grants:
             self._decisions.append(Prepare(unit.name, grants))
-        self._look_at(unit.key, under_way)
+        self._look_at(unit.key, under_way, [pod.uid for pod in pods])
         return True
 
     def _node(self, name: str) -> Node:
@@ -98,10 +102,13 @@ class Preparing:
 
     def look_at(self, uids: list[str], now: float) -> None:
         """Something of what these pods were granted has changed."""
-        units = dict.fromkeys(pod.gang or pod.uid for uid in uids if (pod := self._cluster.pods.get(uid)) is not None)
-        for key in units:
+        units: dict[str, list[str]] = {}
+        for uid in uids:
+            if (pod := self._cluster.pods.get(uid)) is not None:
+                units.setdefault(pod.gang or uid, []).append(uid)
+        for key, changed in units.items():
             if (under_way := self._by_unit.get(key)) is not None and self._is_left(key, under_way):
-                self._look_at(key, under_way)
+                self._look_at(key, under_way, changed)
 
     def _is_left(self, key: str, under_way: _Preparation) -> bool:
         """Whether there is anybody still to be bound: somebody else may have done it meanwhile."""
@@ -112,9 +119,10 @@ class Preparing:
             del self._by_unit[key]
         return bool(under_way.placements)
 
-    def _look_at(self, key: str, under_way: _Preparation) -> None:
+    def _look_at(self, key: str, under_way: _Preparation, changed: Iterable[str]) -> None:
         """Binds all if all is ready, and gives those members another place for whom it failed."""
-        progress = {uid: self._supplies.progress(uid) for uid in under_way.placements}
+        under_way.progress.update((uid, self._supplies.progress(uid)) for uid in changed)
+        progress = {uid: under_way.progress[uid] for uid in under_way.placements}
         failed = {uid: one.failed for uid, one in progress.items() if one.failed}
         for uid, why in failed.items():
             pod = self._cluster.pods[uid]

@@ -144,6 +144,9 @@ class VolumeSupply(Supply):
         """...and the class of each."""
         self._given: dict[str, _Given] = {}
         """By key of a claim."""
+        self._known_offers: dict[Ask, tuple[Offer, ...]] = {}
+        self._offers_of = -1
+        """The version of the stock that they are of."""
         self._failed: dict[str, str] = {}
         """By UID of a pod: why it has nothing to be bound with."""
         self._going: dict[str, Site] = {}
@@ -179,7 +182,9 @@ class VolumeSupply(Supply):
                 self.news |= users
                 for uid in sorted(users):
                     self._count_handles(uid)
-            self._look_again(class_of(volume))
+            else:
+                # one that is some claim's is nobody else's to have
+                self._look_again(class_of(volume))
 
     def _attachment_changed(self, key: str, before: VolumeAttachment | None, now: VolumeAttachment | None) -> None:
         for one in (before, now):
@@ -238,9 +243,9 @@ class VolumeSupply(Supply):
             self._look_again(name)
 
     def _look_again(self, name: str) -> None:
-        """Pods whose claims are still to get a volume of the class."""
+        """Pods whose claims are still to get a volume of the class, and that are not to be bound with one already."""
         for key in self._asking.get(name, _NOBODY):
-            self.news |= self._users[key]
+            self.news |= self._users[key] - self._going.keys()
 
     def _note_claim(self, key: str) -> None:
         """The claim, or whether somebody names it, has changed."""
@@ -295,11 +300,10 @@ class VolumeSupply(Supply):
         need = need_of(pod, storage, sharing)
         if not need.asks:
             return VolumeNeed(need)
-        given = {each.grant.volume for each in self._given.values() if isinstance(each.grant, ClaimVolume)}
         capacities = self._facts.all(STORAGE_CAPACITIES)
         return VolumeNeed(
             need,
-            tuple(self._offers(ask, given) for ask in need.asks),
+            tuple(self._offers(ask) for ask in need.asks),
             tuple(pools_of(capacities, ask.storage_class) for ask in need.asks),
         )
 
@@ -308,8 +312,24 @@ class VolumeSupply(Supply):
         found = None if pod is None else problem(pod, self._storage())
         return None if found is None else found.text
 
-    def _offers(self, ask: Ask, given: set[str]) -> tuple[Offer, ...]:
-        return tuple(offer for offer in offers_for(ask, self._stock).all if offer.volume not in given)
+    def _offers(self, ask: Ask) -> tuple[Offer, ...]:
+        """Kept until volumes change or are given: most pods ask for the same."""
+        if self._offers_of != self._stock.version:
+            self._offers_of = self._stock.version
+            self._known_offers.clear()
+        found = self._known_offers.get(ask)
+        if found is None:
+            taken = {each.grant.volume for each in self._given.values() if isinstance(each.grant, ClaimVolume)}
+            offers = offers_for(ask, self._stock).all
+            found = self._known_offers[ask] = tuple(offer for offer in offers if offer.volume not in taken)
+        return found
+
+    def _changed_hands(self, grant: SelectNode | ClaimVolume) -> None:
+        """A volume is, or is no longer, given to somebody: others may have it no longer, or again."""
+        if isinstance(grant, ClaimVolume):
+            self._known_offers.clear()
+            if (volume := self._stock.get(grant.volume)) is not None:
+                self._look_again(class_of(volume))
 
     def _is_shared(self, uid: str, claim: str) -> bool:
         return bool(self._users.get(claim, _NOBODY) - {uid})
@@ -379,10 +399,7 @@ class VolumeSupply(Supply):
 
     def _give(self, uid: str, grant: SelectNode | ClaimVolume) -> Grant:
         self._given.setdefault(grant.claim, _Given(grant, set(), [False])).users.add(uid)
-        if isinstance(grant, ClaimVolume):
-            volume = self._stock.get(grant.volume)
-            if volume is not None:
-                self._look_again(class_of(volume))
+        self._changed_hands(grant)
         return grant
 
     # --- how far it is ---
@@ -391,6 +408,7 @@ class VolumeSupply(Supply):
         given = self._given.get(grant.claim)
         if given is not None and given.grant == grant:
             del self._given[grant.claim]
+            self._changed_hands(given.grant)
             for uid in given.users:
                 self._failed[uid] = message
                 self.news.add(uid)
@@ -449,8 +467,7 @@ class VolumeSupply(Supply):
             self.news |= self._users.get(key, _NOBODY)
             if not self._is_undone(given):
                 taken.append(given.grant)
-            if isinstance(given.grant, ClaimVolume) and (volume := self._stock.get(given.grant.volume)) is not None:
-                self._look_again(class_of(volume))
+            self._changed_hands(given.grant)
         return tuple(taken)
 
     def _is_undone(self, given: _Given) -> bool:
@@ -467,6 +484,7 @@ class VolumeSupply(Supply):
             given.users.discard(uid)
             if not given.users:
                 del self._given[key]
+                self._known_offers.clear()
 
 
 _NOBODY: set[str] = set()

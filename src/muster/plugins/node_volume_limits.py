@@ -22,7 +22,10 @@ class PlaceState(TakenState[str, str]):
     """By driver, the handles of volumes of the pods on each row; "" for one that nobody else has."""
 
     def things(self, pod_class: PodClass) -> Iterable[tuple[str, str]]:
-        return ((each.driver, each.handle) for each in _attaches(pod_class.line))
+        if not pod_class.rules.needs:
+            # most pods bring nothing, and all pass here
+            return ()
+        return [(each.driver, each.handle) for each in _attaches(pod_class.line)]
 
 
 class NodeVolumeLimits(RoomFilter, Stateful):

@@ -25,9 +25,12 @@ class DiskState(TakenState[tuple[str, str], InlineDisk | None]):
     """Disks by kind and name; claims for one pod at a time, which others want too, by their keys."""
 
     def things(self, pod_class: PodClass) -> Iterable[tuple[tuple[str, str], InlineDisk | None]]:
+        if not pod_class.rules.needs:
+            # most pods bring nothing, and all pass here
+            return ()
         need = _need(pod_class.rules.needs)
-        yield from (((disk.kind, disk.name), disk) for disk in need.disks)
-        yield from (((_CLAIM, key), None) for key in need.exclusive)
+        claims = [((_CLAIM, key), None) for key in need.exclusive]
+        return [*(((disk.kind, disk.name), disk) for disk in need.disks), *claims]
 
     def collisions(self, disks: tuple[InlineDisk, ...]) -> list[int]:
         """Rows where somebody has one of the disks."""

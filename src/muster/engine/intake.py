@@ -116,7 +116,6 @@ class Intake:
     def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
         self._cluster = cluster
         self._supplies = supplies
-        self._is_supplied = bool(supplies)
         self._names = profiles.scheduler_names
         self._profiles = profiles
         self._pods_in: dict[str, dict[str, PodState]] = {}
@@ -163,7 +162,7 @@ class Intake:
             self._spread_anew()
         if self._cluster.classes.has_news:
             self._look_anew(self._cluster.classes.take_news())
-        if self._is_supplied:
+        if self._supplies.has_news:
             self._supplied_anew()
         for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
             if troubles:
@@ -676,7 +675,7 @@ class Intake:
                 return why, GATED
             if why is not None:
                 return why, ""
-        if self._is_supplied and (why := self._supplies.holds(state.uid)) is not None:
+        if state.pod_class.rules.needs and (why := self._supplies.holds(state.uid)) is not None:
             return why, UNSCHEDULABLE
         if state.astray:
             return state.astray, "" if state.unsettled else GROUP_ERROR

@@ -24,9 +24,15 @@ class Supplies:
             for supplier in profile.suppliers:
                 if supplier.name not in self._by_plugin:
                     self._by_plugin[supplier.name] = supplier.supply(facts)
+        self._all = tuple(self._by_plugin.values())
 
     def __bool__(self) -> bool:
         return bool(self._by_plugin)
+
+    @property
+    def has_news(self) -> bool:
+        """See `take_news`."""
+        return any(supply.news for supply in self._all)
 
     def take_news(self) -> list[str]:
         """UIDs of pods for whom an answer may be another than it was."""

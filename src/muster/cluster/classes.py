@@ -206,17 +206,19 @@ class Lines:
         self._classes = [(c.used, c.scored, c.scored_when_new) for c in classes]
         self.used_rows = first.used.keys()
         """Resources that they request."""
-        there, new = (self._cpu_and_memory(column) for column in (1, 2))
+        used, there, new = self._cpu_and_memory()
         self.scored_before: NDArray[np.int64] = there * copies
         """cpu and memory of the pods before this one, as scores count them."""
         self.scored: NDArray[np.int64] = self.scored_before + new
         """The same with this one, as its own score counts it."""
-        used = self._cpu_and_memory(0)
         self.used: NDArray[np.int64] = np.stack((used * copies, used * (copies + 1)))
         """(before and with this one × cpu and memory × lines × 1), as really requested."""
 
-    def _cpu_and_memory(self, column: int) -> NDArray[np.int64]:
-        return np.array([[c[column].get(CPU, 0), c[column].get(MEMORY, 0)] for c in self._classes]).T[:, :, None]
+    def _cpu_and_memory(self) -> Sequence[NDArray[np.int64]]:
+        """(2 × lines × 1) of what is used, scored, and scored when new; one array takes half the time."""
+        lines = [[c.get(row, 0) for c in columns for row in (CPU, MEMORY)] for columns in self._classes]
+        found = np.array(lines).T[:, :, None]
+        return found[:2], found[2:4], found[4:]
 
     def scored_of(self, resource: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(lines × 1) of the resource: what scores count for the pods before this one, and for this one itself."""

@@ -22,7 +22,7 @@ from muster.engine.ground import Exclusion, Ground
 from muster.engine.requirement import Requirement
 from muster.engine.search import Search
 from muster.engine.verdicts import Need, Outcome, Refusal, Shortage, Suggestion, Verdict
-from muster.framework.contract import Bools, Capacity, Obstacle, RoomFilter, RuleFilter
+from muster.framework.contract import Bools, Capacity, Obstacle, RoomFilter, RuleFilter, Wide
 from muster.framework.profile import Profiles
 from muster.framework.views import ClassView, Views
 
@@ -132,7 +132,7 @@ class Explainer:
             fits_empty=fits_empty,
             nodes_admitted=int(np.count_nonzero(view.rules.admitted & (nodes.precedence > 0))),
             barred=self._barred(pod_class, view),
-            refusals=self._refusals(pod_class, trial.usage, ground.excluded),
+            refusals=self._refusals(pod_class, view, trial.usage, ground.excluded),
             host_ports=tuple(port.port for port in pod_class.ports),
             obstacles=self._obstacles(pod_class, trial.usage, blocked),
             fragmented=fits < needed and self._enough_in_all(pod_class, view, needed, blocked),
@@ -164,19 +164,25 @@ class Explainer:
         needs = line.need[:, 0, 0].tolist()
         return all(have >= need * count for have, need in zip(totals(room), needs, strict=True))
 
-    def _refusals(self, pod_class: PodClass, usage: Usage, excluded: tuple[Exclusion, ...]) -> tuple[Refusal, ...]:
+    def _refusals(
+        self, pod_class: PodClass, view: ClassView, usage: Usage, excluded: tuple[Exclusion, ...]
+    ) -> tuple[Refusal, ...]:
         """Upstream's histogram: the first filter in order that refuses a node names its reasons.
 
         What is held for others comes after the rules that are asked before room is.
         """
         nodes, profile = self._cluster.nodes, self._profiles.of(pod_class)
         found = _Histogram(np.flatnonzero(nodes.precedence > 0))
-        for rule in profile.rule_filters:
+        # mostly rules refuse nobody, and need not be asked one by one
+        rules = profile.rule_filters if not view.rules.admitted[found.rows].all() else []
+        for rule in rules:
             found.count(rule.left_out(pod_class.rules, nodes, found.rows), by_rule=True)
         for plugin in profile.filters:
             if isinstance(plugin, RuleFilter):
-                found.count(plugin.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
-                continue
+                if rules:
+                    found.count(plugin.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
+                if not isinstance(plugin, Wide):
+                    continue
             for exclusion in excluded:
                 found.count([(exclusion.reason, exclusion.rows[found.rows])])
             excluded = ()

@@ -145,8 +145,11 @@ _ROWS: tuple[Kind[Fact], ...] = (
     CSI_DRIVERS,
     STORAGE_CAPACITIES,
     ATTACHMENTS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
 )
-# those of devices join them with the plugin that reads them: nobody is granted rights that nobody uses
 
 KINDS: Final[Mapping[str, Kind[Fact]]] = {kind.name: kind for kind in _ROWS}
 """By name."""

@@ -161,7 +161,13 @@ class PodClass:
     @property
     def shape(self) -> tuple[object, ...]:
         """Classes with equal shape can stand in one `Lines`."""
-        return tuple(resource for resource, _ in self.room), tuple(self.used), self.ports, bool(self.unknown)
+        return (
+            tuple(resource for resource, _ in self.room),
+            tuple(self.used),
+            self.ports,
+            bool(self.unknown),
+            self.rules.needs,
+        )
 
 
 def by_row(amounts: Mapping[str, int], names: ResourceNames) -> dict[int, int]:
@@ -182,6 +188,7 @@ class Lines:
         "many_first_copies",
         "need",
         "need_rows",
+        "needs",
         "ports",
         "scored",
         "scored_before",
@@ -193,6 +200,7 @@ class Lines:
     def __init__(self, classes: Sequence[PodClass], copies: NDArray[np.int64]) -> None:
         first = classes[0]
         self.ports = first.ports
+        self.needs = first.rules.needs
         self.unplaceable = bool(first.unknown)
         """They ask for resources that no node has had yet."""
         self.copies = copies

@@ -52,6 +52,8 @@ class Cluster:
         """Pods that take room and are on their way out."""
         self.departing: set[str] = set()
         """UIDs of those of them that surely go: who is condemned may be spared, and counts till then."""
+        self.returning_to: frozenset[str] = frozenset()
+        """Nodes that will have more to give, since pods are gone that had it, and have not got it back yet."""
         self.levels = Levels()
         self.lasting: dict[str, PodState] = {}
         """Pods that take room and belong to their node."""
@@ -164,6 +166,14 @@ class Cluster:
                 pod.level = level
                 if row is not None:
                     self.levels.add(pod, row, 1)
+
+    def touch(self, node: str, *, more: bool) -> None:
+        """The node has other things to give than room, perhaps `more` of them, than before."""
+        row = self.nodes.rows.get(node)
+        if row is not None:
+            self.version += 1
+            self.nodes.usage.touch(row, more=more)
+            self._stir(node)
 
     def leave(self, pod: PodState) -> None:
         """The pod is on its way out; it takes its room until it is gone."""

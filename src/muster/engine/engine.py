@@ -80,7 +80,7 @@ class Engine:
         self._profile = profile
         self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
-        self._supplies = Supplies(profiles, self.cluster.facts)
+        self._supplies = Supplies(profiles, self.cluster.facts, self.cluster.nodes)
         self._intake = Intake(self.cluster, profiles, self._supplies)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
@@ -277,6 +277,8 @@ class Engine:
             return
         ungranted, self._intake.noted.ungranted = self._intake.noted.ungranted, []
         self._preparing.unbound(ungranted)
+        if ungranted:
+            self._intake.supplied_anew()
 
     def _tell_who_wrote(self, noted: Noted) -> None:
         self._status.unreadable(noted.unreadable)

@@ -164,7 +164,7 @@ class Intake:
         if self._cluster.classes.has_news:
             self._look_anew(self._cluster.classes.take_news())
         if self._is_supplied:
-            self._supplied_anew()
+            self.supplied_anew()
         for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
             if troubles:
                 self.noted.troubles += troubles
@@ -184,8 +184,11 @@ class Intake:
             self._unreserve(state)
         self._retie(state, pod_class)
 
-    def _supplied_anew(self) -> None:
-        """What pods bring may need other nodes than before, or may have been made ready."""
+    def supplied_anew(self) -> None:
+        """What pods bring may need other nodes than before, or may have been made ready; nodes may have more of it."""
+        for node, more in self._supplies.take_touched():
+            self._cluster.touch(node, more=more)
+        self._cluster.returning_to = self._supplies.returning_to()
         for uid in self._supplies.take_news():
             state = self._cluster.pods.get(uid)
             if state is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from muster.api.wire import Node, Pod
 from muster.cluster.classes import Needs
 from muster.cluster.facts import Facts
+from muster.cluster.nodes import NodeTable
 from muster.framework.contract import READY, Progress, Supply
 from muster.framework.grants import Grant
 from muster.framework.profile import Profiles
@@ -18,12 +19,12 @@ class Supplies:
     Profiles share them: a volume that a pod of one has is not to be had by a pod of another.
     """
 
-    def __init__(self, profiles: Profiles, facts: Facts) -> None:
+    def __init__(self, profiles: Profiles, facts: Facts, nodes: NodeTable) -> None:
         self._by_plugin: dict[str, Supply] = {}
         for profile in profiles.all:
             for supplier in profile.suppliers:
                 if supplier.name not in self._by_plugin:
-                    self._by_plugin[supplier.name] = supplier.supply(facts)
+                    self._by_plugin[supplier.name] = supplier.supply(facts, nodes)
 
     def __bool__(self) -> bool:
         return bool(self._by_plugin)
@@ -34,6 +35,18 @@ class Supplies:
         for supply in self._by_plugin.values():
             supply.news.clear()
         return news
+
+    def take_touched(self) -> list[tuple[str, bool]]:
+        """Nodes that have other things to give than before, by name, and whether they may have more."""
+        touched: dict[str, bool] = {}
+        for supply in self._by_plugin.values():
+            for node, more in supply.take_touched().items():
+                touched[node] = more or touched.get(node, False)
+        return sorted(touched.items())
+
+    def returning_to(self) -> frozenset[str]:
+        """Nodes that will have more to give, since pods are gone that had it."""
+        return frozenset(node for supply in self._by_plugin.values() for node in supply.returning_to)
 
     def seen(self, pod: Pod) -> Needs:
         """What the pod, as it is now, needs."""

@@ -314,6 +314,15 @@ class Supply(ABC):
         self.news: set[str] = set()
         """UIDs of pods for whom an answer may be another than it was; to be emptied."""
 
+    def take_touched(self) -> Mapping[str, bool]:
+        """Nodes that have other things to give than when this was last asked, and whether they may have more."""
+        return {}
+
+    @property
+    def returning_to(self) -> frozenset[str]:
+        """Nodes that will have more to give, since pods are gone that had it: somebody else has to say so."""
+        return frozenset()
+
     @abstractmethod
     def seen(self, pod: Pod) -> None:
         """A pod as it is now."""
@@ -354,8 +363,8 @@ class Supplier(Role):
     """Supplies pods with what is chosen with the node, written to the API and made ready by others before a bind."""
 
     @abstractmethod
-    def supply(self, facts: Facts) -> Supply:
-        """For the cluster that has these facts."""
+    def supply(self, facts: Facts, nodes: NodeTable) -> Supply:
+        """For the cluster that has these facts and nodes."""
 
 
 class PodGate(Role):

@@ -50,6 +50,9 @@ class PortState:
         self._own.clear()
         return twin
 
+    def settle(self) -> None:
+        """A port is free as soon as its pod is gone."""
+
     def _rows(self, port: tuple[str, int]) -> dict[int, tuple[str, ...]]:
         if port not in self._own:
             self.taken[port] = self.taken.get(port, {}).copy()

@@ -29,7 +29,7 @@ class VolumeBinding(RuleFilter, Wide, Supplier):
     by_needs = True
     reads = (CLAIMS, VOLUMES, STORAGE_CLASSES, CSI_DRIVERS, STORAGE_CAPACITIES)
 
-    def supply(self, facts: Facts) -> VolumeSupply:
+    def supply(self, facts: Facts, nodes: NodeTable) -> VolumeSupply:
         return VolumeSupply(facts)
 
     # --- by the node alone ---

@@ -28,7 +28,7 @@ from muster.api.volumes import (
 )
 from muster.api.wire import Fact, Metadata
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
-from muster.framework.grants import ClaimVolume, Grant, SelectNode
+from muster.framework.grants import ClaimVolume, SelectNode
 
 AFTER = "muster.dev/provision-after"
 FAILS = "muster.dev/provision-fails"
@@ -55,16 +55,11 @@ class Volumes:
         self._failures: Counter[str] = Counter()
         """By UID of the claim."""
 
-    def grant(self, grant: Grant) -> str:
+    def grant(self, grant: SelectNode | ClaimVolume) -> str:
         """Writes the grant; "" or why that cannot be."""
-        match grant:
-            case SelectNode():
-                return self._select(grant)
-            case ClaimVolume():
-                return self._keep(grant)
-        raise NotImplementedError
+        return self._select(grant) if isinstance(grant, SelectNode) else self._keep(grant)
 
-    def take_back(self, grant: Grant) -> None:
+    def take_back(self, grant: SelectNode | ClaimVolume) -> None:
         claim = self._claim(grant.claim, grant.uid)
         if claim is None or claim.spec.volume_name:
             return

@@ -324,6 +324,51 @@ def test_the_next_scheduler_goes_on_from_what_stands_there():
     assert len(taken_back(undone.pod_gone("g-2").decide())) == 3
 
 
+def test_what_a_scheduler_before_left_allocated_is_given_back_if_there_is_no_place():
+    # two gangs, each of which has half of the devices: whoever of them waits must not keep them
+    w = gang(world("a", "b"), 3, "early", created=1.0)
+    gang(w, 3, "late", created=2.0)
+    later = f"{NAMESPACE}/late-c0"
+    grants = prepared(w.decide())
+    there = facts_of(w)
+    given = grants[f"{NAMESPACE}/early-c0"].allocation
+    entry = replace(grants[f"{NAMESPACE}/early-c0"].reserved_for[0], name="late-0", uid="uid-late-0")
+    stale = replace(there[later], status=replace(there[later].status, allocation=given, reserved_for=(entry,)))
+    found = {**there, later: stale}
+    after = world("a", "b").see(*found.values())
+    for name, created in (("early", 1.0), ("late", 2.0)):
+        after.group(name, 3, created=created)
+        for number in range(3):
+            after.members(name, number, cpu=1, claims=[f"{name}-c{number}"])
+    decided = after.decide()
+    assert len(prepared(decided)) == 3
+    assert list(taken_back(decided)) == [later]
+    assert not taken_back(after.decide(after=70)), "said once"
+
+
+def test_who_joins_a_claim_that_has_its_devices_goes_there_and_is_reserved_alone():
+    w = running(world("a", "b"), "c")
+    w.pod("q", claims=["c"])
+    (grant,) = prepared(w.decide()).values()
+    assert grant.allocation is None
+    assert [one.uid for one in grant.reserved_for] == ["uid-q"]
+    node = w.engine.cluster.pods["uid-c"].node
+    assert binds(write(w, {grant.claim: grant}).decide()) == {f"{NAMESPACE}/q": node}
+
+
+def test_a_claim_that_was_made_for_the_group_is_reserved_for_the_group():
+    owner = OwnerReference(kind="PodGroup", name="g", uid="uid-g", controller=True)
+    w = world("a", "b").see(claim("g-gpu", owner=owner)).group("g", 2)
+    entry = PodClaim(name="gpu", resource_claim_template_name="one")
+    for number in (0, 1):
+        bare = pod(f"g-{number}", gang="g")
+        status = replace(bare.status, resource_claim_statuses=(PodClaimStatus("gpu", "g-gpu"),))
+        w.see(replace(bare, spec=replace(bare.spec, resource_claims=(entry,)), status=status))
+    (grant,) = prepared(w.decide()).values()
+    assert [(one.resource, one.name, one.uid) for one in grant.reserved_for] == [("podgroups", "g", "uid-g")]
+    assert len(binds(write(w, {grant.claim: grant}).decide())) == 2
+
+
 def running(world, *names, priority=1):
     """Lone pods that have been granted their claims and run."""
     for name in names:

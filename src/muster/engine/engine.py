@@ -758,6 +758,8 @@ class Engine:
             return
         unit.had_started, unit.was_on_its_way = unit.has_started, unit.on_its_way
         waits = tried.outcome is Outcome.PREEMPTING
+        if self._preparing and not waits:
+            self._preparing.let_go(unit)
         self.tally.pods_refused += sum(tried.wants.values())
         self.tally.gangs_waiting += waits and unit.is_gang
         self.tally.gangs_refused += not waits and unit.is_gang

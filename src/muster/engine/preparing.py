@@ -156,6 +156,12 @@ class Preparing:
         self._undo(key)
         return True
 
+    def let_go(self, unit: Unit) -> None:
+        """The unit has no place: what its members were granted by a scheduler before us is given back."""
+        bringing = frozenset(pod.uid for pod in unit.candidates if pod.pod_class.rules.needs)
+        if bringing and (grants := self._supplies.let_go(bringing)):
+            self._decisions.append(TakeBack(unit.name, grants))
+
     def _undo(self, key: str, why: str = "") -> None:
         """Nobody of the unit goes now, and what was granted is taken back."""
         under_way = self._by_unit.pop(key)

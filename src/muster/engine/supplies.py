@@ -91,6 +91,10 @@ class Supplies:
         taken = (grant for uid in uids for supply in self._by_plugin.values() for grant in supply.take_back(uid))
         return tuple({grant.subject: grant for grant in taken}.values())
 
+    def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
+        """Members of a unit have no place: what is to be undone of grants that they have from before."""
+        return tuple(grant for supply in self._by_plugin.values() for grant in supply.let_go(uids))
+
     def bound(self, uid: str) -> None:
         for supply in self._by_plugin.values():
             supply.bound(uid)

@@ -354,6 +354,10 @@ class Supply(ABC):
     def take_back(self, uid: str) -> tuple[Grant, ...]:
         """The pod is not bound after all: what of its grants, as they were given, is to be undone."""
 
+    def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
+        """These members of a unit have no place: what is to be undone of grants that they have from before."""
+        return ()
+
     @abstractmethod
     def bound(self, uid: str) -> None:
         """The pod is bound: what was granted is its own."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from muster.api.devices import ResourceClaim
-from muster.api.wire import Pod, PodClaim
+from muster.api.devices import Consumer, ResourceClaim
+from muster.api.wire import OwnerReference, Pod, PodClaim
+
+_GROUPS = "scheduling.k8s.io"
 
 MOST_CONSUMERS = 256
 """So many may use one claim."""
@@ -58,18 +60,27 @@ def _problem(pod: Pod, named: Named, claim: ResourceClaim | None) -> str:
         whose = f"neither Pod nor PodGroup {group} is the owner" if group else "Pod is not owner"
         who = f"{pod.metadata.namespace}/{pod.metadata.name}"
         return f"ResourceClaim {named.key} was not created for Pod {who} ({whose})"
-    entries = claim.status.reserved_for
-    if len(entries) >= MOST_CONSUMERS and all(one.uid != pod.metadata.uid for one in entries):
+    entries, uid = claim.status.reserved_for, consumer_of(pod, claim).uid
+    if len(entries) >= MOST_CONSUMERS and all(one.uid != uid for one in entries):
         return f"ResourceClaim {named.key} is reserved for {len(entries)} pods, and no more may use it"
     return ""
 
 
+def consumer_of(pod: Pod, claim: ResourceClaim) -> Consumer:
+    """For whom the claim is reserved so that the pod may use it: what was made for its group, for all of it."""
+    owner = claim.metadata.controller
+    if owner is not None and _is_of_group(pod, owner):
+        return Consumer(api_group=_GROUPS, resource="podgroups", name=owner.name, uid=owner.uid)
+    return Consumer(resource="pods", name=pod.metadata.name, uid=pod.metadata.uid)
+
+
 def _is_owner(pod: Pod, claim: ResourceClaim) -> bool:
     owner = claim.metadata.controller
-    if owner is None:
-        return False
-    is_group = owner.kind == "PodGroup" and owner.name == _group(pod) != ""
-    return owner.uid == pod.metadata.uid or is_group
+    return owner is not None and (owner.uid == pod.metadata.uid or _is_of_group(pod, owner))
+
+
+def _is_of_group(pod: Pod, owner: OwnerReference) -> bool:
+    return owner.kind == "PodGroup" and owner.name == _group(pod) != ""
 
 
 def _group(pod: Pod) -> str:

@@ -26,7 +26,7 @@ from muster.devices.taken import parts_of
 from muster.framework.contract import READY, Progress, Supply
 from muster.framework.grants import Allocate, Grant
 from muster.plugins.device_book import Asked, Book, DeviceNeed, HeldDevice
-from muster.plugins.device_claims import MOST_CONSUMERS, named_claims, problem
+from muster.plugins.device_claims import MOST_CONSUMERS, consumer_of, named_claims, problem
 from muster.plugins.device_state import DeviceState
 
 NOT_HERE = "resourceclaim not available on the node"
@@ -71,6 +71,8 @@ class DeviceSupply(Supply):
         """By UID of a pod: why it has nothing to be bound with."""
         self._placed: dict[str, str] = {}
         """By UID of a pod that is to be bound: its node."""
+        self._let_gone: set[str] = set()
+        """Keys of claims that are to be given back, and have not changed since."""
         self._counted: dict[str, tuple[DeviceResult, ...]] = {}
         """By key of a claim: what the book has of it."""
         facts.tell(RESOURCE_CLAIMS, self._claim_changed)
@@ -91,6 +93,7 @@ class DeviceSupply(Supply):
     def _claim_changed(self, key: str, before: ResourceClaim | None, now: ResourceClaim | None) -> None:
         self._settle(key)
         self._look_who_has(key)
+        self._let_gone.discard(key)
         self.news |= self._users.get(key, _NOBODY)
 
     def _slice_changed(self, name: str, before: ResourceSlice | None, now: ResourceSlice | None) -> None:
@@ -235,9 +238,10 @@ class DeviceSupply(Supply):
         return found
 
     def _consumers(self, key: str) -> set[str]:
+        """UIDs of those who may use the claim, or are about to."""
         claim, given = self._facts.get(RESOURCE_CLAIMS, key), self._given.get(key)
         entries = () if claim is None else claim.status.reserved_for
-        return {one.uid for one in entries} | (_NOBODY if given is None else given.users)
+        return {one.uid for one in entries} | (_NOBODY if given is None else set(given.reserved_for))
 
     def holds(self, uid: str) -> str | None:
         pod = self._pods.get(uid)
@@ -277,7 +281,7 @@ class DeviceSupply(Supply):
             reach = None if allocation is None else allocation.node_selector
             if reach is not None and not reach.matches(meta.labels, meta.name):
                 return NOT_HERE
-            if len(self._consumers(key) | {uid}) > MOST_CONSUMERS:
+            if len(self._consumers(key) | {self._consumer(key, uid).uid}) > MOST_CONSUMERS:
                 return f"claim {key} is reserved for {MOST_CONSUMERS} pods, and no more may use it"
         claims = self._facts.all(RESOURCE_CLAIMS)
         seen, needs = self._book.seen(node), tuple(map(self._met_by, asking))
@@ -297,25 +301,30 @@ class DeviceSupply(Supply):
         return need
 
     def _enter(self, key: str, uid: str, allocation: Allocation | None) -> None:
-        pod, given = self._pods[uid], self._given.get(key)
+        given = self._given.get(key)
         if given is None:
             claim = self._facts.all(RESOURCE_CLAIMS)[key]
             given = self._given[key] = _Given(claim.metadata.uid, allocation, set(), {})
         given.users.add(uid)
-        given.reserved_for[uid] = Consumer(resource="pods", name=pod.metadata.name, uid=uid)
+        consumer = self._consumer(key, uid)
+        given.reserved_for[consumer.uid] = consumer
         self._settle(key)
         # for the others the claim has its devices now
         self.news |= self._users.get(key, _NOBODY)
 
     def _stands(self, key: str, uid: str) -> bool:
         """Whether the API shows that the claim has devices and the pod may use them."""
-        status = self._facts.all(RESOURCE_CLAIMS)[key].status
-        return status.allocation is not None and any(one.uid == uid for one in status.reserved_for)
+        status, consumer = self._facts.all(RESOURCE_CLAIMS)[key].status, self._consumer(key, uid).uid
+        return status.allocation is not None and any(one.uid == consumer for one in status.reserved_for)
+
+    def _consumer(self, key: str, uid: str) -> Consumer:
+        return consumer_of(self._pods[uid], self._facts.all(RESOURCE_CLAIMS)[key])
 
     def _write(self, key: str) -> Allocate:
+        """For all who are to be bound with it: of several grants to one claim the last is written."""
         given = self._given[key]
-        entries = tuple(entry for uid, entry in sorted(given.reserved_for.items()) if uid in given.users)
-        return Allocate(key, given.uid, given.allocation, entries)
+        entries = {one.uid: one for one in (self._consumer(key, uid) for uid in sorted(given.users))}
+        return Allocate(key, given.uid, given.allocation, tuple(entries.values()))
 
     # --- how far it is ---
 
@@ -352,7 +361,7 @@ class DeviceSupply(Supply):
         if given.allocation is not None and _devices(there) != _devices(given.allocation):
             return Progress(failed=f"claim {name} got allocated elsewhere in the meantime")
         given.is_seen = True
-        if all(one.uid != uid for one in claim.status.reserved_for):
+        if not self._stands(key, uid):
             return Progress(waits_for=f"claim {name} is not reserved for the pod yet")
         return _binding(claim, there)
 
@@ -370,10 +379,30 @@ class DeviceSupply(Supply):
             self._forget(key)
             claim = self._facts.get(RESOURCE_CLAIMS, key)
             if claim is not None and claim.metadata.uid == given.uid and not _is_undone(claim, given):
-                allocation = given.allocation or claim.status.allocation
-                entries = (entry for _, entry in sorted(given.reserved_for.items()))
-                taken.append(Allocate(key, given.uid, allocation, tuple(entries)))
+                taken += self._to_take_back(key, claim, given.allocation, given.reserved_for)
         return tuple(taken)
+
+    def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
+        """A scheduler before us may have had claims allocated for them, and that may be why they have no place."""
+        taken: list[Grant] = []
+        for key in dict.fromkeys(key for uid in sorted(uids) for key in self._keys(uid)):
+            claim = self._facts.get(RESOURCE_CLAIMS, key)
+            if claim is None or claim.status.allocation is None or key in self._given or key in self._let_gone:
+                continue
+            ours = {one.uid: one for one in (self._consumer(key, uid) for uid in self._users[key] & uids)}
+            if all(one.uid in ours for one in claim.status.reserved_for):
+                self._let_gone.add(key)
+                taken += self._to_take_back(key, claim, claim.status.allocation, ours)
+        return tuple(taken)
+
+    def _to_take_back(
+        self, key: str, claim: ResourceClaim, allocation: Allocation | None, entries: Mapping[str, Consumer]
+    ) -> list[Allocate]:
+        """Without what was reserved for a group, as long as somebody of it has a node."""
+        in_use = any(uid in self._placed or self._pods[uid].spec.node_name for uid in self._users.get(key, _NOBODY))
+        out = tuple(one for _, one in sorted(entries.items()) if one.resource == "pods" or not in_use)
+        allocation = allocation or claim.status.allocation
+        return [Allocate(key, claim.metadata.uid, allocation, out)] if out else []
 
     def bound(self, uid: str) -> None:
         self._failed.pop(uid, None)

@@ -129,24 +129,24 @@ def check(world):
         given.update((each.driver, each.pool, each.device) for each in allocation.devices.results)
         (term,) = allocation.node_selector.node_selector_terms
         facts = {
-            "claims": [_as_stored(one)],
-            "classes": [_plain(CLASS)],
-            "slices": [_plain(each) for each in found["resourceslices.resource.k8s.io"].values()],
+            "claims": [as_stored(one)],
+            "classes": [plain(CLASS)],
+            "slices": [plain(each) for each in found["resourceslices.resource.k8s.io"].values()],
             "node": {"name": term.match_fields[0].values[0], "labels": {}},
         }
-        assert problems(facts, [_plain(allocation)]) == []
+        assert problems(facts, [plain(allocation)]) == []
     assert not [device for device, times in given.items() if times > 1]
 
 
-def _as_stored(found):
+def as_stored(found):
     """With what the API server fills in."""
-    made = _plain(found)
+    made = plain(found)
     for request in made["spec"]["devices"]["requests"]:
         request["exactly"].setdefault("allocationMode", "ExactCount")
     return made
 
 
-def _plain(found):
+def plain(found):
     return json.loads(msgspec.json.encode(found))
 
 

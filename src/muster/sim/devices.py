@@ -1,12 +1,16 @@
 """What the API server and the controller of claims do with devices, in virtual time.
 
-What is granted stands there at once, and what nobody uses any more is given back at once, unless an annotation of the
-claim says otherwise:
+What is granted stands there at once, and what nobody uses any more is given back at once, unless annotations of the
+claim say otherwise:
 
-    muster.dev/release-after   so many seconds after the last pod that had it is gone
+    muster.dev/allocate-after   so many seconds later
+    muster.dev/allocate-fails   so many times
+    muster.dev/release-after    so many seconds after the last pod that had it is gone
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from msgspec.structs import replace
 
@@ -16,6 +20,8 @@ from muster.api.times import stamp
 from muster.framework.grants import Allocate
 from muster.sim.volumes import Keeper
 
+AFTER = "muster.dev/allocate-after"
+FAILS = "muster.dev/allocate-fails"
 RELEASED_AFTER = "muster.dev/release-after"
 
 
@@ -24,9 +30,30 @@ class Devices:
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
+        self._failures: Counter[str] = Counter()
+        """By UID of the claim."""
+        self._to_write: dict[str, Allocate] = {}
+        """What is not written yet, by UID of the claim: of each the last."""
 
     def grant(self, grant: Allocate) -> str:
-        """Writes the grant; "" or why that cannot be."""
+        """Writes the grant, or will; "" or why that cannot be."""
+        claim = self._claim(grant.claim)
+        asked = {} if claim is None else claim.metadata.annotations
+        if self._failures[grant.uid] < int(asked.get(FAILS, 0)):
+            self._failures[grant.uid] += 1
+            return f"a policy does not allow it for claim {grant.claim}"
+        if after := float(asked.get(AFTER, 0)):
+            self._to_write[grant.uid] = grant
+            self._keeper.at(self._keeper.now + after, lambda: self._write_late(grant))
+            return ""
+        return self._grant(grant)
+
+    def _write_late(self, grant: Allocate) -> None:
+        if self._to_write.get(grant.uid) is grant:
+            del self._to_write[grant.uid]
+            self._grant(grant)
+
+    def _grant(self, grant: Allocate) -> str:
         claim = self._claim(grant.claim)
         if claim is None or claim.metadata.uid != grant.uid or claim.metadata.deletion_timestamp is not None:
             return f"claim {grant.claim} was deleted"
@@ -42,6 +69,7 @@ class Devices:
         return ""
 
     def take_back(self, grant: Allocate) -> None:
+        self._to_write.pop(grant.uid, None)
         claim = self._claim(grant.claim)
         if claim is not None and claim.metadata.uid == grant.uid:
             self._release(claim, {one.uid for one in grant.reserved_for}, stays=grant.allocation is None)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from muster.api.devices import DeviceClass, ResourceClaim, ResourceSlice
 from muster.api.wire import OwnerReference, PodClaim, PodClaimStatus, read
 from muster.engine.changes import FactGone, GrantFailed
-from muster.engine.decisions import Bind, Evict, GangCondition, PodCondition, Prepare, TakeBack
+from muster.engine.decisions import Bind, Event, Evict, GangCondition, PodCondition, Prepare, TakeBack
 from muster.framework.profile import Profile
 from muster.plugins.defaults import default_plugins
 from muster.plugins.dynamic_resources import DynamicResources
@@ -248,6 +248,15 @@ def test_devices_of_several_nodes_are_given_once():
     assert len(given) == len(set(given)) == 3
 
 
+def test_preemption_frees_devices_of_several_nodes():
+    w = world("a", "b", devices=0, cpu=2).see(slice_of("", 1, name="net", everywhere=True))
+    running(w, "low")
+    # the place of the victim is taken: only its device can help
+    node = w.engine.cluster.pods["uid-low"].node
+    gang(w.pod("filler", cpu=2, priority=20, on=node), 1, cpu=2, priority=10)
+    assert evicted(w.decide()) == [f"{NAMESPACE}/low"]
+
+
 def test_what_failed_is_taken_back_whole():
     w = gang(world("a", "b", devices=1), 2)
     grants = prepared(w.decide())
@@ -406,6 +415,50 @@ def test_nobody_else_is_evicted_while_devices_of_those_who_left_are_given_back()
     assert not evicted(w.decide(after=20))
     release(w, gone)
     assert prepared(w.decide(after=1))
+
+
+def test_the_next_scheduler_waits_for_devices_that_are_being_given_back():
+    w = running(world("a", "b", devices=1), "low-a", "low-b")
+    found = dict(facts_of(w))
+    after = world("a", "b", devices=1).see(*found.values())
+    (left,) = [one for one in w.engine.cluster.pods.values() if one.node == "a"]
+    name = left.key.partition("/")[2]
+    after.pod(name, claims=[name], priority=1, on="a").see(claim("high")).pod("high", claims=["high"], priority=10)
+    assert not evicted(after.decide())
+    release(after, *(set(found) - {left.key}))
+    assert prepared(after.decide(after=1))
+
+
+def test_devices_that_victims_gave_back_are_kept_for_whom_they_left():
+    w = running(world("a", "b", devices=1), "low-a", "low-b")
+    gang(w, 2, priority=10)
+    assert len(evicted(w.decide())) == 2
+    (first,) = [one.key for one in w.engine.cluster.pods.values() if one.node == "a"]
+    w.pod_gone(first.partition("/")[2])
+    release(w, first).see(claim("mid")).pod("mid", claims=["mid"], priority=5)
+    assert not prepared(w.decide(after=1))
+
+
+def test_pods_of_different_units_that_share_a_claim_come_together():
+    w = world("a", "b").see(claim("c"))
+    w.pod("p", cpu=1, claims=["c"]).pod("q", cpu=1, claims=["c"])
+    decided = w.decide()
+    for _ in range(3):
+        decided = write(w, prepared(decided)).decide(after=2)
+        w.bound()
+    assert {one.node for one in w.engine.cluster.pods.values()} in ({"a"}, {"b"})
+    check(w)
+
+
+def test_who_is_refused_is_placed_anew_where_there_are_devices():
+    w = world("a", devices=1).see(claim("c")).pod("p", claims=["c"], cpu=1)
+    (grant,) = prepared(w.decide()).values()
+    # better in all but devices
+    w.node("z", cpu=64).node("y", cpu=64)
+    decided = w.apply(GrantFailed(grant, "not now")).decide()
+    assert devices_of(prepared(decided)) == {f"{NAMESPACE}/c": [("a", "gpu-0")]}
+    events = [one.note for one in decided if isinstance(one, Event)]
+    assert not any("cannot allocate" in note for note in events), events
 
 
 def test_nobody_is_evicted_for_devices_that_would_not_do():

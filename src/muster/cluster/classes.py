@@ -160,14 +160,8 @@ class PodClass:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """Classes with equal shape can stand in one `Lines`."""
-        return (
-            tuple(resource for resource, _ in self.room),
-            tuple(self.used),
-            self.ports,
-            bool(self.unknown),
-            self.rules.needs,
-        )
+        """Classes with equal shape and rules can stand in one `Lines`."""
+        return tuple(resource for resource, _ in self.room), tuple(self.used), self.ports, bool(self.unknown)
 
 
 def by_row(amounts: Mapping[str, int], names: ResourceNames) -> dict[int, int]:

@@ -174,11 +174,12 @@ class Usage:
             for state in self.states.values():
                 state.remove(row, pod_class)
 
-    def settle(self) -> None:
-        """Whatever those had who are gone has been given back; on trials only."""
+    def settle(self, rows: Iterable[int]) -> None:
+        """Whatever those had who are gone has been given back, to these rows; on trials only."""
         assert self.is_trial
         for state in self.states.values():
             state.settle()
+        self.log.mark_all(list(rows))
 
     def _change_copies(self, rows: NDArray[np.intp], pod_class: PodClass, sign: int) -> None:
         distinct, copies = np.unique(rows, return_counts=True)

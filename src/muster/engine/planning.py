@@ -389,7 +389,7 @@ class Planner:
         for (pod_class, departing), where in gone.items():
             usage.remove_copies(np.array(where, np.intp), pod_class, leaving=departing)
         if self._cluster.returning_to:
-            usage.settle()
+            usage.settle(rows[name] for name in self._cluster.returning_to if name in rows)
         return usage
 
     def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:

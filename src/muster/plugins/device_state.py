@@ -220,12 +220,14 @@ class DeviceState:
             found = found.taking(device, parts)
         return found
 
-    def copies(self, need: DeviceNeed, nodes: NodeTable, rows: list[int]) -> Ints:
-        """How many pods with this need each of the rows takes."""
+    def copies(self, need: DeviceNeed, nodes: NodeTable, rows: list[int], *, exact: bool) -> Ints:
+        """How many pods with this need each of the rows takes; if not `exact`, devices that several nodes can use count
+        as free, since who takes them elsewhere is not told here."""
         # 2 µs a row: a thousand rows are looked at once for each class, later only those that changed
-        return np.array([self._copies_on(need, nodes, row) for row in rows], np.int64)
+        exact = exact or not need.is_wide
+        return np.array([self._copies_on(need, nodes, row, exact) for row in rows], np.int64)
 
-    def _copies_on(self, need: DeviceNeed, nodes: NodeTable, row: int) -> int:
+    def _copies_on(self, need: DeviceNeed, nodes: NodeTable, row: int, exact: bool) -> int:
         node = nodes.nodes[row]
         if node is None or self.book is None or need.held:
             return 0
@@ -240,12 +242,13 @@ class DeviceState:
         if not missing:
             return PLENTY
         seen = self.book.seen(node)
-        found = self.book.copies(self.book.needs_of(missing), seen, self.taken(seen))
+        taken = self.taken(seen) if exact else (FREE,) * len(seen.keys)
+        found = self.book.copies(self.book.needs_of(missing), seen, taken)
         own = [ask for ask in missing if not ask.shared]
         if not found or len(own) == len(missing):
             return found
         # an upper bound: what the first gets for all of them leaves less
-        return self.book.copies(self.book.needs_of(own), seen, self.taken(seen)) if own else PLENTY
+        return self.book.copies(self.book.needs_of(own), seen, taken) if own else PLENTY
 
     def refusal(self, need: DeviceNeed, nodes: NodeTable, row: int) -> Refused | None:
         """Why devices cannot be had on the row; None if that is not what is missing."""

@@ -46,14 +46,14 @@ class DynamicResources(RoomFilter, Stateful, Wide, Supplier):
         if need is None:
             return None
         assert isinstance(need, DeviceNeed)
-        return _state(room.usage).copies(need, room.nodes, _rows(room))[None]
+        return _state(room.usage).copies(need, room.nodes, _rows(room), exact=False)[None]
 
     def refusals(self, pod_class: PodClass, room: Room) -> list[tuple[str, Bools]]:
         need = need_in(pod_class.rules)
         if need is None:
             return []
         state, rows = _state(room.usage), _rows(room)
-        refused = state.copies(need, room.nodes, rows) == 0
+        refused = state.copies(need, room.nodes, rows, exact=True) == 0
         why = [""] * len(rows)
         for place in np.flatnonzero(refused).tolist():
             found = state.refusal(need, room.nodes, rows[place])
@@ -90,7 +90,7 @@ class _Choosing(Outlook):
     def admits(self) -> Bools:
         if self._admits is None:
             rows = list(range(self._nodes.capacity))
-            self._admits = self._state.copies(self._need, self._nodes, rows) > 0
+            self._admits = self._state.copies(self._need, self._nodes, rows, exact=True) > 0
         return self._admits
 
     def refusals(self) -> list[tuple[str, Bools]]:

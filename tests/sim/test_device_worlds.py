@@ -102,7 +102,8 @@ class Story:
         assert problems(facts, [plain(one.status.allocation)]) == []
 
 
-@pytest.mark.parametrize("seed", range(25))
+# 340: who was undone was bound with what was just being taken back
+@pytest.mark.parametrize("seed", [*range(25), 340])
 def test_nothing_is_given_twice_and_nothing_stays(seed):
     story = Story(seed)
     for _ in range(30):

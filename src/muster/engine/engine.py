@@ -250,12 +250,12 @@ class Engine:
             self._look_at_supplies(noted)
 
     def _unreserve(self) -> None:
-        """Plugins that reserve learn who is not bound after all, before they are asked about anybody else."""
-        if not self._intake.noted.unbound:
-            return
-        unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
-        for pod, node in unbound:
-            self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
+        """Plugins that reserve or supply learn who is not bound after all, before they are asked about anybody else."""
+        if self._intake.noted.unbound:
+            unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
+            for pod, node in unbound:
+                self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
+        self._take_back()
 
     def _look_at_supplies(self, noted: Noted) -> None:
         """What pods bring was made ready, or failed."""
@@ -277,8 +277,7 @@ class Engine:
             return
         ungranted, self._intake.noted.ungranted = self._intake.noted.ungranted, []
         self._preparing.unbound(ungranted)
-        if ungranted:
-            self._intake.supplied_anew()
+        self._intake.supplied_anew()
 
     def _tell_who_wrote(self, noted: Noted) -> None:
         self._status.unreadable(noted.unreadable)

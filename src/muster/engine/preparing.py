@@ -134,9 +134,11 @@ class Preparing:
 
     def unbound(self, pods: list[PodState]) -> None:
         """These pods are not bound where they were to go: what they were granted is undone."""
-        units = dict.fromkeys(pod.gang or pod.uid for pod in pods)
+        # some may have set out again by now, with what they had
+        still = [pod for pod in pods if pod.stage is not Stage.BINDING or pod.uid not in self._cluster.pods]
+        units = dict.fromkeys(pod.gang or pod.uid for pod in still)
         for key in units:
-            lost = [pod.uid for pod in pods if (pod.gang or pod.uid) == key]
+            lost = [pod.uid for pod in still if (pod.gang or pod.uid) == key]
             under_way = self._by_unit.get(key)
             if under_way is not None:
                 for uid in lost:

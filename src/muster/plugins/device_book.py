@@ -58,6 +58,7 @@ class DeviceNeed(msgspec.Struct, frozen=True, gc=False):
     """Where the devices can be used that claims have."""
     held: tuple[HeldDevice, ...] = ()
     """Of a pod that has its place."""
+    is_placed: bool = False
     is_wide: bool = False
     """Some device that would do can be had from several nodes."""
 

@@ -229,7 +229,7 @@ class DeviceState:
 
     def _copies_on(self, need: DeviceNeed, nodes: NodeTable, row: int, exact: bool) -> int:
         node = nodes.nodes[row]
-        if node is None or self.book is None or need.held:
+        if node is None or self.book is None or need.is_placed:
             return 0
         if not all(one.matches(node.metadata.labels, node.metadata.name) for one in need.within):
             return 0
@@ -253,7 +253,7 @@ class DeviceState:
     def refusal(self, need: DeviceNeed, nodes: NodeTable, row: int) -> Refused | None:
         """Why devices cannot be had on the row; None if that is not what is missing."""
         node = nodes.nodes[row]
-        if node is None or self.book is None or need.held:
+        if node is None or self.book is None or need.is_placed:
             return None
         seen, missing = self.book.seen(node), self._missing(need)
         found = self.book.search(self.book.needs_of(missing), seen, self.taken(seen)) if missing else None

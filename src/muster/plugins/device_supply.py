@@ -71,8 +71,8 @@ class DeviceSupply(Supply):
         """By UID of a pod: why it has nothing to be bound with."""
         self._placed: dict[str, str] = {}
         """By UID of a pod that is to be bound: its node."""
-        self._let_gone: set[str] = set()
-        """Keys of claims that are to be given back, and have not changed since."""
+        self._returned: set[str] = set()
+        """Keys of claims that are being given back: the API does not show it yet."""
         self._counted: dict[str, tuple[DeviceResult, ...]] = {}
         """By key of a claim: what the book has of it."""
         facts.tell(RESOURCE_CLAIMS, self._claim_changed)
@@ -93,7 +93,7 @@ class DeviceSupply(Supply):
     def _claim_changed(self, key: str, before: ResourceClaim | None, now: ResourceClaim | None) -> None:
         self._settle(key)
         self._look_who_has(key)
-        self._let_gone.discard(key)
+        self._returned.discard(key)
         self.news |= self._users.get(key, _NOBODY)
 
     def _slice_changed(self, name: str, before: ResourceSlice | None, now: ResourceSlice | None) -> None:
@@ -195,7 +195,7 @@ class DeviceSupply(Supply):
 
     def _need(self, uid: str, pod: Pod) -> DeviceNeed:
         if node := pod.spec.node_name or self._placed.get(uid, ""):
-            return DeviceNeed(held=tuple(self._held(uid, node)))
+            return DeviceNeed(held=tuple(self._held(uid, node)), is_placed=True)
         if self.holds(uid) is not None:
             # it brings something, and nobody knows what that needs
             return DeviceNeed()
@@ -250,6 +250,8 @@ class DeviceSupply(Supply):
         if (why := problem(pod, self._facts.all(RESOURCE_CLAIMS))) is not None:
             return why
         for key in self._keys(uid):
+            if key in self._returned:
+                return f"resource claim {key} is being given back"
             unmet = self._need_of(key) if self._allocation(key) is None else None
             if isinstance(unmet, Unmet):
                 is_plain = unmet.problem.endswith("does not exist")
@@ -387,11 +389,10 @@ class DeviceSupply(Supply):
         taken: list[Grant] = []
         for key in dict.fromkeys(key for uid in sorted(uids) for key in self._keys(uid)):
             claim = self._facts.get(RESOURCE_CLAIMS, key)
-            if claim is None or claim.status.allocation is None or key in self._given or key in self._let_gone:
+            if claim is None or claim.status.allocation is None or key in self._given or key in self._returned:
                 continue
             ours = {one.uid: one for one in (self._consumer(key, uid) for uid in self._users[key] & uids)}
             if all(one.uid in ours for one in claim.status.reserved_for):
-                self._let_gone.add(key)
                 taken += self._to_take_back(key, claim, claim.status.allocation, ours)
         return tuple(taken)
 
@@ -401,8 +402,11 @@ class DeviceSupply(Supply):
         """Without what was reserved for a group, as long as somebody of it has a node."""
         in_use = any(uid in self._placed or self._pods[uid].spec.node_name for uid in self._users.get(key, _NOBODY))
         out = tuple(one for _, one in sorted(entries.items()) if one.resource == "pods" or not in_use)
-        allocation = allocation or claim.status.allocation
-        return [Allocate(key, claim.metadata.uid, allocation, out)] if out else []
+        if not out:
+            return []
+        if claim.status.allocation is not None:
+            self._returned.add(key)
+        return [Allocate(key, claim.metadata.uid, allocation or claim.status.allocation, out)]
 
     def bound(self, uid: str) -> None:
         self._failed.pop(uid, None)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from muster.api.devices import DeviceClass, ResourceClaim, ResourceSlice
@@ -12,6 +13,7 @@ from muster.engine.changes import FactGone, GrantFailed
 from muster.engine.decisions import Bind, Event, Evict, GangCondition, PodCondition, Prepare, TakeBack
 from muster.framework.profile import Profile
 from muster.plugins.defaults import default_plugins
+from muster.plugins.device_supply import DeviceSupply
 from muster.plugins.dynamic_resources import DynamicResources
 from tests.builders import HOSTNAME, NAMESPACE, World, pod
 from tests.devices.checker import problems
@@ -309,6 +311,22 @@ def test_a_grant_that_is_refused_is_a_failure_and_gives_the_devices_free():
     assert not binds(decided)
     assert not taken_back(decided), "it was never written"
     assert devices_of(prepared(decided)) == {f"{NAMESPACE}/c": [("a", "gpu-0")]}
+
+
+@pytest.mark.parametrize("where", ["grant", "progress"])
+def test_a_supply_that_fails_costs_its_unit_the_attempt_and_nobody_else_anything(monkeypatch, where):
+    def fails(self, uid, *rest):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(DeviceSupply, where, fails)
+    w = gang(world("a", "b"), 2).pod("p", cpu=1).see(claim("c")).pod("q", claims=["c"])
+    decided = w.decide()
+    assert list(binds(decided)) == [f"{NAMESPACE}/p"]
+    assert all(one.stage.name == "PENDING" for one in w.engine.cluster.pods.values() if one.uid != "uid-p")
+    monkeypatch.undo()
+    w.apply().decide()
+    assert w.engine.troubles.counts.total() > 0
+    assert len(prepared(w.decide(after=60))) == 3
 
 
 def test_the_next_scheduler_goes_on_from_what_stands_there():

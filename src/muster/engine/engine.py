@@ -85,6 +85,8 @@ class Engine:
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
+        self._unprepared: set[str] = set()
+        """Units of which a member was placed just now and could not be given what it needs there."""
         self._looks: set[tuple[Purpose, str]] = set()
         """Timers that are set since a plugin failed with a unit or a pod: for what, and its key."""
         self._queue = SchedulingQueue(profile, self._views, self.cluster.nodes, self._timers)
@@ -265,11 +267,15 @@ class Engine:
 
     def _not_prepared(self, key: str) -> None:
         """What a member brings cannot be made ready where it was to go: tried again at once only for the first time."""
+        # if it is a lone pod's turn, its next unit has to be made
+        self._settled = False
         unit = self._units.get(key)
         if unit is not None:
             unit.failures += 1
             unit.tried_at = self._now
             unit.efforts.is_rejected(self._now)
+            if unit.phase is Phase.TRYING:
+                self._unprepared.add(key)
 
     def _take_back(self) -> None:
         """Pods that are not bound after all give back what they were granted."""
@@ -739,12 +745,17 @@ class Engine:
             self._file_refused(unit, tried)
 
     def _file_placed(self, unit: Unit) -> None:
+        unprepared = unit.key in self._unprepared
+        self._unprepared.discard(unit.key)
         if not unit.is_gang:
             del self._units[unit.key]
             self._queue.rest(unit, _GONE, _TRIED_AND_PLACED)
             return
         self.tally.gangs_placed += 1
-        if unit.classes:
+        if unprepared:
+            # what it was to be given could not be: at once it would be the same again
+            self._back_off(unit, Cause.FAILED)
+        elif unit.classes:
             # members that found no place are told why, in an attempt of their own
             self._queue.push(unit, _TRIED_AND_PLACED)
         else:

@@ -165,7 +165,7 @@ class Intake:
             self._look_anew(self._cluster.classes.take_news())
         if self._is_supplied:
             self.supplied_anew()
-        for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
+        for troubles in (self._cluster.facts.troubles, self._defaults.troubles, self._supplies.troubles):
             if troubles:
                 self.noted.troubles += troubles
                 troubles.clear()

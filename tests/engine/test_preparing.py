@@ -285,3 +285,11 @@ def test_claims_of_their_own_make_no_classes_of_their_own():
     w.see(replace(claim("c0"), spec=replace(claim("c0").spec, resources=ClaimResources(Size("2Gi")))))
     first, second = (w.engine.cluster.pods[f"uid-g-{n}"].pod_class for n in (0, 1))
     assert first is not second
+
+
+def test_who_comes_too_late_for_the_last_volume_is_not_bound_without_one():
+    w = world("a", cpu=8).see(volume("va", on="a"), claim("c0", of="local"), claim("c1", of="local"))
+    w.pod("p", volumes=mounts("c0")).pod("q", volumes=mounts("c1"))
+    decided = w.engine.decide(w.now)
+    assert len(prepared(decided)) == 1
+    assert not binds(decided)

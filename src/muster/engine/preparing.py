@@ -22,6 +22,7 @@ from muster.engine.supplies import Supplies
 from muster.engine.timers import Purpose, Timers
 from muster.engine.unit import Unit
 from muster.engine.verdicts import prepared, preparing_failed, preparing_took_too_long
+from muster.framework.contract import READY
 from muster.gangs.model import Aspect
 
 
@@ -72,7 +73,7 @@ class Preparing:
             return False
         grants = self._supplies.grant((pod.uid, self._node(pod.node)) for pod in pods)
         under_way = self._by_unit.get(unit.key)
-        if under_way is None and all(self._supplies.progress(pod.uid).waits_for == "" for pod in pods):
+        if under_way is None and all(self._supplies.progress(pod.uid) == READY for pod in pods):
             return False
         if under_way is None:
             self._count += 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
@@ -40,19 +38,4 @@ class ClaimVolume(_Grant, frozen=True, tag="claim-volume"):
         return f"volume {self.volume_uid}"
 
 
-class Allocate(_Grant, frozen=True, tag="allocate"):
-    """Devices are the claim's, and the claim is reserved for those who are to be bound."""
-
-    claim: str
-    """namespace/name"""
-    uid: str
-    allocation: dict[str, Any] | None
-    """As the claim's status has it; None for a claim that is allocated already."""
-    reserved_for: tuple[dict[str, str], ...] = ()
-
-    @property
-    def subject(self) -> str:
-        return f"devices {self.uid}"
-
-
-Grant = SelectNode | ClaimVolume | Allocate
+Grant = SelectNode | ClaimVolume

@@ -13,7 +13,7 @@ from muster.api.kinds import CLAIMS, VOLUMES, Kind
 from muster.api.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE
 from muster.api.wire import Fact
 from muster.base.errors import ApiError
-from muster.framework.grants import Allocate, ClaimVolume, Grant, SelectNode
+from muster.framework.grants import ClaimVolume, Grant, SelectNode
 from muster.kube.client import MERGE_PATCH, Client
 
 _encode = msgspec.json.Encoder().encode
@@ -31,8 +31,6 @@ async def write_grant(client: Client, grant: Grant) -> None:
                 await _select_node(client, grant)
             case ClaimVolume():
                 await _claim_volume(client, grant)
-            case Allocate():
-                raise NotImplementedError
     except ApiError as error:
         if error.code in (403, 404, 422):
             raise NotGrantedError(error.message) from error
@@ -47,8 +45,6 @@ async def take_back(client: Client, grant: Grant) -> None:
                 await _unselect_node(client, grant)
             case ClaimVolume():
                 await _free_volume(client, grant)
-            case Allocate():
-                raise NotImplementedError
     except ApiError as error:
         if error.code != 404:
             raise

@@ -57,12 +57,7 @@ class Volumes:
 
     def grant(self, grant: Grant) -> str:
         """Writes the grant; "" or why that cannot be."""
-        match grant:
-            case SelectNode():
-                return self._select(grant)
-            case ClaimVolume():
-                return self._keep(grant)
-        raise NotImplementedError
+        return self._select(grant) if isinstance(grant, SelectNode) else self._keep(grant)
 
     def take_back(self, grant: Grant) -> None:
         claim = self._claim(grant.claim, grant.uid)

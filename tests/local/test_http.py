@@ -1,5 +1,6 @@
 """The API server's shell, over real TLS: who gets in, what is too much, and that it lives through all of it."""
 
+import asyncio
 import gzip
 import http.client
 import json
@@ -11,13 +12,18 @@ import ssl
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 import yaml
 
+from muster.local.process.cluster import make_server
+from muster.local.process.http import serve
 from muster.local.process.identity import Identity
+from muster.local.store.store import Store
 from tests.local.processes import Api, Server, until
+from tests.local.serving import Chance
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -394,6 +400,19 @@ def test_a_thousand_idle_connections_are_no_harm(api):
             connection.close()
 
 
+async def test_a_connection_on_which_nothing_is_asked_is_ended(tmp_path):
+    identity = Identity(tmp_path / "cluster")
+    server = make_server(Store(), Chance(), token=identity.token)
+    async with serve(server, host="127.0.0.1", port=0, tls=identity.tls(), idle_seconds=0.01) as port:
+        trust = ssl.create_default_context(cafile=tmp_path / "cluster" / "ca.crt")
+        for sent in (b"", b"GET /version HTTP/1.1\r\nHost: "):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trust)
+            writer.write(sent)
+            async with asyncio.timeout(30):
+                assert await reader.read() == b""
+            writer.close()
+
+
 def test_one_connection_serves_many_requests(api):
     api.get("/version")
     before = api._connection.sock
@@ -526,6 +545,30 @@ def test_a_watcher_that_does_not_read_is_cut_and_holds_up_nobody(tmp_path):
 
 
 # --- its end ---
+
+
+def _memory(server):
+    """Megabytes that the process has."""
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say how large a process is")
+def test_watchers_that_do_not_read_cost_no_copies_of_what_is_there(tmp_path):
+    with Server(tmp_path / "cluster", "--ephemeral") as server, server.api() as api, ExitStack() as stack:
+        for number in range(40):
+            api.request("POST", MAPS, config_map(f"large-{number}", text="x" * 1_000_000))
+        before = _memory(server)
+        watches = [stack.enter_context(api.watch(MAPS)) for _ in range(8)]
+        assert all(watch.next()["object"]["metadata"]["name"] == "large-0" for watch in watches)
+        api.get("/version")
+        # 40 MB for each, if all of it were ready to be sent
+        assert _memory(server) - before < 100
+        # and whoever reads gets everything, and what came meanwhile
+        api.request("DELETE", f"{MAPS}/large-0")
+        events = iter(watches[0])
+        names = [next(events)["object"]["metadata"]["name"] for _ in range(40)]
+        assert names == [*sorted(f"large-{number}" for number in range(1, 40)), "large-0"]
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "its input ends"])

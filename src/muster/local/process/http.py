@@ -26,6 +26,8 @@ _GATHER_SECONDS = 0.002
 _GOODBYE_SECONDS = 1.0
 # later than the last goodbye: aiohttp trips over requests that end just when it gives up on them
 _END_SECONDS = _GOODBYE_SECONDS + 1.0
+# as Kubernetes: whoever connects and asks nothing need not be known, and each connection costs 280 KB and a file
+_IDLE_SECONDS = 90.0
 # as Kubernetes: selectors may be long
 _LONGEST_HEAD = 1 << 20
 # as Kubernetes: when all warnings together are longer than this, each is cut
@@ -34,8 +36,10 @@ _CUT_WARNING = 256
 
 
 @asynccontextmanager
-async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) -> AsyncIterator[int]:
-    """Serves until left; gives the port."""
+async def serve(
+    server: Server, *, host: str, port: int, tls: ssl.SSLContext, idle_seconds: float = _IDLE_SECONDS
+) -> AsyncIterator[int]:
+    """Serves until left; gives the port.  A connection on which nothing is asked for `idle_seconds` is ended."""
     logger = _logger()
     shell = _Shell(server, logger)
     # a watch ends with its client; all else is done at once, and cannot be cancelled half-way
@@ -44,6 +48,7 @@ async def serve(server: Server, *, host: str, port: int, tls: ssl.SSLContext) ->
         handler_cancellation=True,
         access_log=None,
         logger=logger,
+        keepalive_timeout=idle_seconds,
         # as Kubernetes: to unpack a body, even only to be rid of it, may take a thousand times its size
         auto_decompress=False,
         max_line_size=_LONGEST_HEAD,
@@ -188,7 +193,7 @@ async def _send(response: web.StreamResponse, stream: Stream) -> None:
         async with asyncio.timeout(seconds) as limit:
             stream.on_ready = hear
             while True:
-                if frames := stream.take():
+                while frames := stream.take():
                     writing = True
                     await response.write(frames)
                     writing = False

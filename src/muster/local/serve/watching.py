@@ -20,6 +20,8 @@ _decode = msgspec.json.Decoder().decode
 
 # who lets so much gather does not read; fed on, it would cost the memory of the server
 _MOST_BYTES = 64 << 20
+# taken at once: what is on its way to a client is memory of the server, however slowly he reads
+_PIECE_BYTES = 1 << 20
 
 _INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
@@ -52,16 +54,30 @@ class Watch:
         self._selection = selection
         self._view = view
         self._bookmarks = start.bookmarks
+        self._first: Iterator[bytes] = iter(())
+        """What was there, or was missed, when the watch began: made only when it is taken."""
         self._frames: deque[bytes] = deque()
+        """What has come since."""
         self._gathered = 0
         self.ended = False
         self._begin(start)
 
     def take(self) -> bytes:
-        frames = b"".join(self._frames)
-        self._frames.clear()
-        self._gathered = 0
-        return frames
+        """The next of what is to be sent, whole events; nothing if there is nothing more by now."""
+        taken, size = [], 0
+        while size < _PIECE_BYTES and (frame := self._next()):
+            taken.append(frame)
+            size += len(frame)
+        return b"".join(taken)
+
+    def _next(self) -> bytes:
+        if frame := next(self._first, b""):
+            return frame
+        if not self._frames:
+            return b""
+        frame = self._frames.popleft()
+        self._gathered -= len(frame)
+        return frame
 
     def close(self) -> None:
         if not self.ended:
@@ -76,22 +92,33 @@ class Watch:
 
     def _begin(self, start: Start) -> None:
         if start.version is None:
-            for stored in self._store.list(self.served.storage, self._selection.namespace):
-                if self._selection.matches(stored):
-                    self._add(_frame("ADDED", self._view.one(stored)))
-            if start.mark_initial:
-                self._add(_frame("BOOKMARK", self._view.mark(self._store.version, _INITIAL_END)))
+            self._first = self._there(mark=start.mark_initial)
         else:
             missed = self._store.since(self.served.storage, start.version)
             if missed is None:
                 self._too_old(start.version)
                 return
-            for happened in missed:
-                self._note(happened)
-                happened.frames.clear()
-        # what was there may be as large as it is
-        self._gathered = 0
+            self._first = self._missed(list(missed))
         self._store.watch(self.served.storage, self._hear)
+
+    def _there(self, *, mark: bool) -> Iterator[bytes]:
+        there = self._store.list(self.served.storage, self._selection.namespace)
+        version = self._store.version
+
+        def frames() -> Iterator[bytes]:
+            for stored in there:
+                if self._selection.matches(stored):
+                    yield _frame("ADDED", self._view.one(stored))
+            if mark:
+                yield _frame("BOOKMARK", self._view.mark(version, _INITIAL_END))
+
+        return frames()
+
+    def _missed(self, missed: list[Happened]) -> Iterator[bytes]:
+        for happened in missed:
+            if frame := self._told(happened):
+                yield frame
+            happened.frames.clear()
 
     def _too_old(self, version: int) -> None:
         refusal = status.expired(f"too old resource version: {version} ({self._store.oldest + 1})")
@@ -99,26 +126,25 @@ class Watch:
         self.ended = True
 
     def _hear(self, happened: Happened) -> None:
-        if self._note(happened):
+        if frame := self._told(happened):
+            self._add(frame)
             if self._gathered > _MOST_BYTES:
                 self.close()
             self.on_ready()
 
-    def _note(self, happened: Happened) -> bool:
-        """Whether the client is concerned."""
+    def _told(self, happened: Happened) -> bytes:
+        """What the client is told of a change; nothing if it does not concern him."""
         selection = self._selection
         before = happened.before is not None and selection.matches(happened.before)
-        after = happened.what is not What.DELETED and selection.matches(happened.now)
-        if after:
-            what = What.MODIFIED if before else What.ADDED
-            self._add(self._shared(what, happened))
-        elif before and happened.what is What.DELETED:
-            self._add(self._shared(What.DELETED, happened))
-        elif before:
-            # to this client it is gone, as it was when it last was one of its own
-            assert happened.before is not None
-            self._add(_frame("DELETED", self._view.one(_at(happened.before, happened.now.version))))
-        return before or after
+        if happened.what is not What.DELETED and selection.matches(happened.now):
+            return self._shared(What.MODIFIED if before else What.ADDED, happened)
+        if not before:
+            return b""
+        if happened.what is What.DELETED:
+            return self._shared(What.DELETED, happened)
+        # to this client it is gone, as it was when it last was one of its own
+        assert happened.before is not None
+        return _frame("DELETED", self._view.one(_at(happened.before, happened.now.version)))
 
     def _shared(self, what: What, happened: Happened) -> bytes:
         key = f"{what.value} {self._view.key}"

@@ -52,8 +52,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Stream(Protocol):
     """An answer that goes on: frames are taken as they gather.
 
-    Whoever sends sets `on_ready`, takes what there is whenever it is called, and closes the stream when the other side
-    has gone or `seconds` have passed.
+    Whoever sends sets `on_ready`, takes until there is nothing more whenever it is called, and closes the stream when
+    the other side has gone or `seconds` have passed.
     """
 
     on_ready: Callable[[], None]
@@ -62,7 +62,7 @@ class Stream(Protocol):
     """How long the client wants it to go on; None if it did not say."""
 
     def take(self) -> bytes:
-        """What has gathered since it was last asked."""
+        """The next piece of what is to be sent; nothing if there is no more by now."""
 
     @property
     def ended(self) -> bool:

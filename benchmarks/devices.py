@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from benchmarks.report import line, title
-from muster.api.devices import DeviceClaim, DeviceClass, ResourceSlice
-from muster.api.wire import read
+from benchmarks.shapes import group, nodes, pod
+from muster.api.devices import ClaimStatus, DeviceClaim, DeviceClass, ResourceClaim, ResourceSlice
+from muster.api.wire import PodClaim, read
 from muster.devices.allocator import Found, Refused, allocate
 from muster.devices.inventory import Inventory
 from muster.devices.matching import match
 from muster.devices.needs import Need, need_of
 from muster.devices.results import allocations
 from muster.devices.taken import FREE
+from muster.engine.changes import Bound, Change, FactSeen, PodSeen
+from muster.engine.decisions import Bind, Decision, Prepare
+from muster.engine.engine import Engine
+from muster.framework.grants import Allocate
+from muster.plugins.defaults import default_profile
 
 _NODES = 1000
 _DRIVER = "gpu.example"
@@ -66,9 +75,10 @@ def _cel(text: str) -> dict[str, Any]:
     return {"cel": {"expression": text}}
 
 
-def _slice(number: int) -> ResourceSlice:
-    pool = {"name": f"n{number}", "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": _DRIVER, "nodeName": f"n{number}", "pool": pool, "devices": list(_devices(number))}
+def _slice(number: int, node: str = "") -> ResourceSlice:
+    node = node or f"n{number}"
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": _DRIVER, "nodeName": node, "pool": pool, "devices": list(_devices(number))}
     return read(ResourceSlice, {"kind": "ResourceSlice", "metadata": {"name": f"s{number}"}, "spec": spec})
 
 
@@ -84,4 +94,78 @@ def _devices(node: int) -> Iterable[dict[str, Any]]:
         yield {"name": f"gpu-{number}", "attributes": attributes, "capacity": {"memory": {"value": "80Gi"}}}
 
 
-BENCHMARKS: dict[str, Callable[[], None]] = {"devices": devices}
+def device_gangs() -> None:
+    """Pods with a claim each, from pod and claim to bind; the API shows at once what is granted."""
+    title(f"{_NODES:,} nodes with 8 devices, pods with a claim for one each; processor time of the engine alone")
+    for gangs, size in ((500, 8), (1, 1_000)):
+        engine = Engine(default_profile())
+        engine.apply([FactSeen(read(DeviceClass, {"kind": "DeviceClass", "metadata": {"name": "gpu"}}))])
+        engine.apply(nodes(_NODES, random.Random(1)))
+        engine.apply([FactSeen(_slice(number, f"node-{number:05d}")) for number in range(_NODES)])
+        # every device is looked at once, whoever asks first
+        first = _bound(engine, *_claiming("first", 1, 1))
+        times = _bound(engine, *_claiming("g", gangs, size))
+        line(
+            f"{gangs} gangs × {size:,}",
+            f"{gangs * size / sum(times):8,.0f} pods/s",
+            f"arrivals {times[0]:5.2f} s",
+            f"decided {times[1]:5.2f} s",
+            f"granted and bound {times[2]:5.2f} s",
+            f"the first pod before them {sum(first):5.2f} s",
+        )
+
+
+def _bound(engine: Engine, claims: dict[str, ResourceClaim], changes: list[Change]) -> list[float]:
+    """Seconds to take pods and claims in, to decide, and to bind when the API shows what is granted."""
+    times = [time.process_time()]
+    engine.apply(changes)
+    times.append(time.process_time())
+    granted = list(_decisions(engine))
+    times.append(time.process_time())
+    shown = list(_shown(granted, claims))
+    times[-1:] = [times[-1], time.process_time()]
+    engine.apply(shown)
+    bound = [one for decision in _decisions(engine) if isinstance(decision, Bind) for one in decision.pods]
+    times.append(time.process_time())
+    assert len(bound) == len(claims), len(bound)
+    engine.apply([Bound(one.uid, one.node, at=1.0) for one in bound])
+    engine.decide(1.0)
+    return [times[1] - times[0], times[2] - times[1], times[4] - times[3]]
+
+
+def _decisions(engine: Engine) -> Iterable[Decision]:
+    while True:
+        yield from engine.decide(1.0)
+        due = engine.next_decide_at
+        if due is None or due > 1.0:
+            return
+
+
+def _claiming(prefix: str, gangs: int, size: int) -> tuple[dict[str, ResourceClaim], list[Change]]:
+    exactly = {"deviceClassName": "gpu", "selectors": [_cel(f"{_MODEL} && {_MEMORY}")]}
+    spec = {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}
+    claims: dict[str, ResourceClaim] = {}
+    changes: list[Change] = []
+    for number in range(gangs):
+        name = f"{prefix}-{number:05d}"
+        changes.append(group(name, size, created=number))
+        for index in range(size):
+            member = pod(f"{name}-{index:05d}", cpu_milli=1000, memory_gib=2, index=index, gang=name)
+            meta = {"name": f"{name}-{index}", "namespace": member.pod.metadata.namespace, "uid": f"{name}-{index}"}
+            claim = read(ResourceClaim, {"kind": "ResourceClaim", "metadata": meta, "spec": spec})
+            claims[f"{meta['namespace']}/{meta['name']}"] = claim
+            named = (PodClaim(name="gpu", resource_claim_name=meta["name"]),)
+            spec_of = replace(member.pod.spec, resource_claims=named)
+            changes += [FactSeen(claim), PodSeen(replace(member.pod, spec=spec_of))]
+    return claims, changes
+
+
+def _shown(decisions: Iterable[object], claims: dict[str, ResourceClaim]) -> Iterable[Change]:
+    for one in decisions:
+        for grant in one.grants if isinstance(one, Prepare) else ():
+            assert isinstance(grant, Allocate)
+            status = ClaimStatus(allocation=grant.allocation, reserved_for=grant.reserved_for)
+            yield FactSeen(replace(claims[grant.claim], status=status))
+
+
+BENCHMARKS: dict[str, Callable[[], None]] = {"devices": devices, "device-gangs": device_gangs}

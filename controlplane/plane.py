@@ -105,6 +105,8 @@ class ControlPlane:
         self._chosen_folder = folder
         self._keep = keep or folder is not None
         self._ending = contextlib.ExitStack()
+        self._ports: dict[str, int] = {}
+        """Where components serve their health and metrics, by name."""
 
     def __enter__(self) -> ControlPlane:
         self.start()
@@ -183,6 +185,18 @@ class ControlPlane:
             lambda: self._new_component("kube-scheduler", user="system:kube-scheduler", flags=flags)
         )
         return self.scheduler
+
+    def scheduler_metrics(self) -> str:
+        """What kube-scheduler counts, as Prometheus reads it."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self._ports["kube-scheduler"], timeout=_REQUEST_SECONDS, context=self._admin_context
+        )
+        status, data = _exchange(connection, "GET", "/metrics", None, {})
+        if status != 200:
+            raise PlaneError(
+                f"kube-scheduler gave out no metrics: {data.decode(errors='replace').strip()}", code=status
+            )
+        return data.decode()
 
     def stop_scheduler(self) -> None:
         if self.scheduler is not None:
@@ -379,6 +393,7 @@ class ControlPlane:
     def _new_component(self, name: str, *, user: str, flags: Sequence[str]) -> Process:
         """A client of the API server that serves its health on a port of its own."""
         [port] = _free_ports(1)
+        self._ports[name] = port
         kubeconfig = self.kubeconfig(user, ())
         shared = [
             "--bind-address=127.0.0.1",

@@ -31,6 +31,7 @@ from muster.api.wire import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodClaim,
     PodDisruptionBudget,
     PodGroup,
     PodGroupSpec,
@@ -142,6 +143,8 @@ def pod(
     controller: str = "",
     record: BoundFor | None = None,
     volumes: Sequence[Volume] = (),
+    devices: Sequence[PodClaim] = (),
+    claims: Sequence[str] = (),
     near: PodAffinity | None = None,
     apart: PodAffinity | None = None,
     spread: Sequence[TopologySpread] = (),
@@ -152,7 +155,8 @@ def pod(
     """A pod of one container; `on` is the node it is bound to, `preferred` maps selectors to weights.
 
     `leaving` may say when its grace is over, `owner` the kind of who made it, `controller` that one's UID, `near` and
-    `apart` its podAffinity and podAntiAffinity, `whole` what the pod requests beside its container.
+    `apart` its podAffinity and podAntiAffinity, `whole` what the pod requests beside its container,
+    `claims` names of its claims for devices.
     """
     named = {"cpu": cpu, "memory": memory, GPU: gpu}
     asked = {name: amount for name, amount in named.items() if amount is not None} | dict(requests or {})
@@ -192,6 +196,7 @@ def pod(
             scheduling_gates=tuple(SchedulingGate(name=gate) for gate in gates),
             scheduling_group=SchedulingGroup(pod_group_name=gang) if gang else None,
             volumes=tuple(volumes),
+            resource_claims=tuple(devices) or tuple(PodClaim(name=name, resource_claim_name=name) for name in claims),
             topology_spread_constraints=tuple(spread),
         ),
         status=PodStatus(

@@ -18,7 +18,7 @@ from muster.framework.profile import Backoff, Fairness, PreemptionSettings, Unsu
 from muster.plugins.default_spread import BY_THEIR_SELECTORS as SPREAD_BY
 from muster.plugins.default_spread import DefaultConstraint
 from muster.plugins.node_resources_fit import Strategy
-from muster.plugins.registry import PLUGINS, AffinityArgs, BalancedArgs, FitArgs, SpreadArgs
+from muster.plugins.registry import PLUGINS, AffinityArgs, BalancedArgs, DeviceArgs, FitArgs, SpreadArgs, VolumeArgs
 from tests.builders import World, cluster, node, placements, pod, rather, strictly
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -148,12 +148,12 @@ def test_upstreams_defaults_written_out_are_ours_under_upstreams_names():
 
 def test_a_list_of_all_upstream_plugins_is_refused_with_all_that_are_missing():
     ours = [name for name in PLUGINS if name != "GangScheduling"]
-    theirs = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources"]
+    theirs = ["DeferredPodScheduling", "PodGroupPodsCount"]
     enabled = [{"name": name} for name in [*ours, *theirs, "DefaultBinder"]]
     text = yaml.safe_dump({"profiles": [{"schedulerName": "s", "plugins": {"multiPoint": {"enabled": enabled}}}]})
     assert refusal(text) == (
-        "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins VolumeRestrictions, NodeVolumeLimits, VolumeBinding, "
-        "VolumeZone, DynamicResources are not in Muster yet; leave them out"
+        "f.yaml: profiles[0].plugins.multiPoint.enabled: plugins DeferredPodScheduling, PodGroupPodsCount are not in "
+        "Muster yet; leave them out"
     )
 
 
@@ -365,7 +365,7 @@ def test_profiles_with_equal_plugins_are_one_with_several_names():
         - schedulerName: a
           plugins: {score: {disabled: [{name: NodeAffinity}]}}
         - schedulerName: b
-          plugins: {score: {disabled: [{name: NodeAffinity}, {name: DynamicResources}]}}
+          plugins: {score: {disabled: [{name: NodeAffinity}, {name: PodGroupPodsCount}]}}
     """)
     assert found.scheduler_names == ("a", "b")
     assert part(found, "NodeAffinity").weight == 0
@@ -427,11 +427,12 @@ def test_profiles_that_one_muster_cannot_serve_are_refused(profiles, message):
 # --- plugins ----------------------------------------------------------------------------------------
 
 FILTERS = ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"]
-FILTERS += ["PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"]
+FILTERS += ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"]
+FILTERS += ["PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures"]
 
 
 def filters(found):
-    return [plugin.name for plugin in found.make_profiles()[0].filters]
+    return list(dict.fromkeys(plugin.name for plugin in found.make_profiles()[0].filters))
 
 
 def test_a_disabled_plugin_is_gone():
@@ -441,8 +442,8 @@ def test_a_disabled_plugin_is_gone():
 
 def test_plugins_that_muster_lacks_may_be_disabled():
     found = plugins("""
-        multiPoint: {disabled: [{name: VolumeBinding}, {name: DynamicResources, weight: 1}]}
-        reserve: {disabled: [{name: '*'}]}
+        multiPoint: {disabled: [{name: PodGroupPodsCount}, {name: DeferredPodScheduling, weight: 1}]}
+        preBind: {disabled: [{name: '*'}]}
     """)
     assert found == Settings()
 
@@ -545,8 +546,8 @@ def test_a_filter_that_multipoint_gave_up_and_the_point_enables_comes_last():
         ("filter: {enabled: [{weight: 1}]}", ".filter.enabled[0]: needs a name"),
         ("filter: {enabled: [NodeName]}", ".filter.enabled[0]: must be a mapping, not 'NodeName'"),
         (
-            "preBind: {enabled: [{name: VolumeBinding}]}",
-            ".preBind.enabled: plugin VolumeBinding is not in Muster yet; leave it out",
+            "preBind: {enabled: [{name: PodGroupPodsCount}]}",
+            ".preBind.enabled: plugin PodGroupPodsCount is not in Muster yet; leave it out",
         ),
         (
             "filter: {disabled: [{name: NodePort}]}",
@@ -638,6 +639,24 @@ def test_resources_that_pods_need_not_have_are_read():
     assert found == FitArgs(ignored=("example.com/foo",), ignored_groups=("other.example",))
 
 
+def test_how_long_volumes_are_waited_for_and_what_their_fit_is_worth_is_read():
+    shape = "shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]"
+    found = configured("VolumeBinding", f"{{bindTimeoutSeconds: 30, {shape}}}")
+    assert part(found, "VolumeBinding").args == VolumeArgs(wait_seconds=30.0, shape=((0, 0), (100, 10)))
+    assert found.make_profiles()[0].preparing_seconds((("VolumeBinding", object()),)) == 30.0
+    assert configured("VolumeBinding", "{bindTimeoutSeconds: 600}") == Settings()
+
+
+def test_how_long_devices_are_waited_for_is_read():
+    found = configured("DynamicResources", "{bindingTimeout: 2m, filterTimeout: 5s}")
+    assert part(found, "DynamicResources").args == DeviceArgs(wait_seconds=120.0)
+    assert configured("DynamicResources", "{bindingTimeout: 10m}") == Settings()
+    # who brings both waits for the longer of the two
+    needs = [("VolumeBinding", object()), ("DynamicResources", object())]
+    profile = found.make_profiles()[0]
+    assert [profile.preparing_seconds(tuple(some)) for some in (needs, needs[1:], [])] == [600.0, 120.0, 0.0]
+
+
 def test_the_resources_that_are_balanced_are_read():
     found = configured("NodeResourcesBalancedAllocation", "{resources: [{name: cpu}, {name: nvidia.com/gpu}]}")
     assert part(found, "NodeResourcesBalancedAllocation").args == BalancedArgs(resources=("cpu", "nvidia.com/gpu"))
@@ -648,7 +667,20 @@ def test_the_resources_that_are_balanced_are_read():
     ("text", "message"),
     [
         ("name: NodeResourceFit", ".name: there is no plugin NodeResourceFit; did you mean NodeResourcesFit?"),
-        ("name: VolumeBinding", ": plugin VolumeBinding is not in Muster yet; leave it out"),
+        ("name: PodGroupPodsCount", ": plugin PodGroupPodsCount is not in Muster yet; leave it out"),
+        ("name: DynamicResources, args: {bindingTimeout: 0s}", ".args.bindingTimeout: must be at least 1s"),
+        (
+            "name: DynamicResources, args: {filterTimeout: 10}",
+            ".args.filterTimeout: must be a duration, not 10; write it like 15s or 1m30s",
+        ),
+        (
+            "name: VolumeBinding, args: {bindTimeoutSeconds: -1}",
+            ".args.bindTimeoutSeconds: must be a whole number of at least 0, not -1",
+        ),
+        (
+            "name: VolumeBinding, args: {shape: [{utilization: 50}, {utilization: 50, score: 1}]}",
+            ".args.shape[1]: utilization must be more than that of the point before, 50, not 50",
+        ),
         (
             "name: InterPodAffinity, args: {hardPodAffinityWeight: 101}",
             ".args.hardPodAffinityWeight: must be from 0 to 100, not 101",
@@ -864,13 +896,13 @@ def test_how_pods_that_are_there_draw_others_is_read(args, found):
 def test_pods_are_spread_as_the_system_does_it_unless_a_file_says_otherwise(args):
     settings = configured("PodTopologySpread", args)
     assert part(settings, "PodTopologySpread").args is None
-    assert make_engine(to_journal(settings)).profiles.may_read == SPREAD_BY
+    assert set(SPREAD_BY) < set(make_engine(to_journal(settings)).profiles.may_read)
 
 
 def test_a_file_may_ask_for_no_default_constraints():
     settings = configured("PodTopologySpread", "{defaultingType: List}")
     assert part(settings, "PodTopologySpread").args == SpreadArgs()
-    assert make_engine(to_journal(settings)).profiles.may_read == ()
+    assert not set(SPREAD_BY) & set(make_engine(to_journal(settings)).profiles.may_read)
 
 
 ONLY_LISTED = "defaultingType must be List where defaultConstraints are given; write defaultingType: List"
@@ -931,7 +963,7 @@ def test_default_constraints_are_read():
         ),
     )
     assert part(settings, "PodTopologySpread").args == SpreadArgs(constraints=listed)
-    assert make_engine(to_journal(settings)).profiles.reads == (NAMESPACES, *SPREAD_BY)
+    assert set(make_engine(to_journal(settings)).profiles.reads) > {NAMESPACES, *SPREAD_BY}
 
 
 def test_a_plugin_is_configured_once():

@@ -3,14 +3,15 @@
 import math
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from muster.app.metrics import Metrics
+from muster.app.metrics import KINDS, Metrics
 from muster.engine.changes import BindFailed, Bound, Failure, PodGone, PodSeen
-from muster.engine.decisions import Event, Evict, GangCondition, Loss, Lost, PodRef, Release
+from muster.engine.decisions import Decision, Event, Evict, GangCondition, Loss, Lost, PodRef, Release
 from muster.kube.outbox import Outbox
 from tests.builders import cluster, only, pod
 
@@ -263,6 +264,12 @@ def test_a_gang_of_which_too_few_members_say_when_they_were_bound_has_no_wait():
 
 
 # --- decisions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", get_args(Decision))
+def test_every_kind_of_decision_can_be_counted(kind):
+    """One that has no name would end the scheduler."""
+    assert kind in KINDS
 
 
 def test_decisions_are_counted_by_kind_and_calls_by_how_long_they_took():

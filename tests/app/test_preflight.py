@@ -7,7 +7,7 @@ import yaml
 from structlog.testing import capture_logs
 
 from muster.api.kinds import NAMESPACES, REPLICA_SETS, SERVICES
-from muster.app.preflight import ASKED_FOR, Right, check_rights, to_read
+from muster.app.preflight import ASKED_FOR, Right, check_rights, to_grant, to_read
 from muster.base.errors import KubeError
 from muster.plugins.registry import ProfileParts, default_parts, make_profile
 from tests.kube.server import Api, Cut, Direct, Reply, refusal
@@ -88,7 +88,7 @@ def test_what_is_asked_for_is_what_the_manifests_grant_beyond_the_lists_that_are
         for verb in rule["verbs"]
         if verb != "list"
     }
-    assert {*ASKED_FOR, *to_read(READ)} == granted
+    assert {*ASKED_FOR, *to_read(READ), *to_grant(READ)} == granted
 
 
 def test_the_manifests_let_every_kind_that_plugins_read_be_listed_and_watched_and_no_more():
@@ -100,5 +100,6 @@ def test_the_manifests_let_every_kind_that_plugins_read_be_listed_and_watched_an
             if kind.resource.group in rule["apiGroups"] and kind.resource.plural in rule["resources"]
             for verb in rule["verbs"]
         }
-        # a ReplicaSet may be whom a group is made for: it is read by name then
-        assert verbs - {"get"} == {"list", "watch"}, kind.name
+        # a ReplicaSet may be whom a group is made for: it is read by name then; what is granted is written
+        granted = {"patch"} if to_grant([kind]) else set()
+        assert verbs - {"get"} == {"list", "watch"} | granted, kind.name

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from muster.api.resources import NATIVE_POD_GROUPS
 from muster.api.wire import Metadata, Pod, PodGroup, PodStatus
+from muster.cluster.pods import Setbacks
 from muster.cluster.pods import Stage as PodStage
 from muster.controllers.protection import FINALIZER
 from muster.engine.changes import PodGone
@@ -175,7 +176,7 @@ async def test_what_a_bind_replaced_is_not_said_if_the_pod_may_be_bound(api, ans
 async def test_who_is_to_stop_does_not_go_in_circles_while_a_bind_waits_for_its_next_try(api):
     stage = Stage(api, places=1)
     stage.engine.next_decide_at = START
-    stage.engine.cluster.pods["uid-a"] = SimpleNamespace(stage=PodStage.BINDING)
+    stage.engine.cluster.pods["uid-a"] = SimpleNamespace(stage=PodStage.BINDING, setbacks=Setbacks(retries_later=True))
     stage.scheduler.stop()
     finishing = asyncio.ensure_future(stage.scheduler.finish())
     await asyncio.sleep(3)
@@ -183,6 +184,13 @@ async def test_who_is_to_stop_does_not_go_in_circles_while_a_bind_waits_for_its_
     assert 10 < turns < 100
     stage.engine.cluster.pods.clear()
     await finishing
+
+
+async def test_who_is_to_stop_does_not_wait_for_volumes(api):
+    stage = Stage(api, places=1)
+    stage.engine.cluster.pods["uid-a"] = SimpleNamespace(stage=PodStage.BINDING, setbacks=Setbacks(answered=True))
+    stage.scheduler.stop()
+    await asyncio.wait_for(stage.scheduler.finish(), 5)
 
 
 # groups

@@ -32,7 +32,7 @@ _LOOK_AGAIN_SECONDS = 0.002
 _SAYS_SCORES = 10
 """The verbosity at which the log has the score of each plugin for each node; nodes that were seen are in it from 3."""
 _AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-_MERGE = "application/merge-patch+json"
+MERGE = "application/merge-patch+json"
 
 
 _EVICTS = " preemption: found a potential placement"
@@ -73,9 +73,9 @@ class OneByOne:
 
     def about(self, pod):
         """The pod as it came to the scheduler, its node or else the message, and scores by node and plugin."""
-        made = self._api.ask("POST", _path(pod), pod)
+        made = self._api.ask("POST", path_of(pod), pod)
         for now in self._of(made):
-            if node := now["spec"].get("nodeName"):
+            if node := self._node(now):
                 return Heard(made, node, scores=self._scores(made, self._log.lines()))
             for condition in now["status"].get("conditions", []):
                 if condition["type"] == "PodScheduled" and condition["status"] == "False":
@@ -93,12 +93,12 @@ class OneByOne:
         return self._api.ask("GET", "/api/v1/pods")["items"]
 
     def delete(self, pod):
-        self._api.ask("DELETE", f"{_path(pod)}/{pod['metadata']['name']}", _AT_ONCE)
+        self._api.ask("DELETE", f"{path_of(pod)}/{pod['metadata']['name']}", _AT_ONCE)
 
     def begins(self, pod, at):
         """The pod runs since then."""
         began = {"status": {"phase": "Running", "startTime": at}}
-        return self._api.ask("PATCH", f"{_path(pod)}/{pod['metadata']['name']}/status", began, content_type=_MERGE)
+        return self._api.ask("PATCH", f"{path_of(pod)}/{pod['metadata']['name']}/status", began, content_type=MERGE)
 
     def lands(self, pod):
         """The node where a pod goes for which there is room now."""
@@ -111,11 +111,15 @@ class OneByOne:
 
     # --- parts ---
 
+    def _node(self, pod):
+        """Where the pod goes, once that is certain."""
+        return pod["spec"].get("nodeName")
+
     def _made(self, path, thing):
         made = self._api.ask("POST", path, thing)
         if "status" in thing:
             at = f"{path}/{thing['metadata']['name']}/status"
-            made = self._api.ask("PATCH", at, {"status": thing["status"]}, content_type=_MERGE)
+            made = self._api.ask("PATCH", at, {"status": thing["status"]}, content_type=MERGE)
         return made
 
     def _until_told_to_leave(self, pod, *, victims):
@@ -124,8 +128,8 @@ class OneByOne:
 
         def done(line):
             nonlocal leaving
-            leaving += '"Victim Pod is already being deleted, skipping' in line and f'preemptor="{_key(pod)}"' in line
-            return leaving == victims or f'"Async Preemption finished completely" preemptor="{_key(pod)}"' in line
+            leaving += '"Victim Pod is already being deleted, skipping' in line and f'preemptor="{key_of(pod)}"' in line
+            return leaving == victims or f'"Async Preemption finished completely" preemptor="{key_of(pod)}"' in line
 
         self._log.wait_until(done)
 
@@ -135,23 +139,23 @@ class OneByOne:
         return (event["object"] for event in self._changes if event["object"]["metadata"]["uid"] == uid)
 
     def _placed(self, pod, world):
-        made = self._api.ask("POST", _path(pod), pod)
+        made = self._api.ask("POST", path_of(pod), pod)
         name = pod["metadata"]["name"]
         if isinstance(world, RankedWorld):
             made = self.begins(pod, world.started[name])
         if name in world.leaving:
-            return self._api.ask("DELETE", f"{_path(pod)}/{name}")
+            return self._api.ask("DELETE", f"{path_of(pod)}/{name}")
         if name in world.ended:
             ended = {"status": {"phase": "Succeeded"}}
-            return self._api.ask("PATCH", f"{_path(pod)}/{name}/status", ended, content_type=_MERGE)
+            return self._api.ask("PATCH", f"{path_of(pod)}/{name}/status", ended, content_type=MERGE)
         if status := world.told.get(name):
-            return self._api.ask("PATCH", f"{_path(pod)}/{name}/status", {"status": status}, content_type=_MERGE)
+            return self._api.ask("PATCH", f"{path_of(pod)}/{name}/status", {"status": status}, content_type=MERGE)
         return made
 
     def _scores(self, pod, lines):
         """With weights and without zeros, as far as the log has come: scores are in it before the pod is bound."""
         found = defaultdict(dict)
-        name = f'pod="{_key(pod)}"'
+        name = f'pod="{key_of(pod)}"'
         for line in lines:
             if '"Plugin scored node for pod"' in line and name in line:
                 said = dict(each.split("=", 1) for each in line.split("] ", 1)[1].split() if "=" in each)
@@ -162,11 +166,12 @@ class OneByOne:
 
 
 class _Log:
-    """What a process has written since we looked last, in whole lines."""
+    """What a process has written since we took it last, in whole lines."""
 
     def __init__(self, path):
         self._file = path.open()
         self._begun = ""
+        self._seen = []
 
     def __enter__(self):
         return self
@@ -175,18 +180,25 @@ class _Log:
         self._file.close()
 
     def lines(self):
-        *whole, self._begun = (self._begun + self._file.read()).split("\n")
-        return whole
+        """Takes them."""
+        self._read()
+        found, self._seen = self._seen, []
+        return found
 
     def wait_for(self, words):
         self.wait_until(lambda line: words in line)
 
     def wait_until(self, true):
-        """Until that is true of a line."""
+        """Until that is true of a line that nobody has looked at."""
         deadline = time.monotonic() + SECONDS
-        while not any(true(line) for line in self.lines()):
+        while not any(true(line) for line in self._read()):
             assert time.monotonic() < deadline, "the log does not say what it should"
             time.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _read(self):
+        *whole, self._begun = (self._begun + self._file.read()).split("\n")
+        self._seen += whole
+        return whole
 
 
 class _Connection:
@@ -228,9 +240,9 @@ def _changes(connection, *, since):
             yield event
 
 
-def _path(pod):
+def path_of(pod):
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"
 
 
-def _key(pod):
+def key_of(pod):
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

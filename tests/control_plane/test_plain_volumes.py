@@ -1,6 +1,6 @@
 """The plain scheduler of the tests decides about volumes as the real kube-scheduler does, and expects the same choice.
 
-Slow, a second for each pod whose claims are decided about: MUSTER_WORLDS=60 for more worlds than usual.
+Slow, two seconds a world: MUSTER_WORLDS=60 for more worlds than usual.
 """
 
 import os

@@ -195,13 +195,12 @@ def test_a_pod_that_waits_has_an_event(space, nodes):
     assert event["note"] == "0/1 nodes are available: 1 Insufficient cpu."
 
 
-def test_a_pod_that_must_have_what_muster_does_not_honour_says_which_field(space, nodes):
+def test_a_pod_whose_claim_is_not_there_says_so_in_upstreams_words(space, nodes):
     nodes(space.plane, 1)
-    claim = {"name": "gpu", "resourceClaimTemplateName": "gpu"}
-    space.pod("picky", resourceClaims=[claim])
+    space.pod("picky", resourceClaims=[{"name": "gpu", "resourceClaimName": "none"}])
     said = space.pod_says("picky")
-    assert said["reason"] == "Unsupported"
-    assert said["message"].startswith("no plugin of this scheduler honours spec.resourceClaims; remove it, or set ")
+    assert said["reason"] == "Unschedulable"
+    assert said["message"] == f'could not find ResourceClaim "{space.namespace}/none"'
     assert space.event("picky", "FailedScheduling")["note"] == said["message"]
 
 

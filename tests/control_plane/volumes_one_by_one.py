@@ -1,73 +1,102 @@
 """The real kube-scheduler, asked about pods that claim volumes; the volume controller and provisioners are played here.
 
-A pod whose claims it decides about is not bound before its claims are: kube-scheduler writes what it chose, looks every
-second whether somebody has acted on it, and then binds.
+kube-scheduler says on the pod which node it chose, writes what it chose to volumes and claims, and looks every second
+whether somebody has acted on it before it binds the pod.  Nobody has to wait for that: what it chose counts for it from
+then on.  `remove` waits until all pods are bound.
 """
 
+import itertools
+import re
 import time
+from collections import Counter
+from dataclasses import replace
 
-from tests.control_plane.one_by_one import SECONDS, OneByOne, _path
+from tests.control_plane.one_by_one import MERGE, SECONDS, OneByOne, key_of
 from tests.plain_scheduler.random_volumes import PATHS, SPACE
-from tests.plain_scheduler.standing_in import Heard
 from tests.plain_scheduler.storage import Storage
-from tests.plain_scheduler.volumes import COMPLETED, SELECTED
+from tests.plain_scheduler.volumes import COMPLETED, SELECTED, is_bound
 
-_SEEN_SECONDS = 0.5
-"""kube-scheduler's log does not say when it has seen volumes."""
-_LOOK_AGAIN_SECONDS = 0.02
-_MERGE = "application/merge-patch+json"
+_LOOK_AGAIN_SECONDS = 0.01
+_COUNTED = {
+    "classes": "storage.k8s.io/StorageClassAdd",
+    "drivers": "storage.k8s.io/CSIDriverUpdate",
+    "csi_nodes": "storage.k8s.io/CSINodeAdd",
+    "capacities": "storage.k8s.io/CSIStorageCapacityAdd",
+    "claims": "PersistentVolumeClaimAdd",
+    "volumes": "PersistentVolumeAdd",
+    "attachments": "storage.k8s.io/VolumeAttachmentDelete",
+}
+"""By the field of a Storage: the event of its kind that kube-scheduler's metrics count."""
+_CHANGING = ("claims", "volumes")
+_COUNT = re.compile(r'^scheduler_event_handling_duration_seconds_count\{event="([^"]+)"\} (\d+)', re.MULTILINE)
 
 
 class VolumesOneByOne(OneByOne):
+    def __init__(self, plane, around=None):
+        super().__init__(plane, around)
+        self._plane = plane
+        self._storage = Storage()
+        self._marks = itertools.count(1)
+        self._told = Counter()
+        """Events that kube-scheduler counts, as many as we have brought about."""
+
     def make(self, world):
         uids = {}
-        for field, path in PATHS.items():
+        for field in PATHS:
             for document in world.stored[field]:
                 if (kept := document.get("spec", {}).get("claimRef")) and document["status"]["phase"] == "Bound":
                     kept["uid"] = uids[kept["name"]]
-                made = self._made(path, document)
+                made = self._add(field, document)
                 if field == "claims":
                     uids[made["metadata"]["name"]] = made["metadata"]["uid"]
         cluster = super().make(world)
-        time.sleep(_SEEN_SECONDS)
-        cluster.storage = self.storage(world)
+        self._until_seen(PATHS)
+        cluster.storage = self._storage = Storage(**{field: self._listed(field, world) for field in PATHS})
         return cluster
 
     def storage(self, world):
         """As it is now."""
-        chosen = f"?labelSelector=world%3Dw{world.seed}"
-        return Storage(**{field: self._api.ask("GET", f"{path}{chosen}")["items"] for field, path in PATHS.items()})
+        self._storage = replace(self._storage, **{field: self._listed(field, world) for field in _CHANGING})
+        return self._storage
 
-    def about(self, pod):
-        made = self._api.ask("POST", _path(pod), pod)
-        lines, deadline = [], time.monotonic() + SECONDS
-        named = f'pod="{SPACE}/{pod["metadata"]["name"]}"'
-        while time.monotonic() < deadline:
-            lines += self._log.lines()
-            now = self._api.ask("GET", f"{_path(pod)}/{pod['metadata']['name']}")
-            if node := now["spec"].get("nodeName"):
-                return Heard(made, node, scores=self._scores(made, [*lines, *self._log.lines()]))
-            for condition in now["status"].get("conditions", []):
-                if condition["type"] == "PodScheduled" and condition["status"] == "False":
-                    self.delete(made)
-                    return Heard(made, None, condition["message"])
-            if any('"BindPodVolumes"' in line and named in line for line in lines):
-                # what it writes is written by then
-                time.sleep(5 * _LOOK_AGAIN_SECONDS)
-                self._act_on_claims(pod)
-            time.sleep(_LOOK_AGAIN_SECONDS)
-        raise AssertionError("nothing was decided", [line for line in lines if "Volume" in line][-20:])
+    def remove(self):
+        self._until(lambda: all(pod["spec"].get("nodeName") for pod in self.pods()), "all pods are bound")
+        super().remove()
 
-    def _act_on_claims(self, pod):
-        for volume in pod["spec"].get("volumes", []):
-            if name := volume.get("persistentVolumeClaim", {}).get("claimName"):
-                self._act_on(name)
+    # --- one pod ---
 
-    def _act_on(self, name):
-        listed = self._api.ask("GET", f"{PATHS['claims']}?fieldSelector=metadata.name%3D{name}")["items"]
-        for claim in listed:
-            if not claim["spec"].get("volumeName") and (chosen := self._chosen(claim)):
-                self._bind(claim, chosen)
+    def _node(self, pod):
+        bound, chosen = super()._node(pod), pod["status"].get("nominatedNodeName")
+        if chosen and not bound:
+            self._play(pod)
+        return bound or chosen
+
+    def _play(self, pod):
+        """Those who act on what kube-scheduler chose."""
+        claims = [claim for claim in self._claims(pod) if not is_bound(claim)]
+        if claims:
+            self._until_written(pod, len(claims))
+            for claim in self._claims(pod):
+                if not is_bound(claim):
+                    self._bind(claim, self._chosen(claim))
+            self._until_seen(_CHANGING)
+
+    def _claims(self, pod):
+        names = {volume.get("persistentVolumeClaim", {}).get("claimName") for volume in pod["spec"].get("volumes", [])}
+        return [self._api.ask("GET", f"{PATHS['claims']}/{name}") for name in sorted(names - {None})]
+
+    def _until_written(self, pod, times):
+        written = 0
+
+        def done(line):
+            nonlocal written
+            if '"Response"' in line and 'logger="PreBind.VolumeBinding"' in line and f'pod="{key_of(pod)}"' in line:
+                assert 'verb="PUT"' in line, line
+                assert 'status="200 OK"' in line, line
+                written += 1
+            return written == times
+
+        self._log.wait_until(done)
 
     def _chosen(self, claim):
         world = claim["metadata"]["labels"]["world"]
@@ -75,8 +104,8 @@ class VolumesOneByOne(OneByOne):
         for volume in self._api.ask("GET", f"{PATHS['volumes']}?labelSelector=world%3D{world}")["items"]:
             if volume["spec"].get("claimRef", {}).get("uid") == uid:
                 return volume["metadata"]["name"]
-        selected = claim["metadata"].get("annotations", {}).get(SELECTED)
-        return self._made_for(claim, world) if selected else None
+        assert SELECTED in claim["metadata"]["annotations"], "neither a volume was chosen nor a node"
+        return self._made_for(claim, world)
 
     def _made_for(self, claim, world):
         spec = claim["spec"]
@@ -95,11 +124,65 @@ class VolumesOneByOne(OneByOne):
             },
             "status": {"phase": "Bound"},
         }
-        self._made(PATHS["volumes"], volume)
+        self._add("volumes", volume)
         return name
 
     def _bind(self, claim, volume):
         bound = {"metadata": {"annotations": {COMPLETED: "yes"}}, "spec": {"volumeName": volume}}
         at = f"{PATHS['claims']}/{claim['metadata']['name']}"
-        self._api.ask("PATCH", at, bound, content_type=_MERGE)
-        self._api.ask("PATCH", f"{at}/status", {"status": {"phase": "Bound"}}, content_type=_MERGE)
+        self._api.ask("PATCH", at, bound, content_type=MERGE)
+        self._api.ask("PATCH", f"{at}/status", {"status": {"phase": "Bound"}}, content_type=MERGE)
+
+    # --- what kube-scheduler has seen ---
+
+    def _add(self, field, document):
+        made = self._made(PATHS[field], document)
+        if _COUNTED[field].endswith("Add"):
+            self._told[_COUNTED[field]] += 1
+        return made
+
+    def _until_seen(self, fields):
+        """Each kind comes in order: when a mark that was made last is counted, all before it are known."""
+        for field in fields:
+            self._mark(field, f"mark-{next(self._marks)}")
+        self._until(self._has_seen_all, "kube-scheduler sees what was made")
+
+    def _mark(self, field, name):
+        self._add(field, {"metadata": {"name": name}, **_MARKS[field]})
+        at, event = f"{PATHS[field]}/{name}", _COUNTED[field]
+        if event.endswith("Update"):
+            self._api.ask("PATCH", at, {"metadata": {"labels": {"mark": "yes"}}}, content_type=MERGE)
+            self._told[event] += 1
+        elif event.endswith("Delete"):
+            self._api.ask("DELETE", at)
+            self._told[event] += 1
+
+    def _has_seen_all(self):
+        counts = {event: int(count) for event, count in _COUNT.findall(self._plane.scheduler_metrics())}
+        return all(counts.get(event, 0) == count for event, count in self._told.items())
+
+    def _until(self, true, what):
+        deadline = time.monotonic() + SECONDS
+        while not true():
+            assert time.monotonic() < deadline, what
+            time.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _listed(self, field, world):
+        return self._api.ask("GET", f"{PATHS[field]}?labelSelector=world%3Dw{world.seed}")["items"]
+
+
+_ASKED = {"accessModes": ["ReadWriteOnce"], "storageClassName": "mark"}
+_MARKS = {
+    "classes": {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"},
+    "drivers": {"spec": {"attachRequired": True}},
+    "csi_nodes": {"spec": {"drivers": []}},
+    "capacities": {"storageClassName": "mark"},
+    "claims": {"spec": {**_ASKED, "resources": {"requests": {"storage": "1Gi"}}}},
+    "volumes": {
+        "spec": {**_ASKED, "capacity": {"storage": "1Gi"}, "csi": {"driver": "mark.csi", "volumeHandle": "mark"}}
+    },
+    "attachments": {
+        "spec": {"attacher": "mark.csi", "nodeName": "mark", "source": {"persistentVolumeName": "mark"}},
+    },
+}
+"""Objects that are of no use to anybody."""

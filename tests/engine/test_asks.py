@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.api.wire import ClaimVolume, Condition, Empty, SchedulingConstraints, Volume
+from muster.api.wire import Condition, Empty, PodClaim, SchedulingConstraints
 from muster.engine.decisions import Event, GangCondition, PodCondition
 from muster.framework.profile import Unsupported
 from muster.plugins.registry import ProfileParts, default_parts, make_profile
@@ -22,19 +22,20 @@ from tests.builders import (
     told,
 )
 
-CLAIM = [Volume(persistent_volume_claim=ClaimVolume())]
+CLAIM = [PodClaim(name="gpu")]
 APART, RATHER_APART = strictly("web"), rather("web")
+LACKING = ("InterPodAffinity", "PodTopologySpread", "DynamicResources")
 RACK = SchedulingConstraints(topology=(Empty(),))
 
 WHY = (
-    "no plugin of this scheduler honours spec.volumes[].persistentVolumeClaim; "
+    "no plugin of this scheduler honours spec.resourceClaims; "
     "remove it, or set GangScheduling's argument `unsupported: ignore`"
 )
 
 
 def narrow(nodes, *, unsupported=Unsupported.REFUSE, **facts):
-    """Without the plugins that look at other pods."""
-    parts = tuple(part for part in default_parts() if part.name not in ("InterPodAffinity", "PodTopologySpread"))
+    """Without the plugins that look at other pods and at devices."""
+    parts = tuple(part for part in default_parts() if part.name not in LACKING)
     return cluster(nodes, profile=make_profile(ProfileParts(plugins=parts, unsupported=unsupported)), **facts)
 
 
@@ -57,7 +58,7 @@ def events(decisions, reason):
 
 
 def test_a_pod_with_a_hard_ask_waits_and_names_the_field():
-    decisions = settle(cluster(1).pod("db", cpu=1, volumes=CLAIM))
+    decisions = settle(narrow(1).pod("db", cpu=1, devices=CLAIM))
     assert placements(decisions) == {}
     assert told(decisions) == {"db": WHY}
     assert reasons(decisions) == {"db": "Unsupported"}
@@ -65,11 +66,11 @@ def test_a_pod_with_a_hard_ask_waits_and_names_the_field():
 
 
 def test_all_fields_are_named_at_once():
-    said = told(settle(narrow(1).pod("db", cpu=1, volumes=CLAIM, apart=APART)))["db"]
+    said = told(settle(narrow(1).pod("db", cpu=1, devices=CLAIM, apart=APART)))["db"]
     assert said.startswith(
         "no plugin of this scheduler honours "
         "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution "
-        "and spec.volumes[].persistentVolumeClaim; remove them,"
+        "and spec.resourceClaims; remove them,"
     )
 
 
@@ -93,37 +94,37 @@ def test_what_a_plugin_honours_is_asked_for_in_vain_where_it_is_disabled(facts, 
 
 
 def test_a_held_pod_says_so_once_however_often_it_changes():
-    world = cluster(1).pod("db", cpu=1, volumes=CLAIM)
+    world = narrow(1).pod("db", cpu=1, devices=CLAIM)
     settle(world)
-    again = replace(pod("db", cpu=1, volumes=CLAIM), status=said("Unsupported", WHY))
+    again = replace(pod("db", cpu=1, devices=CLAIM), status=said("Unsupported", WHY))
     assert settle(world.see(again)) == []
 
 
 def test_a_scheduler_that_comes_later_repeats_nothing():
-    world = cluster(1).see(replace(pod("db", cpu=1, volumes=CLAIM), status=said("Unsupported", WHY)))
+    world = narrow(1).see(replace(pod("db", cpu=1, devices=CLAIM), status=said("Unsupported", WHY)))
     assert settle(world) == []
 
 
 def test_a_held_pod_stops_nobody_and_has_nobody_evicted():
-    world = cluster(1, cpu=4).pod("low", cpu=4, on="n0").pod("db", cpu=4, priority=10, volumes=CLAIM)
+    world = narrow(1, cpu=4).pod("low", cpu=4, on="n0").pod("db", cpu=4, priority=10, devices=CLAIM)
     world.node("n1", cpu=4).pod("web", cpu=4)
     assert placements(settle(world)) == {"web": "n1"}
 
 
 def test_a_pod_with_gates_speaks_of_its_asks_when_the_gates_are_gone():
-    world = cluster(1).pod("db", cpu=1, volumes=CLAIM, gates=["quota"])
+    world = narrow(1).pod("db", cpu=1, devices=CLAIM, gates=["quota"])
     assert settle(world) == []
     gated = said("SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
-    assert reasons(settle(world.see(replace(pod("db", cpu=1, volumes=CLAIM), status=gated)))) == {"db": "Unsupported"}
+    assert reasons(settle(world.see(replace(pod("db", cpu=1, devices=CLAIM), status=gated)))) == {"db": "Unsupported"}
 
 
 def test_nothing_is_said_of_pods_that_run_or_are_another_schedulers():
-    world = cluster(1).pod("runs", cpu=1, volumes=CLAIM, on="n0").pod("theirs", volumes=CLAIM, scheduler="other")
-    assert settle(world.pod("goes", volumes=CLAIM, leaving=True)) == []
+    world = narrow(1).pod("runs", cpu=1, devices=CLAIM, on="n0").pod("theirs", devices=CLAIM, scheduler="other")
+    assert settle(world.pod("goes", devices=CLAIM, leaving=True)) == []
 
 
 def test_pods_that_may_be_placed_anyway_are_placed_as_if_they_had_not_asked():
-    world = narrow(1, unsupported=Unsupported.IGNORE).pod("db", cpu=1, volumes=CLAIM, apart=RATHER_APART)
+    world = narrow(1, unsupported=Unsupported.IGNORE).pod("db", cpu=1, devices=CLAIM, apart=RATHER_APART)
     decisions = settle(world.group("g", 1, constraints=RACK).members("g", 0, cpu=1))
     assert set(placements(decisions)) == {"db", "g-0"}
     assert events(settle(world.bound()), "Unsupported") == []
@@ -164,7 +165,7 @@ def test_a_preference_that_a_plugin_honours_is_not_spoken_of():
 
 
 def test_a_gang_waits_for_a_member_with_a_hard_ask_and_names_member_and_field():
-    world = cluster(1).group("g", 2).members("g", 0, cpu=1).members("g", 1, cpu=1, volumes=CLAIM)
+    world = narrow(1).group("g", 2).members("g", 0, cpu=1).members("g", 1, cpu=1, devices=CLAIM)
     decisions = settle(world)
     assert placements(decisions) == {}
     assert reasons(decisions) == {"g": "Unsupported", "g-0": "PodGroupNotReady", "g-1": "Unsupported"}
@@ -173,18 +174,18 @@ def test_a_gang_waits_for_a_member_with_a_hard_ask_and_names_member_and_field():
 
 
 def test_members_with_equal_asks_are_told_together():
-    decisions = settle(cluster(1).gang("g", members=50, cpu=1, volumes=CLAIM))
+    decisions = settle(narrow(1).gang("g", members=50, cpu=1, devices=CLAIM))
     assert [len(condition.pods) for condition in only(PodCondition, decisions)] == [50]
 
 
 def test_a_member_of_an_incomplete_gang_says_what_it_asks_for():
-    decisions = settle(cluster(1).group("g", 2).members("g", 0, cpu=1, volumes=CLAIM))
+    decisions = settle(narrow(1).group("g", 2).members("g", 0, cpu=1, devices=CLAIM))
     assert reasons(decisions) == {"g": "Unschedulable", "g-0": "Unsupported"}
 
 
 def test_a_replacement_in_a_gang_that_runs_waits_and_says_why():
-    world = cluster(2).group("g", 2, condition=STARTED).members("g", 0, cpu=1, on="n0")
-    decisions = settle(world.members("g", 1, cpu=1, volumes=CLAIM).members("g", 2, cpu=1))
+    world = narrow(2).group("g", 2, condition=STARTED).members("g", 0, cpu=1, on="n0")
+    decisions = settle(world.members("g", 1, cpu=1, devices=CLAIM).members("g", 2, cpu=1))
     assert set(placements(decisions)) == {"g-2"}
     assert reasons(decisions)["g-1"] == "Unsupported"
 
@@ -198,7 +199,7 @@ ASKING = {
 
 @pytest.mark.parametrize(("facts", "field"), ASKING.values(), ids=ASKING)
 def test_a_gang_whose_group_asks_waits_and_names_the_field(facts, field):
-    decisions = settle(cluster(1).group("g", 2, **facts).members("g", 0, 1, cpu=1))
+    decisions = settle(narrow(1).group("g", 2, **facts).members("g", 0, 1, cpu=1))
     assert placements(decisions) == {}
     assert reasons(decisions) == {"g": "Unsupported", "g-0": "PodGroupNotReady", "g-1": "PodGroupNotReady"}
     assert f"no plugin of this scheduler honours {field}; remove it" in told(decisions)["g"]

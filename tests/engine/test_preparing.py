@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from muster.api.times import stamp
 from muster.api.volumes import (
     BIND_COMPLETED,
     SELECTED_NODE,
@@ -17,15 +18,14 @@ from muster.api.volumes import (
     VolumeStatus,
 )
 from muster.api.wire import ClaimVolume as NamedVolume
-from muster.api.wire import Metadata, Volume
+from muster.api.wire import Condition, Metadata, Volume
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from muster.engine.changes import FactGone, GrantFailed
 from muster.engine.decisions import Bind, GangCondition, PodCondition, Prepare, TakeBack
+from muster.engine.verdicts import MEMBERS_ARE_PREPARED
 from muster.framework.grants import ClaimVolume, SelectNode
-from muster.framework.profile import Profile
-from muster.plugins.defaults import default_plugins
-from muster.plugins.volume_binding import VolumeBinding
-from tests.builders import NAMESPACE, World
+from muster.plugins.registry import ProfileParts, VolumeArgs, default_parts, make_profile
+from tests.builders import NAMESPACE, World, pod
 
 LATE = StorageClass(
     metadata=Metadata(name="late"), provisioner="example.com/disks", volume_binding_mode="WaitForFirstConsumer"
@@ -37,12 +37,12 @@ LOCAL = StorageClass(
 )
 
 
-def claim(name, *, of="late", on="", volume="", uid=""):
+def claim(name, *, of="late", on="", volume="", uid="", modes=("ReadWriteOnce",)):
     annotations = ({SELECTED_NODE: on} if on else {}) | ({BIND_COMPLETED: "yes"} if volume else {})
     return PersistentVolumeClaim(
         metadata=Metadata(name=name, namespace=NAMESPACE, uid=uid or f"uid-{name}", annotations=annotations),
         spec=ClaimSpec(
-            access_modes=("ReadWriteOnce",),
+            access_modes=modes,
             storage_class_name=of,
             resources=ClaimResources(Size("1Gi")),
             volume_name=volume,
@@ -51,7 +51,9 @@ def claim(name, *, of="late", on="", volume="", uid=""):
 
 
 def volume(name, *, of="local", on="", kept_for=""):
-    term = NodeSelectorTerm(match_expressions=(Requirement("host", "In", (on,)),))
+    """`on` is a node, or several."""
+    there = (on,) if isinstance(on, str) else on
+    term = NodeSelectorTerm(match_expressions=(Requirement("host", "In", there),))
     return PersistentVolume(
         metadata=Metadata(name=name, uid=f"uid-{name}"),
         spec=VolumeSpec(
@@ -66,7 +68,7 @@ def volume(name, *, of="local", on="", kept_for=""):
 
 
 def world(*nodes, cpu=4):
-    found = World(Profile([*default_plugins(), (VolumeBinding(), 0)])).see(LATE, LOCAL)
+    found = World().see(LATE, LOCAL)
     for name in nodes:
         found.node(name, cpu=cpu, labels={"host": name})
     return found
@@ -147,6 +149,34 @@ def test_a_lone_pod_takes_the_same_way_and_says_so():
     assert binds(w.decide()) == {f"{NAMESPACE}/p": "a"}
 
 
+def test_a_member_that_said_it_has_no_place_says_that_it_has_one():
+    w = world("a", "b").group("g", 2).see(claim("c0"))
+    for number in (0, 1):
+        w.members("g", number, cpu=4, volumes=mounts(f"c{number}"))
+    w.decide()
+    decided = w.see(claim("c1")).decide()
+    told = {ref.pod for one in decided if isinstance(one, PodCondition) for ref in one.pods}
+    assert told == {f"{NAMESPACE}/g-1"}
+    assert says(decided)[-1] == ("Preparing", MEMBERS_ARE_PREPARED)
+
+
+def test_members_of_a_gang_that_has_its_minimum_say_themselves_what_they_wait_for():
+    w = gang(world("a", "b", "c"), 2)
+    provision(w, prepared(w.decide()))
+    w.decide()
+    w.bound().decide()
+    w.see(claim("c2"))
+    assert says(w.members("g", 2, cpu=4, volumes=mounts("c2")).decide()) == [("Preparing", MEMBERS_ARE_PREPARED)]
+
+
+def test_a_group_says_what_failed_of_what_is_made_ready():
+    w = gang(world("a", "b", "c"), 2)
+    node = prepared(w.decide())[f"{NAMESPACE}/c0"].node
+    w.see(claim("c0", on=node)).decide()
+    said = [message for reason, message in says(w.see(claim("c0")).decide()) if reason == "Preparing"]
+    assert "provisioning of the volume of claim c0 failed" in said[0]
+
+
 def test_who_cannot_be_provisioned_on_a_node_gets_another_and_the_others_wait_for_it():
     w = gang(world("a", "b", "c"), 2)
     first = prepared(w.decide())
@@ -174,7 +204,7 @@ def test_if_it_fails_and_there_is_no_other_place_all_is_undone():
     w.node_gone(node)
     decided = w.see(claim("c0")).decide()
     assert not binds(decided)
-    assert taken_back(decided) == [f"{NAMESPACE}/c1"]
+    assert sorted(taken_back(decided)) == [f"{NAMESPACE}/c0", f"{NAMESPACE}/c1"]
     assert all(pod.stage.name == "PENDING" for pod in w.engine.cluster.pods.values())
     # when there is room again it starts anew
     w.see(claim("c1")).node("d", cpu=4, labels={"host": "d"})
@@ -191,6 +221,38 @@ def test_what_is_not_ready_in_time_is_undone_and_said():
         "not ready to be bound within 600 s: the volume of claim c0 is not provisioned yet; "
         "the volume of claim c1 is not provisioned yet",
     ) in says(decided)
+
+
+def test_a_scheduler_that_comes_in_the_middle_gives_up_once_and_then_waits_as_long_again():
+    said = Condition(type="PodScheduled", status="False", reason="Preparing", last_transition_time=stamp(10))
+    w = world("a").see(claim("c0", on="a")).pod("p", volumes=mounts("c0"), conditions=[said])
+    w.decide(after=600)
+    assert not taken_back(w.decide(after=5))
+    decided = w.decide(after=6)
+    assert taken_back(decided) == [f"{NAMESPACE}/c0"]
+    assert prepared(decided)
+    assert not taken_back(w.decide(after=590))
+    assert taken_back(w.decide(after=11)) == [f"{NAMESPACE}/c0"]
+
+
+def test_what_was_granted_again_is_taken_back_though_the_first_grant_alone_was_seen_to_go():
+    w = world("a").see(claim("c0")).pod("p", volumes=mounts("c0"))
+    w.decide()
+    w.see(claim("c0", on="a")).decide()
+    decided = w.decide(after=601)
+    # the first is still to be seen when the second is given
+    assert taken_back(decided) == list(prepared(decided)) == [f"{NAMESPACE}/c0"]
+    assert taken_back(w.see(claim("c0")).decide()) == [f"{NAMESPACE}/c0"]
+
+
+def test_a_gang_one_of_whom_has_no_place_any_more_lives_by_the_table():
+    w = gang(world("a", "b"), 2)
+    grants = prepared(w.decide())
+    for key, grant in grants.items():
+        w.see(claim(key.partition("/")[2], on=grant.node))
+    w.decide()
+    w.node_gone(grants[f"{NAMESPACE}/c0"].node).see(claim("c0")).decide()
+    assert not w.engine._queue.unforeseen
 
 
 def test_a_member_that_goes_takes_its_gang_back():
@@ -287,9 +349,50 @@ def test_claims_of_their_own_make_no_classes_of_their_own():
     assert first is not second
 
 
-def test_who_comes_too_late_for_the_last_volume_is_not_bound_without_one():
+def test_a_shared_volume_that_turns_out_to_be_out_of_reach_gives_the_member_another_place():
+    w = world("a", "b", "c", cpu=4).see(claim("shared", modes=("ReadWriteMany",)))
+    w.group("g", 2)
+    w.members("g", 0, 1, cpu=4, volumes=mounts("shared"))
+    (grant,) = prepared(w.decide()).values()
+    there = {pod.node for pod in w.engine.cluster.pods.values()}
+    assert len(there) == 2, "it is for many nodes"
+    (other,) = {"a", "b", "c"} - there
+    made = volume("pv", of="late", on=(grant.node, other), kept_for="shared")
+    decided = w.see(made, claim("shared", on=grant.node, volume="pv")).decide()
+    assert set(binds(decided).values()) == {grant.node, other}
+
+
+def test_who_is_bound_by_somebody_else_meanwhile_is_bound():
+    w = world("a", "b").see(claim("c0")).pod("p", volumes=mounts("c0"))
+    (grant,) = prepared(w.decide()).values()
+    w.see(pod("p", volumes=mounts("c0"), on=grant.node), claim("c0", on="elsewhere"))
+    decided = w.decide()
+    assert not binds(decided)
+    assert w.engine.cluster.pods["uid-p"].stage.name == "BOUND"
+    assert w.engine.cluster.pods["uid-p"].node == grant.node
+
+
+def test_how_long_is_waited_is_a_setting():
+    parts = ProfileParts(
+        plugins=tuple(
+            replace(part, args=VolumeArgs(wait_seconds=30.0)) if part.name == "VolumeBinding" else part
+            for part in default_parts()
+        )
+    )
+    w = World(make_profile(parts)).see(LATE, claim("c0")).node("a", cpu=4).pod("p", volumes=mounts("c0"))
+    w.decide()
+    assert not taken_back(w.decide(after=29))
+    assert taken_back(w.decide(after=2)) == [f"{NAMESPACE}/c0"]
+
+
+def test_of_two_pods_that_see_the_same_volume_at_the_same_time_one_waits():
     w = world("a", cpu=8).see(volume("va", on="a"), claim("c0", of="local"), claim("c1", of="local"))
-    w.pod("p", volumes=mounts("c0")).pod("q", volumes=mounts("c1"))
-    decided = w.engine.decide(w.now)
+    w.pod("p", cpu=1, volumes=mounts("c0")).pod("q", cpu=1, volumes=mounts("c1"))
+    decided = w.decide()
     assert len(prepared(decided)) == 1
     assert not binds(decided)
+    (grant,) = prepared(decided).values()
+    name = grant.claim.partition("/")[2]
+    w.see(volume("va", on="a", kept_for=name), claim(name, of="local", volume="va"))
+    assert len(binds(w.decide(after=5))) == 1
+    assert not binds(w.decide(after=60))

@@ -31,15 +31,21 @@ def test_the_default_profile_filters_in_upstreams_order():
         "NodeAffinity",
         "NodePorts",
         "NodeResourcesFit",
+        "VolumeRestrictions",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
         "PodTopologySpread",
         "InterPodAffinity",
+        "DynamicResources",
         "NodeDeclaredFeatures",
     ]
 
 
 def test_the_default_profile_scores_with_upstreams_weights():
     profile = default_profile()
-    assert weights(profile.rule_scores) == {"TaintToleration": 3, "NodeAffinity": 2}
+    assert weights(profile.rule_scores) == {"TaintToleration": 3, "NodeAffinity": 2, "VolumeBinding": 1}
     assert weights(profile.room_scores) == {"NodeResourcesFit": 1, "NodeResourcesBalancedAllocation": 1}
     assert weights(profile.nodes_scores) == {"ImageLocality": 1}
 
@@ -47,7 +53,7 @@ def test_the_default_profile_scores_with_upstreams_weights():
 def test_a_weight_of_zero_takes_a_score_out_and_leaves_the_filter():
     plugins = [(p, 0 if p.name == "NodeAffinity" else weight) for p, weight in default_plugins()]
     profile = Profile(plugins)
-    assert weights(profile.rule_scores) == {"TaintToleration": 3}
+    assert weights(profile.rule_scores) == {"TaintToleration": 3, "VolumeBinding": 1}
     assert "NodeAffinity" in names(profile.rule_filters)
 
 

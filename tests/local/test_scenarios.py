@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from muster.api.resources import NATIVE_POD_GROUPS
-from muster.sim.scenario.file import load
+from muster.sim.scenario.file import load, loads
 from muster.sim.scenario.run import run
-from tests.control_plane.scenarios.playing import missed, only_simulated, played, story
+from tests.control_plane.scenarios.playing import LEAKING, LEAKS, missed, only_simulated, played, story
 
 FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 
@@ -38,3 +38,7 @@ def test_the_scenario_holds_and_goes_as_it_does_in_the_simulator(cluster, file):
     result = played(scenario, cluster)
     assert missed(result) == []
     assert story(result) == story(run(scenario))
+
+
+def test_what_is_kept_for_nobody_is_noticed(cluster):
+    assert missed(played(loads(LEAKING, file="x.yaml"), cluster)) == LEAKS

@@ -90,7 +90,7 @@ class Duel:
             self.seen["refused"] += 1
             if self._waiting is None:
                 self._equal("all that kube-scheduler says", heard.message, self._plain(heard.pod).message)
-            self._equal("message", _words(heard.message), _words(said.message))
+            self._equal("message", words_of(heard.message), words_of(said.message))
             self._equal("evicts nobody", "", said.nominated)
             return
         self.seen["placed"] += 1
@@ -101,7 +101,7 @@ class Duel:
 
     def _compare_victims(self, heard: Heard, said: Said, plain: Decision) -> None:
         self.seen["evicting"] += 1
-        self._equal("message", _words(heard.message), _words(said.message))
+        self._equal("message", words_of(heard.message), words_of(said.message))
         allowed = [(offer.node, offer.victims) for offer in plain.evicting]
         went = frozenset(pod["metadata"]["uid"] for pod in self._real.pods() if _is_leaving(pod)) - self._leaving
         self._equal("kube-scheduler's victims", True, (heard.nominated, went) in allowed)
@@ -238,7 +238,7 @@ def _is_leaving(pod: Document) -> bool:
     return pod["metadata"].get("deletionTimestamp") is not None
 
 
-def _words(message: str) -> str:
+def words_of(message: str) -> str:
     """What is said of the nodes.  DynamicResources adds that it did not find what it had no chance to write down, and
     of a conflict we say how many nodes it is about."""
     said = message.partition(" preemption: ")[0]

@@ -2,6 +2,7 @@
 
     muster = Muster(configuration, around, began=time.time())
     muster.take(nodes, pods)        objects as the API server gives them out
+    muster.tell(storage)            all there is about volumes, as it is now
     muster.about(pod)               a node and what all were worth, or what its condition says
     muster.sees(pod)                as it is now: where somebody else has put it, say
     muster.loses(pod)
@@ -9,29 +10,52 @@
 What it is told goes through JSON and `Engine.apply`, what it says comes from `Engine.decide`.
 """
 
+import copy
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
-from muster.api.kinds import KINDS
+from muster.api.kinds import (
+    ATTACHMENTS,
+    CLAIMS,
+    CSI_DRIVERS,
+    CSI_NODES,
+    KINDS,
+    STORAGE_CAPACITIES,
+    STORAGE_CLASSES,
+    VOLUMES,
+)
 from muster.api.wire import Node, Pod, PodDisruptionBudget
 from muster.app.configuration import loads
 from muster.engine.changes import BudgetSeen, Change, FactSeen, NodeSeen, PodGone, PodSeen
-from muster.engine.decisions import Bind, Decision, Evict, PodCondition
+from muster.engine.decisions import Bind, Decision, Evict, PodCondition, Prepare
 from muster.engine.engine import Engine
 from muster.engine.walk import keys
+from muster.framework.grants import Grant
 from muster.framework.views import PRECEDENCE_BITS, TIE_BREAK_BITS
 from tests.plain_scheduler.random_clusters import Surroundings
 from tests.plain_scheduler.selectors import Document
+from tests.plain_scheduler.storage import Storage
 
+_STORED = {
+    "classes": STORAGE_CLASSES,
+    "drivers": CSI_DRIVERS,
+    "csi_nodes": CSI_NODES,
+    "capacities": STORAGE_CAPACITIES,
+    "claims": CLAIMS,
+    "volumes": VOLUMES,
+    "attachments": ATTACHMENTS,
+}
+"""By the field of a Storage."""
 _NODES, _PODS, _BUDGETS = (msgspec.json.Decoder(kind) for kind in (Node, Pod, PodDisruptionBudget))
 
 
 @dataclass(frozen=True)
 class Said:
     node: str | None
+    """Where it goes, as soon as what it brings is ready."""
     message: str
     """Of the PodScheduled condition, when there is no node."""
     below_best: Mapping[str, int]
@@ -41,6 +65,8 @@ class Said:
     """The node that others leave for the pod..."""
     victims: frozenset[str] = frozenset()
     """...and who they are, by UID."""
+    grants: tuple[Grant, ...] = ()
+    """What is to be written before the pod is bound."""
 
     @property
     def best(self) -> set[str]:
@@ -54,6 +80,7 @@ class Muster:
         self._engine = Engine(*loads(json.dumps(kind | configuration)).settings.make_profiles())
         self.bound: dict[str, str] = {}
         """Where it has put pods, by UID."""
+        self._told: dict[tuple[str, str], Document] = {}
         self._now = began
         for kind_read in KINDS.values():
             decoder = msgspec.json.Decoder(kind_read.struct)
@@ -70,14 +97,27 @@ class Muster:
         self._engine.apply([PodSeen(_read(_PODS, pod))])
         uid = pod["metadata"]["uid"]
         below_best = self._below_best(uid)
-        message, nominated, victims = "", "", frozenset[str]()
+        message, nominated, victims, grants = "", "", frozenset[str](), list[Grant]()
         for decision in self._decide():
             match decision:
                 case PodCondition(pods=(ref,)) if ref.uid == uid:
                     message, nominated = decision.message, "".join(decision.nominated)
                 case Evict():
                     victims |= {ref.uid for ref in decision.pods}
-        return Said(self.bound.get(uid), message, below_best, nominated, victims)
+                case Prepare():
+                    grants += decision.grants
+        node = self._engine.cluster.pods[uid].node if grants else self.bound.get(uid)
+        return Said(node, message, below_best, nominated, victims, tuple(grants))
+
+    def tell(self, storage: Storage) -> None:
+        """What has changed of volumes, before anything is decided."""
+        for field, kind in _STORED.items():
+            decoder = msgspec.json.Decoder(kind.struct)
+            for document in vars(storage)[field]:
+                at = field, document["metadata"]["name"]
+                if self._told.get(at) != document:
+                    self._told[at] = copy.deepcopy(document)
+                    self._engine.apply([FactSeen(_read(decoder, {**document, "kind": kind.resource.kind}))])
 
     def sees(self, pod: Document) -> None:
         self._engine.apply([PodSeen(_read(_PODS, pod))])

@@ -26,8 +26,9 @@ GROUPS = NATIVE_POD_GROUPS[0]
 _PLURALS = {
     *("configmaps", "events", "jobs", "leases", "namespaces", "nodes", "poddisruptionbudgets", "podgroups", "pods"),
     *("customresourcedefinitions", "priorityclasses", "serviceaccounts", "services", "workloads"),
-    # without these no controller begins; other kinds of volumes and devices need not be there, and nobody makes any yet
-    *("persistentvolumeclaims", "persistentvolumes"),
+    # without these nobody begins, though nobody makes any yet; those of devices need not be there
+    *("persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes", "csidrivers"),
+    *("csistoragecapacities", "volumeattachments"),
 }
 _SOME_KINDS = tuple(kind for kind in rows.ROWS if kind.plural in _PLURALS)
 

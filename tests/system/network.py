@@ -598,8 +598,7 @@ class _Pipe:
             self.coming = True
             self._network.later(min(1.0, self._stalled_until - now), self._comes)
             return
-        data = self._stream.take()
-        if data:
+        while data := self._stream.take():
             self._put(data)
         if self._stream.ended:
             self._end()

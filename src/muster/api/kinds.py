@@ -41,13 +41,17 @@ _Fact_co = TypeVar("_Fact_co", bound=Fact, covariant=True)
 class Kind(Generic[_Fact_co]):
     """One kind; equal only to itself."""
 
-    __slots__ = ("purpose", "resource", "struct")
+    __slots__ = ("granted", "purpose", "resource", "struct")
 
-    def __init__(self, resource: Resource, struct: type[_Fact_co], *, purpose: str) -> None:
+    def __init__(
+        self, resource: Resource, struct: type[_Fact_co], *, purpose: str, granted: tuple[str, ...] = ()
+    ) -> None:
         self.resource = resource
         self.struct = struct
         self.purpose = purpose
         """What cannot be done by who may not read it."""
+        self.granted = granted
+        """Where what pods are granted is written: to these subresources, or "" for the object itself."""
 
     @property
     def name(self) -> str:
@@ -81,10 +85,16 @@ _VOLUMES: Final = "storage.k8s.io"
 _PLACES: Final = "place pods that claim volumes"
 
 CLAIMS: Final = Kind(
-    Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"), PersistentVolumeClaim, purpose=_PLACES
+    Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    PersistentVolumeClaim,
+    purpose=_PLACES,
+    granted=("",),
 )
 VOLUMES: Final = Kind(
-    Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False), PersistentVolume, purpose=_PLACES
+    Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False),
+    PersistentVolume,
+    purpose=_PLACES,
+    granted=("",),
 )
 STORAGE_CLASSES: Final = Kind(
     Resource(_VOLUMES, "v1", "storageclasses", "StorageClass", namespaced=False), StorageClass, purpose=_PLACES
@@ -115,6 +125,8 @@ RESOURCE_CLAIMS: Final = Kind(
     Resource(_DEVICES, "v1", "resourceclaims", "ResourceClaim"),
     ResourceClaim,
     purpose="place pods that claim devices",
+    # the last is no path: who changes the allocation in the status is asked for it
+    granted=("", "status", "binding"),
 )
 RESOURCE_SLICES: Final = Kind(
     Resource(_DEVICES, "v1", "resourceslices", "ResourceSlice", namespaced=False),
@@ -145,8 +157,11 @@ _ROWS: tuple[Kind[Fact], ...] = (
     CSI_DRIVERS,
     STORAGE_CAPACITIES,
     ATTACHMENTS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
 )
-# those of devices join them with the plugin that reads them: nobody is granted rights that nobody uses
 
 KINDS: Final[Mapping[str, Kind[Fact]]] = {kind.name: kind for kind in _ROWS}
 """By name."""

@@ -30,8 +30,10 @@ from muster.engine.decisions import (
     Lost,
     MarkStarted,
     PodCondition,
+    Prepare,
     Release,
     Reread,
+    TakeBack,
 )
 from muster.engine.engine import Engine
 from muster.engine.life import Phase
@@ -62,9 +64,9 @@ _WAIT_SECONDS = tuple(float(2**n) for n in range(18))
 _PODS_VICTIMS = tuple(float(2**n) for n in range(7))
 _GANGS_VICTIMS = tuple(float(2**n) for n in range(11))
 
-_KINDS = {Bind: "bind", Release: "release", Evict: "evict", CallOff: "call_off", Lost: "lost"}
-_KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
-_KINDS |= {Reread: "reread", MarkStarted: "mark_started"}
+KINDS = {Bind: "bind", Release: "release", Evict: "evict", CallOff: "call_off", Lost: "lost"}
+KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
+KINDS |= {Reread: "reread", MarkStarted: "mark_started", Prepare: "prepare", TakeBack: "take_back"}
 _FAILURES = {failure: failure.value.replace("-", "_") for failure in Failure}
 _LOSSES = {loss: loss.value.replace(" ", "_") for loss in Loss}
 
@@ -235,7 +237,7 @@ class Metrics:
         )
         self._errors_of = {"": _Follower(self._errors.labels(""))}
         decisions = Counter("muster_decisions", "What the engine wanted done.", ("kind",), registry=registry)
-        self._decisions = {kind: decisions.labels(name) for kind, name in _KINDS.items()}
+        self._decisions = {kind: decisions.labels(name) for kind, name in KINDS.items()}
         self._placements = Counter("muster_placements", "Pods for which the engine found a node.", registry=registry)
         self._released = Counter(
             "muster_released_pods",

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from muster.app.document import Value, closest
-from muster.app.resource_args import BALANCED_FIELDS, FIT_FIELDS, balanced_args, fit_args
+from muster.app.resource_args import BALANCED_FIELDS, FIT_FIELDS, balanced_args, fit_args, read_shape
 from muster.base.errors import ConfigError
 from muster.base.selectors import Requirement
 from muster.framework.profile import Fairness, PreemptionSettings, Unsupported
@@ -28,9 +28,11 @@ from muster.plugins.registry import (
     PLUGINS,
     AffinityArgs,
     BalancedArgs,
+    DeviceArgs,
     FitArgs,
     PluginArgs,
     SpreadArgs,
+    VolumeArgs,
     entry_of,
 )
 
@@ -103,6 +105,10 @@ def _with(found: Args, name: str, args: Value) -> Args:
         case "NodeResourcesBalancedAllocation":
             own = balanced_args(_args(args, name, BALANCED_FIELDS))
             return _with_own(found, name, own, default=BalancedArgs())
+        case "VolumeBinding":
+            return _with_own(found, name, _volume_args(args), default=VolumeArgs())
+        case "DynamicResources":
+            return _with_own(found, name, _device_args(args), default=DeviceArgs())
         case "NodeAffinity":
             fields = _args(args, name, ("addedAffinity",))
             _refuse(fields, ("addedAffinity",), why="Muster adds no affinity to pods")
@@ -194,6 +200,36 @@ def _unsupported(value: Value) -> Unsupported:
         return Unsupported(text)
     except ValueError:
         raise value.error(f"must be {' or '.join(Unsupported)}, not '{text}'") from None
+
+
+# --- volumes ---
+
+
+def _volume_args(args: Value) -> VolumeArgs:
+    seconds, shape = "bindTimeoutSeconds", "shape"
+    fields = _args(args, "VolumeBinding", (seconds, shape))
+    found = VolumeArgs()
+    if seconds in fields:
+        found = msgspec.structs.replace(found, wait_seconds=float(fields[seconds].integer(least=0)))
+    if shape in fields and not fields[shape].empty:
+        found = msgspec.structs.replace(found, shape=read_shape(fields[shape]))
+    return found
+
+
+# --- devices ---
+
+
+def _device_args(args: Value) -> DeviceArgs:
+    search, wait = "filterTimeout", "bindingTimeout"
+    fields = _args(args, "DynamicResources", (search, wait))
+    if search in fields:
+        # a search of one node ends after so many steps, not after a time
+        fields[search].seconds()
+    if wait not in fields:
+        return DeviceArgs()
+    if (seconds := fields[wait].seconds()) < 1:
+        raise fields[wait].error("must be at least 1s")
+    return DeviceArgs(wait_seconds=seconds)
 
 
 # --- other pods ---

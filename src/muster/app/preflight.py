@@ -62,6 +62,17 @@ def to_read(kinds: Iterable[Kind[Fact]]) -> tuple[Right, ...]:
     return tuple(Right("watch", kind.resource.group, kind.resource.plural) for kind in kinds)
 
 
+def to_grant(kinds: Iterable[Kind[Fact]]) -> tuple[Right, ...]:
+    """The rights to write what pods are granted."""
+    rights: list[Right] = []
+    for kind in kinds:
+        group, plural = kind.resource.group, kind.resource.plural
+        if kind.granted:
+            rights.append(Right("get", group, plural))
+        rights += [Right("patch", group, plural, subresource) for subresource in kind.granted]
+    return tuple(rights)
+
+
 ASKED_FOR = (
     Right("get", "", "pods"),
     Right("create", "", "pods", "binding"),
@@ -81,7 +92,7 @@ ASKED_FOR = (
 )
 """Rights whose lack nobody would notice before it harms: a gang half bound, a group unprotected or not read again, or
 decisions on what was listed long ago.  Lists need not be asked for: nothing begins before all of them were read.
-Beside these, what the plugins of a profile read: see `to_read`."""
+Beside these, what the plugins of a profile read and have written: see `to_read` and `to_grant`."""
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -128,15 +139,16 @@ async def check_rights(client: Client, *, must: Iterable[Kind[Fact]] = (), may: 
 
     `must` is what plugins read.  Without the rights to what they `may` read it goes on, and the log says what is lost.
     """
-    if missing := await _missing(client, (*ASKED_FOR, *to_read(must))):
+    if missing := await _missing(client, (*ASKED_FOR, *to_read(must), *to_grant(must))):
         raise KubeError(f"the API server refuses to let us {', '.join(map(str, missing))}", hint=_MISSING_RIGHTS)
     may = tuple(may)
-    missing = await _missing(client, to_read(may))
-    for kind, right in zip(may, to_read(may), strict=True):
-        if right in missing:
-            _log.warning(
-                "a right is missing, going on without", right=str(right), cannot=kind.purpose, hint=_MISSING_RIGHTS
-            )
+    missing = await _missing(client, (*to_read(may), *to_grant(may)))
+    for kind in may:
+        for right in (*to_read([kind]), *to_grant([kind])):
+            if right in missing:
+                _log.warning(
+                    "a right is missing, going on without", right=str(right), cannot=kind.purpose, hint=_MISSING_RIGHTS
+                )
 
 
 async def _missing(client: Client, rights: Sequence[Right]) -> list[Right]:

@@ -12,7 +12,7 @@ from muster.local.checks.names import qualified_problems
 from muster.plugins.node_resources_fit import Strategy
 from muster.plugins.registry import BalancedArgs, FitArgs
 
-__all__ = ["BALANCED_FIELDS", "FIT_FIELDS", "balanced_args", "fit_args"]
+__all__ = ["BALANCED_FIELDS", "FIT_FIELDS", "balanced_args", "fit_args", "read_shape"]
 
 FIT_FIELDS = ("ignoredResources", "ignoredResourceGroups", "scoringStrategy")
 BALANCED_FIELDS = ("resources",)
@@ -98,6 +98,11 @@ def _shape(scoring: Value, ratio: Value | None, strategy: Strategy) -> tuple[tup
     shape = ratio.fields(("shape",)).get("shape")
     if shape is None or shape.empty:
         raise (shape or ratio).error("needs a shape with at least one point")
+    return read_shape(shape)
+
+
+def read_shape(shape: Value) -> tuple[tuple[int, int], ...]:
+    """Points of a curve: per cent in use, and the score from 0 to 10."""
     points = [item.fields(("utilization", "score")) for item in shape.items()]
     used = [point["utilization"].integer(most=100) if "utilization" in point else 0 for point in points]
     for item, (before, after) in zip(shape.items()[1:], pairwise(used), strict=True):

@@ -173,8 +173,9 @@ class Scheduler:
             await self._something_to_do()
 
     def _binding(self) -> bool:
-        """Whether any bind has no final answer yet."""
-        return any(pod.stage is Stage.BINDING for pod in self._engine.cluster.pods.values())
+        """Whether any bind has no final answer yet; who leads next goes on with what is being made ready."""
+        pods = self._engine.cluster.pods.values()
+        return any(pod.stage is Stage.BINDING and not pod.setbacks.nothing_is_sent for pod in pods)
 
     async def _something_to_do(self) -> None:
         due = (self._engine.next_decide_at, None if self._stopping else self._statuses.next_look_at)

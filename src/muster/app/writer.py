@@ -325,7 +325,7 @@ class Writer:
 
     async def _send_grant(self, grant: Grant) -> None:
         try:
-            await granting.write_grant(self._client, grant)
+            await granting.write_grant(self._client, grant, at=self._clock())
         except granting.NotGrantedError as error:
             _log.warning("not granted", claim=grant.claim, error=str(error))
             self._answer.put([GrantFailed(grant, str(error))])

@@ -160,7 +160,7 @@ class PodClass:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """Classes with equal shape can stand in one `Lines`."""
+        """Classes with equal shape and rules can stand in one `Lines`."""
         return tuple(resource for resource, _ in self.room), tuple(self.used), self.ports, bool(self.unknown)
 
 
@@ -182,6 +182,7 @@ class Lines:
         "many_first_copies",
         "need",
         "need_rows",
+        "needs",
         "ports",
         "scored",
         "scored_before",
@@ -193,6 +194,8 @@ class Lines:
     def __init__(self, classes: Sequence[PodClass], copies: NDArray[np.int64]) -> None:
         first = classes[0]
         self.ports = first.ports
+        self.needs = first.rules.needs
+        """What they bring, and what that asks of nodes: they have the same rules."""
         self.unplaceable = bool(first.unknown)
         """They ask for resources that no node has had yet."""
         self.copies = copies

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from muster.api.kinds import NAMESPACES
 from muster.api.wire import Namespace, Node
 from muster.cluster.budgets import Budgets
 from muster.cluster.census import Aside, Bearing
 from muster.cluster.classes import ClassTable, Ignores, PodClass
+from muster.cluster.drivers import DriverFacts
 from muster.cluster.facts import Facts
 from muster.cluster.gangs import GangState
 from muster.cluster.levels import Levels
@@ -41,6 +42,7 @@ class Cluster:
         self.namespaces = Namespaces()
         self.facts.tell(NAMESPACES, self._namespace_changed)
         self.nodes = NodeTable(self.resources, states=states, namespaces=self.namespaces)
+        self._drivers = DriverFacts(self.facts, self.nodes.rows, self.nodes.drivers, self._drivers_changed)
         self.pods: dict[str, PodState] = {}
         self.gangs: dict[str, GangState] = {}
         self.on_node: dict[str, dict[str, PodState]] = {}
@@ -52,6 +54,8 @@ class Cluster:
         """Pods that take room and are on their way out."""
         self.departing: set[str] = set()
         """UIDs of those of them that surely go: who is condemned may be spared, and counts till then."""
+        self.returning_to: frozenset[str] = frozenset()
+        """Nodes that will have more to give, since pods are gone that had it, and have not got it back yet."""
         self.levels = Levels()
         self.lasting: dict[str, PodState] = {}
         """Pods that take room and belong to their node."""
@@ -72,6 +76,8 @@ class Cluster:
             # kubelets report every few minutes, mostly nothing that we read
             return
         row = self.nodes.put(node)
+        if known is None:
+            self._drivers.came(node.metadata.name)
         self.version += 1
         for pod in self.on_node.get(node.metadata.name, {}).values():
             self.nodes.usage.add(row, pod.pod_class)
@@ -165,6 +171,14 @@ class Cluster:
                 if row is not None:
                     self.levels.add(pod, row, 1)
 
+    def touch(self, node: str, *, more: bool) -> None:
+        """The node has other things to give than room, perhaps `more` of them, than before."""
+        row = self.nodes.rows.get(node)
+        if row is not None:
+            self.version += 1
+            self.nodes.usage.touch(row, more=more)
+            self._stir(node)
+
     def leave(self, pod: PodState) -> None:
         """The pod is on its way out; it takes its room until it is gone."""
         self.version += 1
@@ -217,6 +231,10 @@ class Cluster:
             self.version += 1
             self.nodes.usage.census.forget()
 
+    def _drivers_changed(self, rows: Iterable[int]) -> None:
+        self.version += 1
+        self.nodes.drivers_changed(rows)
+
     # --- room that is reserved ---
 
     def reserve(self, pod: PodState, node: str) -> None:
@@ -246,6 +264,12 @@ class Cluster:
         self._stir(pod.reserved)
         pod.reserved = ""
 
+    def lose_reservation(self, pod: PodState) -> None:
+        """Room that is reserved for the pod is of no use any more; its unit must look again."""
+        if pod.reserved:
+            self.stirred[pod.gang or pod.uid] = None
+            self.unreserve(pod)
+
     def _stir(self, node: str) -> None:
         for pod in self.reserved_on.get(node, {}).values():
             self.stirred[pod.gang or pod.uid] = None
@@ -270,6 +294,9 @@ class Cluster:
         if found is None:
             found = self.gangs[key] = GangState(key)
         return found
+
+    def gang_of(self, pod: PodState) -> GangState | None:
+        return None if pod.gang is None else self.gangs.get(pod.gang)
 
     def forget_if_empty(self, gang: GangState) -> None:
         if gang.empty:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from muster.api.wire import Node, Taint
 from muster.base.arrays import grown
 from muster.base.quantity import amount
 from muster.cluster.changelog import ChangeLog
+from muster.cluster.drivers import DriverColumns
 from muster.cluster.images import ImageColumns
 from muster.cluster.labels import LabelColumns
 from muster.cluster.resources import CPU, MEMORY, ResourceNames
@@ -48,6 +49,7 @@ class NodeTable:
         """What kubelets say that they can do."""
         self.images = ImageColumns()
         self.labels = LabelColumns()
+        self.drivers = DriverColumns()
         self.usage = Usage.of_empty_nodes(self.allocatable, states=states, namespaces=namespaces)
         self.described = ChangeLog()
         self._vacant: list[int] = []
@@ -64,6 +66,7 @@ class NodeTable:
         twin._name_facts()
         twin.unschedulable, twin.taints = self.unschedulable.copy(), self.taints.copy()
         twin.features, twin.images, twin.labels = self.features.copy(), self.images.copy(), self.labels.copy()
+        twin.drivers = self.drivers.copy()
         twin.usage = self.usage.copy()
         twin.usage.is_trial = False
         twin._vacant, twin._lacking = self._vacant.copy(), self._lacking.copy()
@@ -122,10 +125,18 @@ class NodeTable:
         self.taints.put(row, None)
         self.features.put(row, None)
         self.labels.remove(row)
+        self.drivers.clear(row)
         self.usage.reset(row, np.zeros(len(self.allocatable), np.int64))
         self.described.mark(row)
         self._vacant.append(row)
         self._names_changed()
+
+    def drivers_changed(self, rows: Iterable[int]) -> None:
+        """What these rows say of drivers of volumes is new: whoever waits may find room there."""
+        listed = list(rows)
+        self.described.mark_all(listed)
+        self.usage.log.mark_all(listed)
+        self.usage.open_up(listed)
 
     def fit_resources(self) -> None:
         """Makes room for resource names that were added since; nodes have none of them."""
@@ -175,5 +186,6 @@ class NodeTable:
         self.features.grow(after)
         self.images.grow(after)
         self.labels.grow(after)
+        self.drivers.grow(after)
         self.usage.grow(len(self.resources), after)
         self._vacant.extend(range(after - 1, before - 1, -1))

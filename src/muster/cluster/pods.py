@@ -59,11 +59,16 @@ class Setbacks(msgspec.Struct, frozen=True, gc=False):
     repeats: bool = False
     """The bind was asked for once more, and the one before, which got no answer, may have succeeded."""
     answered: bool = False
-    """The bind was refused and will be tried again; nothing is on its way."""
+    """Nothing is on its way: the bind was refused and will be tried again, or what the pod brings is not ready."""
     denied_at: float | None = None
     """When a policy first refused to let the pod be bound, of the times that it did in a row."""
     denied_on: frozenset[str] = frozenset()
     """The nodes where it did."""
+
+    @property
+    def nothing_is_sent(self) -> bool:
+        """No bind is on its way, nor tried again when a timer rings: what the pod brings is being made ready."""
+        return self.answered and not self.retries_later
 
     def await_retry(self, failures: int) -> bool:
         """Whether a bind is to be tried again after so many that failed."""

@@ -35,6 +35,9 @@ class RowState(Protocol):
     def copy(self) -> Self:
         """A state that changes on its own."""
 
+    def settle(self) -> None:
+        """Whatever those had who are gone has been given back; on trials only."""
+
 
 class Usage:
     """Room on every node: `free` as filters count it, `scored` as scores count it.
@@ -171,6 +174,13 @@ class Usage:
             for state in self.states.values():
                 state.remove(row, pod_class)
 
+    def settle(self, rows: Iterable[int]) -> None:
+        """Whatever those had who are gone has been given back, to these rows; on trials only."""
+        assert self.is_trial
+        for state in self.states.values():
+            state.settle()
+        self.log.mark_all(list(rows))
+
     def _change_copies(self, rows: NDArray[np.intp], pod_class: PodClass, sign: int) -> None:
         distinct, copies = np.unique(rows, return_counts=True)
         copies *= sign
@@ -188,6 +198,12 @@ class Usage:
         """
         self.block[:, rows] -= takes.T
         self.log.mark_all(rows)
+
+    def touch(self, row: int, *, more: bool) -> None:
+        """What a plugin keeps of the row has changed, though nobody came or went; perhaps there is `more` to be had."""
+        if more and row not in self.freed:
+            self.freed[row] = self.free[:, row].copy()
+        self.log.mark(row)
 
     def open_up(self, rows: Iterable[int]) -> None:
         """Rows that were closed to somebody are not any more: whoever waits has seen no room there."""

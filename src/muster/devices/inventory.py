@@ -13,6 +13,8 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from muster.api.devices import DeviceTaintRule, ResourceSlice
+from muster.base.errors import QuantityError
+from muster.devices.facts import Facts, facts_of
 from muster.devices.pools import Pool, Visible, pool_of, visible_of
 from muster.devices.taken import PoolKey
 
@@ -98,6 +100,24 @@ class Inventory:
         if supply is None:
             supply = _supplies[pools] = Supply(pools)
         return Seen(supply, tuple(key for key, _ in found))
+
+    @property
+    def has_wide(self) -> bool:
+        """Whether there are devices that several nodes may use."""
+        return bool(self._wide)
+
+    def wide_facts(self) -> list[Facts]:
+        """Such devices, each kind of them once."""
+        slices = [one.spec for key in sorted(self._wide) for one in self._pools[key].values()]
+        found: dict[Facts, None] = {}
+        for spec in slices:
+            for device in spec.devices:
+                try:
+                    found[facts_of(spec.driver, device)] = None
+                except QuantityError:
+                    # its pool is of no use
+                    continue
+        return list(found)
 
     def nodes_of(self, key: PoolKey) -> frozenset[str] | None:
         """The nodes that see something of a pool, or whose devices draw on its counters; None: all may."""

@@ -130,6 +130,11 @@ def _fits(ask: Ask, spots: tuple[Spot, ...], facts: list[Facts]) -> tuple[Fit, .
     return tuple(found)
 
 
+def would_fit(ask: Ask, facts: Facts) -> bool:
+    """Whether a device like this, if it is free, might do."""
+    return _fit(ask, 0, facts) is not None
+
+
 def _fit(ask: Ask, at: int, facts: Facts) -> Fit | None:
     for criterion in ask.criteria:
         answer = criterion.selector.matches(facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
@@ -59,6 +60,8 @@ class Limit(msgspec.Struct, frozen=True):
 class Need(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """What one claim asks for; equal only to itself, and the same for all claims that ask for the same."""
 
+    key: str
+    """The same in every process, of claims that ask for the same."""
     requests: tuple[tuple[Ask, ...], ...]
     """In their order; of each the ways to meet it, best first."""
     limits: tuple[Limit, ...]
@@ -85,6 +88,7 @@ def need_of(spec: DeviceClaim, classes: Mapping[str, DeviceClass]) -> Need | Unm
         return found
     try:
         made = Need(
+            key=hashlib.sha256(key).hexdigest()[:32],
             requests=tuple(_request(one, spec, classes) for one in spec.requests),
             limits=tuple(_limits(spec)),
             spec=spec,

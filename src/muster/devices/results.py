@@ -39,7 +39,7 @@ def allocations(
         given.append(
             Allocation(
                 devices=AllocatedDevices(results=results, config=_config(need, _chosen(need, picks))),
-                node_selector=_node_selector([devices[pick.at] for pick in picks], node),
+                node_selector=node_selector_of([devices[pick.at] for pick in picks], node),
             )
         )
     return tuple(given)
@@ -113,7 +113,7 @@ def _covers_all(requests: tuple[str, ...], need: Need, chosen: Sequence[Ask]) ->
     )
 
 
-def _node_selector(devices: Sequence[Placed], node: str) -> NodeSelector | None:
+def node_selector_of(devices: Sequence[Placed], node: str) -> NodeSelector | None:
     """The nodes that can use all of the devices; None: all nodes."""
     if any(device.is_local or device.facts.binds_to_node for device in devices):
         here = Requirement("metadata.name", "In", (node,))

@@ -23,8 +23,9 @@ from muster.engine.binding import Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
 from muster.engine.decisions import Decision, Loss, Reread
-from muster.engine.intake import Intake, Noted
+from muster.engine.intake import Intake
 from muster.engine.life import Cause, Phase
+from muster.engine.noted import Noted
 from muster.engine.preparing import Preparing
 from muster.engine.queue import SchedulingQueue
 from muster.engine.reasons import SCHEDULER_ERROR, TIMEOUT
@@ -51,8 +52,6 @@ _CHANGES_PER_GANG = 5
 _ALWAYS = 4e9
 # members of a gang arrive in bursts: people are told of missing ones once it has been quiet for so long
 _QUIET_SECONDS = 2.0
-# upstream's bindTimeoutSeconds
-_PREPARING_SECONDS = 600.0
 # a gate whose answer may change with time is asked again after so long
 _GATE_SECONDS = 5.0
 
@@ -80,11 +79,13 @@ class Engine:
         self._profile = profile
         self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
-        self._supplies = Supplies(profiles, self.cluster.facts)
+        self._supplies = Supplies(profiles, self.cluster.facts, self.cluster.nodes)
         self._intake = Intake(self.cluster, profiles, self._supplies)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
+        self._unprepared: set[str] = set()
+        """Units of which a member was placed just now and could not be given what it needs there."""
         self._looks: set[tuple[Purpose, str]] = set()
         """Timers that are set since a plugin failed with a unit or a pod: for what, and its key."""
         self._queue = SchedulingQueue(profile, self._views, self.cluster.nodes, self._timers)
@@ -97,7 +98,7 @@ class Engine:
             timers=self._timers,
             status=self._status,
             decisions=self._decisions,
-            seconds=_PREPARING_SECONDS,
+            profiles=profiles,
             failed=self._not_prepared,
         )
         self._decider = Decider(
@@ -250,26 +251,32 @@ class Engine:
             self._look_at_supplies(noted)
 
     def _unreserve(self) -> None:
-        """Plugins that reserve learn who is not bound after all, before they are asked about anybody else."""
-        if not self._intake.noted.unbound:
-            return
-        unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
-        for pod, node in unbound:
-            self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
+        """Plugins that reserve or supply learn who is not bound after all, before they are asked about anybody else."""
+        if self._intake.noted.unbound:
+            unbound, self._intake.noted.unbound = self._intake.noted.unbound, []
+            for pod, node in unbound:
+                self._guard(pod.gang or pod.uid, self._decider.reserving.unreserve, pod, node)
+        self._take_back()
 
     def _look_at_supplies(self, noted: Noted) -> None:
         """What pods bring was made ready, or failed."""
         supplied, noted.supplied = noted.supplied, []
+        # who is bound elsewhere, or gone, is made ready for nothing any more
+        self._take_back()
         self._preparing.look_at(supplied, self._now)
         self._take_back()
 
     def _not_prepared(self, key: str) -> None:
         """What a member brings cannot be made ready where it was to go: tried again at once only for the first time."""
+        # if it is a lone pod's turn, its next unit has to be made
+        self._settled = False
         unit = self._units.get(key)
         if unit is not None:
             unit.failures += 1
             unit.tried_at = self._now
             unit.efforts.is_rejected(self._now)
+            if unit.phase is Phase.TRYING:
+                self._unprepared.add(key)
 
     def _take_back(self) -> None:
         """Pods that are not bound after all give back what they were granted."""
@@ -277,6 +284,7 @@ class Engine:
             return
         ungranted, self._intake.noted.ungranted = self._intake.noted.ungranted, []
         self._preparing.unbound(ungranted)
+        self._intake.classing.supplied_anew()
 
     def _tell_who_wrote(self, noted: Noted) -> None:
         self._status.unreadable(noted.unreadable)
@@ -443,7 +451,7 @@ class Engine:
         unit.changes += 1
         self._start_timeouts.look_at(gang, self._now)
         self._status.gang_remark(gang)
-        if number := self._intake.gate_unread(gang):
+        if number := self._intake.gates.gate_unread(gang):
             self._decisions.append(Reread(key, number))
             self._tell_when_quiet(unit, cause)
         if not gang.candidates and not gang.binding:
@@ -604,7 +612,7 @@ class Engine:
                 # else it has joined a gang meanwhile, and is looked at with that
                 self._intake.noted.pods.append((pod, Cause.TIME_PASSED))
             case Purpose.GATES if pod is not None and pod.candidate:
-                self._intake.look_at_gates(pod)
+                self._intake.gates.look_at(pod)
             case Purpose.RETRY if pod is not None and pod.setbacks.await_retry(timer.ticket):
                 if pod.stage is Stage.BINDING:
                     self._binding.retry(pod)
@@ -738,12 +746,17 @@ class Engine:
             self._file_refused(unit, tried)
 
     def _file_placed(self, unit: Unit) -> None:
+        unprepared = unit.key in self._unprepared
+        self._unprepared.discard(unit.key)
         if not unit.is_gang:
             del self._units[unit.key]
             self._queue.rest(unit, _GONE, _TRIED_AND_PLACED)
             return
         self.tally.gangs_placed += 1
-        if unit.classes:
+        if unprepared:
+            # what it was to be given could not be: at once it would be the same again
+            self._back_off(unit, Cause.FAILED)
+        elif unit.classes:
             # members that found no place are told why, in an attempt of their own
             self._queue.push(unit, _TRIED_AND_PLACED)
         else:
@@ -756,6 +769,8 @@ class Engine:
             return
         unit.had_started, unit.was_on_its_way = unit.has_started, unit.on_its_way
         waits = tried.outcome is Outcome.PREEMPTING
+        if self._preparing and not waits:
+            self._preparing.let_go(unit)
         self.tally.pods_refused += sum(tried.wants.values())
         self.tally.gangs_waiting += waits and unit.is_gang
         self.tally.gangs_refused += not waits and unit.is_gang

@@ -180,7 +180,8 @@ class Explainer:
         for plugin in profile.filters:
             if isinstance(plugin, RuleFilter):
                 if rules:
-                    found.count(plugin.refusals(pod_class.rules, nodes, found.rows), by_rule=True)
+                    said = plugin.refusals(pod_class.rules, nodes, found.rows)
+                    found.count(said, by_rule=True, all_count=plugin.all_count)
                 if not isinstance(plugin, Wide):
                     continue
             for exclusion in excluded:
@@ -196,7 +197,7 @@ class Explainer:
     def _empty_copies(self, pod_class: PodClass) -> Ints:
         """Copies on every node if nothing ran anywhere."""
         nodes = self._cluster.nodes
-        empty = Usage.of_empty_nodes(nodes.allocatable, states=self._profiles.new_states())
+        empty = Usage.of_empty_nodes(nodes.allocatable, states=self._profiles.emptied(nodes.usage.states))
         return self._views.copies_on(pod_class, empty)
 
     # --- what would do ---
@@ -259,8 +260,9 @@ class Explainer:
     def _made_to_measure(self, pod_class: PodClass, missing: int) -> Suggestion | None:
         labels = dict(pod_class.rules.selector) | _wanted_labels(pod_class.rules.required)
         uncounted = any(amount > MOST for _, amount in pod_class.requests.amounts)
-        # nobody can order a node by what its kubelet says that it can do
-        if uncounted or pod_class.rules.features or not _lets_on(pod_class.rules, _as_new_node(labels)):
+        # nobody can order a node by what its kubelet says that it can do, nor by the devices and volumes that are there
+        beyond_room = pod_class.rules.features or pod_class.rules.needs
+        if uncounted or beyond_room or not _lets_on(pod_class.rules, _as_new_node(labels)):
             return None
         return Suggestion(
             nodes=missing,

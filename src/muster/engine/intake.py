@@ -6,8 +6,7 @@ of thousands that arrives member by member is looked at once.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
@@ -15,12 +14,10 @@ from muster.api.asks import asks_of
 from muster.api.kinds import owner_of
 from muster.api.times import seconds
 from muster.api.wire import Pod
-from muster.base.errors import MusterError, PluginError
-from muster.cluster.classes import PodClass
+from muster.base.errors import MusterError
 from muster.cluster.cluster import Cluster
-from muster.cluster.gangs import UNREAD, GangState
+from muster.cluster.gangs import GangState
 from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
-from muster.cluster.ties import Spread
 from muster.engine import pod_facts
 from muster.engine.changes import (
     BindFailed,
@@ -40,20 +37,13 @@ from muster.engine.changes import (
     PodSeen,
     Spared,
 )
+from muster.engine.classing import Classing
 from muster.engine.decisions import Placement
-from muster.engine.defaults import Defaults
+from muster.engine.gates import Gates
 from muster.engine.life import Cause
-from muster.engine.reasons import (
-    GATED,
-    GROUP_ERROR,
-    MEMBERS_LOST,
-    MEMBERS_REFUSED,
-    SCHEDULER_ERROR,
-    UNSCHEDULABLE,
-    UNSUPPORTED,
-)
+from muster.engine.noted import Noted
+from muster.engine.reasons import MEMBERS_LOST, MEMBERS_REFUSED
 from muster.engine.supplies import Supplies
-from muster.engine.verdicts import unsupported
 from muster.framework.profile import Profiles
 from muster.gangs.dialects import declare, membership, remark
 from muster.gangs.model import Gang, Membership
@@ -63,73 +53,22 @@ from muster.gangs.record import BoundFor, bound_for
 _CAME = Cause.MEMBER_CAME
 
 
-class Noted:
-    """What happened and has not been acted on; the engine takes from it piece by piece."""
-
-    __slots__ = (
-        "asking",
-        "bound",
-        "failed",
-        "gangs",
-        "members",
-        "overruled",
-        "pods",
-        "spared",
-        "supplied",
-        "troubles",
-        "unbound",
-        "ungranted",
-        "unreadable",
-    )
-
-    def __init__(self) -> None:
-        self.unreadable: list[tuple[Change, str]] = []
-        """Changes with an object that cannot be read, and why; they change nothing."""
-        self.bound: deque[tuple[PodState, str]] = deque()
-        """Pods whose bind was acknowledged, and where."""
-        self.failed: list[tuple[PodState, BindFailed]] = []
-        self.asking: list[PodState] = []
-        """Pods to be shown to a gate again after a while: it failed with them, or its answer may change by itself."""
-        self.unbound: list[tuple[PodState, str]] = []
-        """Pods that are not bound to these nodes after all; kept only for plugins that reserve."""
-        self.ungranted: list[PodState] = []
-        """Pods that bring things and are not bound after all."""
-        self.supplied: list[str] = []
-        """UIDs of pods of which something that they bring has changed."""
-        self.pods: deque[tuple[PodState, Cause]] = deque()
-        """Lone pods of ours that came, changed or went."""
-        self.gangs: OrderedDict[str, Cause] = OrderedDict()
-        """Gangs of which anything changed, and what was the last that did."""
-        self.members: list[PodState] = []
-        """Members of gangs that came or changed."""
-        self.overruled: list[PodState] = []
-        """Pods that turned out to name a gang in vain."""
-        self.spared: list[str] = []
-        """UIDs of pods whose evictions were called off in time."""
-        self.troubles: list[tuple[str, Exception]] = []
-        """Pods with which a gate failed, and how."""
-
-
 class Intake:
     """Keeps the cluster's state in step with the changes.  Objects may come in any order."""
 
     def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
         self._cluster = cluster
         self._supplies = supplies
-        self._is_supplied = bool(supplies)
         self._names = profiles.scheduler_names
         self._profiles = profiles
-        self._pods_in: dict[str, dict[str, PodState]] = {}
-        """All pods, by namespace and UID."""
         self._named_twice: dict[str, dict[str, PodState]] = {}
         """Pods that name two gangs, by the one that may give way, by UID."""
         self._renamed: dict[str, Pod] = {}
         """Pods that name another gang since they were to be bound, as last seen, by UID: should a bind be refused, the
         pod joins that."""
-        self._defaults = Defaults(cluster, profiles, supplies)
-        self._readings = 0
-        """How often an object was asked for."""
         self.noted = Noted()
+        self.gates = Gates(cluster, profiles, supplies, self.noted)
+        self.classing = Classing(cluster, profiles, supplies, gates=self.gates, noted=self.noted)
         self._handlers: dict[type, Callable[..., None]] = {
             PodSeen: self._pod_seen,
             PodGone: self._pod_gone,
@@ -156,82 +95,7 @@ class Intake:
             except MusterError as error:
                 # one object that cannot be read must not stop the others
                 self.noted.unreadable.append((change, str(error)))
-        # mostly one pod comes at a time, and none of this has anything to do
-        if self._defaults.is_unsure:
-            self._defaults.forgive()
-        if self._defaults.has_news:
-            self._spread_anew()
-        if self._cluster.classes.has_news:
-            self._look_anew(self._cluster.classes.take_news())
-        if self._is_supplied:
-            self._supplied_anew()
-        for troubles in (self._cluster.facts.troubles, self._defaults.troubles):
-            if troubles:
-                self.noted.troubles += troubles
-                troubles.clear()
-
-    def _spread_anew(self) -> None:
-        """Pods that do not say how they are to be spread, and have no node, may be spread otherwise than before."""
-        for namespace in self._defaults.take_news():
-            for state in self._pods_in.get(namespace, {}).values():
-                if state.stage is PENDING or state.stage is BINDING:
-                    self._default_anew(state)
-
-    def _default_anew(self, state: PodState) -> None:
-        pod_class = self._defaults.class_anew(state)
-        if _limits(pod_class) != _limits(state.pod_class):
-            # where room is reserved for it may not be where it may go
-            self._unreserve(state)
-        self._retie(state, pod_class)
-
-    def _supplied_anew(self) -> None:
-        """What pods bring may need other nodes than before, or may have been made ready."""
-        for uid in self._supplies.take_news():
-            state = self._cluster.pods.get(uid)
-            if state is None:
-                continue
-            self.noted.supplied.append(uid)
-            pod_class = self._cluster.classes.needing(state.pod_class, self._supplies.needs(uid))
-            if pod_class is not state.pod_class:
-                self._reclass(state, pod_class)
-            if state.stage is PENDING and self._why_gated(state) != (state.gated_by, state.gated_as):
-                self.look_at_gates(state)
-
-    def _reclass(self, state: PodState, pod_class: PodClass) -> None:
-        """The pod needs something else than it did."""
-        gang, node = self._gang_of(state), state.node
-        if gang is not None:
-            gang.uncount(state)
-        self._unreserve(state)
-        if state.takes_room:
-            self._cluster.vacate(state)
-        state.pod_class = pod_class
-        if state.takes_room:
-            self._cluster.occupy(state, node)
-        if gang is not None:
-            gang.count(state)
-        self._note(state, gang, Cause.MEMBER_CHANGED)
-
-    def _look_anew(self, news: Mapping[str | None, set[str] | None]) -> None:
-        """Rules of pods read labels that none did before: pods that were alike may not be."""
-        for namespace in self._pods_in if None in news else [where for where in news if where is not None]:
-            read = [news[where] for where in (namespace, None) if where in news]
-            for state in self._pods_in.get(namespace, {}).values():
-                if any(keys is None or not keys.isdisjoint(state.labels) for keys in read):
-                    self._retie(state, self._cluster.classes.seen_anew(state.pod_class, namespace, state.labels))
-
-    def _retie(self, state: PodState, pod_class: PodClass) -> None:
-        """The pod stands otherwise to others than it did, and needs the same room."""
-        if pod_class is state.pod_class:
-            return
-        gang = self._gang_of(state)
-        if gang is not None:
-            gang.uncount(state)
-        self._cluster.retie(state, pod_class)
-        if gang is not None:
-            gang.count(state)
-        if state.candidate:
-            self._note(state, gang, Cause.MEMBER_CHANGED)
+        self.classing.renew()
 
     # --- nodes and gangs ---
 
@@ -242,14 +106,7 @@ class Intake:
         if new:
             self._strand(change.node.metadata.name, stranded=False)
         if len(self._cluster.resources) > known:
-            self._resources_came(self._cluster.resources.names()[known:])
-
-    def _resources_came(self, names: tuple[str, ...]) -> None:
-        """Pods that ask for resources that no node had before may now fit."""
-        for state in self._cluster.pods.values():
-            if not state.pod_class.uncounted or not set(names) & set(state.pod_class.uncounted):
-                continue
-            self._reclass(state, self._cluster.classes.learn(state.pod_class))
+            self.classing.resources_came(self._cluster.resources.names()[known:])
 
     def _node_gone(self, change: NodeGone) -> None:
         self._cluster.remove_node(change.name)
@@ -259,7 +116,7 @@ class Intake:
         """Pods on a node that went or came back count accordingly."""
         gangs: dict[str, GangState] = {}
         for pod in self._cluster.on_node.get(node, {}).values():
-            gang = self._gang_of(pod)
+            gang = self._cluster.gang_of(pod)
             if gang is not None:
                 gang.uncount(pod)
             if stranded:
@@ -309,7 +166,7 @@ class Intake:
             self._cluster.version += 1
             self._cluster.relevel(gang)
         if gates:
-            self._gate_the_odd(gang)
+            self.gates.look_at_members(gang)
         self.noted.gangs[gang.key] = Cause.OBJECT_REMADE if new and told is not None else Cause.OBJECT_CAME
         self._settle_names(gang.key)
 
@@ -330,24 +187,10 @@ class Intake:
             gang.declare(None)
             self._cluster.version += 1
             self._cluster.relevel(gang)
-            self._gate_the_odd(gang)
+            self.gates.look_at_members(gang)
             self.noted.gangs[gang.key] = Cause.OBJECT_WENT
             self._settle_names(gang.key)
             self._cluster.forget_if_empty(gang)
-
-    def look_at_gates(self, pod: PodState) -> None:
-        """Asks the gates once more, with which one failed."""
-        gang = self._gang_of(pod)
-        if gang is not None:
-            gang.uncount(pod)
-        pod.gated_by, pod.gated_as = self._why_gated(pod)
-        if gang is not None:
-            gang.count(pod)
-            self.noted.members.append(pod)
-            # what else happened to the gang matters more: it is a change, this is none
-            self.noted.gangs.setdefault(gang.key, Cause.TIME_PASSED)
-        elif pod.ours:
-            self.noted.pods.append((pod, Cause.TIME_PASSED))
 
     def _group_read(self, change: GroupRead) -> None:
         gang = self._cluster.gangs.get(change.key)
@@ -359,34 +202,6 @@ class Intake:
             self._group_gone(GroupGone(change.key))
         else:
             self._group_seen(GroupSeen(change.group))
-
-    def gate_unread(self, gang: GangState) -> int:
-        """Members that joined a gang after its start wait until its object was read.
-
-        Returns the number of the reading that is to be asked for, 0 for none.
-
-        The minimum may have been raised for them, and nobody knows which watch is ahead: with an old view of the group
-        a part of them would go.
-        """
-        replaces = gang.await_reading()
-        if not replaces and not gang.gated:
-            return 0
-        waits = {pod.uid: pod for pod in gang.candidates.values() if pod.gated_by == UNREAD}
-        for uid in dict.fromkeys((*waits, *replaces)):
-            pod = gang.candidates[uid]
-            holds = not replaces.get(uid, True)
-            if (pod.gated_by == UNREAD) is holds or (holds and pod.gated_by is not None):
-                continue
-            gang.uncount(pod)
-            pod.gated_by, pod.gated_as = (UNREAD, "") if holds else self._why_gated(pod)
-            gang.count(pod)
-            if not holds:
-                self.noted.members.append(pod)
-        if gang.reading is not None or all(replaces.values()):
-            return 0
-        self._readings += 1
-        gang.reading, gang.unread, gang.reading_number = gang.unread, {}, self._readings
-        return self._readings
 
     def _settle_names(self, key: str) -> None:
         """What the gang declares has changed: pods that name another besides may belong to that, or no longer do."""
@@ -400,13 +215,13 @@ class Intake:
             return
         key = pod.names.settled(self._gives_way)
         self._overrule(pod, key)
-        before = self._gang_of(pod)
+        before = self._cluster.gang_of(pod)
         if before is None or before.key == key:
             return
         before.remove(pod)
-        self._unreserve(pod)
+        self._cluster.lose_reservation(pod)
         self._name_gang(pod, pod.names)
-        pod.gated_by, pod.gated_as = self._why_gated(pod)
+        pod.gated_by, pod.gated_as = self.gates.why(pod)
         after = self._cluster.gang(key)
         after.add(pod)
         after.joins(pod)
@@ -430,20 +245,6 @@ class Intake:
             self.noted.overruled.append(pod)
         pod.overruled = overruled
 
-    def _gate_the_odd(self, gang: GangState) -> None:
-        """The gang declares another priority or other subsets than before: members wait that differ from it, and others
-        need not."""
-        for pod in list(gang.members.values()):
-            # one that is being bound may come back
-            waits = pod.stage is Stage.PENDING or pod.stage is Stage.BINDING
-            gated = self._why_gated(pod) if waits else (pod.gated_by, pod.gated_as)
-            if gated != (pod.gated_by, pod.gated_as):
-                gang.uncount(pod)
-                pod.gated_by, pod.gated_as = gated
-                self._unreserve(pod)
-                gang.count(pod)
-                self.noted.members.append(pod)
-
     def _budget_seen(self, change: BudgetSeen) -> None:
         self._cluster.budgets.put(change.budget)
         self._cluster.version += 1
@@ -462,9 +263,9 @@ class Intake:
 
     def _pod_seen(self, change: PodSeen) -> None:
         pod, known = change.pod, self._cluster.pods.get(change.pod.metadata.uid)
-        if known is not None and self._defaults.has_news:
+        if known is not None:
             # what is not the pod's own doing does not cost it what is reserved for it
-            self._spread_anew()
+            self.classing.spread_anew()
         if known is None:
             self._pod_came(self._read(pod), pod.spec.node_name)
         elif not self._names_another(known, pod):
@@ -506,7 +307,7 @@ class Intake:
             key=f"{meta.namespace}/{meta.name}",
             created=seconds(meta.creation_timestamp),
             priority=spec.priority or 0,
-            pod_class=self._defaults.class_of(pod, owner),
+            pod_class=self.classing.of(pod, owner),
             ours=spec.scheduler_name in self._names,
             gates=tuple(gate.name for gate in spec.scheduling_gates) if spec.scheduling_gates else (),
             # the API server lets nobody change these: they are read once
@@ -552,12 +353,9 @@ class Intake:
         state.subset = state.names_subset if declared is None else declared.subset_of(state.names_subset)
 
     def _pod_came(self, state: PodState, node: str) -> None:
-        state.gated_by, state.gated_as = self._why_gated(state)
+        state.gated_by, state.gated_as = self.gates.why(state)
         self._cluster.pods[state.uid] = state
-        beside = self._pods_in.get(namespace := _namespace(state))
-        if beside is None:
-            beside = self._pods_in[namespace] = {}
-        beside[state.uid] = state
+        self.classing.came(state)
         if state.stage is BOUND:
             self._cluster.occupy(state, node)
         if (key := state.gang) is not None:
@@ -576,10 +374,10 @@ class Intake:
         spec = pod.spec
         # what may turn out to be unreadable is read before anything changes
         owner = owner_of(pod.metadata.namespace, pod.metadata.owner_references)
-        pod_class = self._defaults.class_of(pod, owner, state)
+        pod_class = self.classing.of(pod, owner, state)
         bound_at, started_at = pod_facts.bound_at(pod), pod_facts.started_at(pod)
         stage, node = pod_facts.stage(pod, state.stage), spec.node_name or state.node
-        gang = self._gang_of(state)
+        gang = self._cluster.gang_of(state)
         if gang is not None:
             gang.uncount(state)
         if state.stage is Stage.BINDING and stage is not Stage.BINDING:
@@ -589,7 +387,7 @@ class Intake:
             self._cluster.vacate(state)
         deleted = pod.metadata.deletion_timestamp
         if stage is not Stage.PENDING or deleted is not None or pod_class is not state.pod_class:
-            self._unreserve(state)
+            self._cluster.lose_reservation(state)
         if spec.node_name:
             state.record = self._belongs(pod)[1]
             # a pod that names none of the only subset was bound for that
@@ -620,9 +418,9 @@ class Intake:
         if bound_at is not None and not (state.bound_at is not None and 0 <= state.bound_at - bound_at < 1):
             # the API keeps whole seconds; the time of the acknowledgement is finer
             state.bound_at = bound_at
-        state.gated_by, state.gated_as = self._why_gated(state)
+        state.gated_by, state.gated_as = self.gates.why(state)
         self._cluster.disturb(state)
-        self._note(state, gang, cause)
+        self.noted.changed(state, gang, cause)
         if gang is not None:
             gang.count(state)
             self.noted.members.append(state)
@@ -656,73 +454,32 @@ class Intake:
         # another name that counts only if the first gives way
         return record is None and (member if member.besides else None) != state.names
 
-    def _why_gated(self, state: PodState) -> tuple[str | None, str]:
-        """Why the pod may not be decided, and the reason that the pod itself gives; "" where the API server does."""
-        profile = self._profiles.of(state.pod_class)
-        for gate in profile.gates:
-            if gate.asks_again and not state.candidate:
-                continue
-            try:
-                why = gate.holds(state)
-                if why is not None and not isinstance(why, str):
-                    raise TypeError(f"gave {why!r}")
-            except Exception as error:  # a plugin's bug is this pod's trouble, nobody else's
-                self.noted.asking.append(state)
-                self.noted.troubles.append((state.key, error))
-                own = isinstance(error, PluginError)
-                return str(error) if own else f"{gate.name} failed: {type(error).__name__}: {error}", SCHEDULER_ERROR
-            if why is not None and gate.asks_again:
-                self.noted.asking.append(state)
-                return why, GATED
-            if why is not None:
-                return why, ""
-        if self._is_supplied and (why := self._supplies.holds(state.uid)) is not None:
-            return why, UNSCHEDULABLE
-        if state.astray:
-            return state.astray, "" if state.unsettled else GROUP_ERROR
-        if state.asks and state.candidate and (unhonoured := profile.unhonoured(state.asks)):
-            return unsupported(unhonoured), UNSUPPORTED
-        gang = self._gang_of(state)
-        if gang is None or gang.declared is None:
-            return None, ""
-        why = gang.declared.at_odds_with(state.priority) or gang.declared.without_subset(state.names_subset)
-        return why, "" if why is None else GROUP_ERROR
-
     def _pod_gone(self, change: PodGone) -> None:
         state = self._cluster.pods.pop(change.uid, None)
         if state is None:
             return
-        beside = self._pods_in[namespace := _namespace(state)]
-        del beside[change.uid]
-        if not beside:
-            del self._pods_in[namespace]
+        self.classing.gone(state)
         self._renamed.pop(change.uid, None)
-        gang = self._gang_of(state)
+        gang = self._cluster.gang_of(state)
         if gang is not None:
             gang.remove(state)
             self._cluster.forget_if_empty(gang)
         if state.names is not None:
             self._forget_names(state, state.names.gang)
-        self._unreserve(state)
+        self._cluster.lose_reservation(state)
         self._unbind(state)
         if state.pod_class.rules.needs:
             self._supplies.gone(state.uid)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
-        self._note(state, gang, Cause.MEMBER_LOST)
+        self.noted.changed(state, gang, Cause.MEMBER_LOST)
 
     def _forget_names(self, state: PodState, gang: str) -> None:
         named = self._named_twice[gang]
         del named[state.uid]
         if not named:
             del self._named_twice[gang]
-
-    def _unreserve(self, state: PodState) -> None:
-        """Room that is reserved for the pod is of no use any more; its unit must look again."""
-        if state.reserved:
-            self._cluster.stirred[state.gang or state.uid] = None
-            self._cluster.unreserve(state)
 
     # --- results of binds ---
 
@@ -767,7 +524,7 @@ class Intake:
             self._cluster.note(pod, node)
             pods.append(pod)
             placements.append(Placement(pod.uid, pod.key, node, record))
-        gang = self._gang_of(pods[0])
+        gang = self._cluster.gang_of(pods[0])
         if gang is not None:
             gang.set_out(pods)
         else:
@@ -788,7 +545,7 @@ class Intake:
         One that is pending again and named another gang meanwhile is given up, and comes anew; who is spared, or leaves
         for another reason than an eviction that may be called off, is condemned no longer.
         """
-        gang = self._gang_of(pod)
+        gang = self._cluster.gang_of(pod)
         if gang is not None:
             gang.uncount(pod)
         if leaving is not None:
@@ -811,7 +568,7 @@ class Intake:
                 # decided before the gang's start perhaps, and not bound then
                 gang.joins(pod)
             self.noted.members.append(pod)
-        self._note(pod, gang, _what_was_done(stage, leaving))
+        self.noted.changed(pod, gang, _what_was_done(stage, leaving))
         if stage is Stage.PENDING:
             # the gangs that it names may have changed while it was being bound
             self._settle_name(pod)
@@ -844,26 +601,6 @@ class Intake:
         gang.started_at = now
         # it may no longer be evicted as one that has not
         self._cluster.version += 1
-
-    def _gang_of(self, pod: PodState) -> GangState | None:
-        return None if pod.gang is None else self._cluster.gangs.get(pod.gang)
-
-    def _note(self, pod: PodState, gang: GangState | None, cause: Cause) -> None:
-        if gang is not None:
-            self.noted.gangs[gang.key] = cause
-        elif pod.ours:
-            self.noted.pods.append((pod, cause))
-
-
-def _namespace(state: PodState) -> str:
-    key = state.key
-    return key[: key.index("/")]
-
-
-def _limits(pod_class: PodClass) -> tuple[Spread, ...]:
-    """What keeps pods of the class off nodes for the sake of an even spread."""
-    ties = pod_class.ties
-    return () if ties is None or not ties.rules.spread else tuple(one for one in ties.rules.spread if one.hard)
 
 
 def _gated_by(declared: Gang) -> tuple[object, ...]:

@@ -181,6 +181,13 @@ _QUEUE = (
     ),
     Transition((Phase.TRYING,), (Cause.FAILED,), Phase.BACKING_OFF, says="what failed", sets_in_motion="a timer"),
     Transition(
+        (Phase.TRYING,),
+        (Cause.REFUSED,),
+        Phase.BACKING_OFF,
+        says="the same as one that waits",
+        sets_in_motion="what was made ready for others of it is given back; a timer",
+    ),
+    Transition(
         (Phase.WAITING, Phase.RESERVING),
         (Cause.ROOM_GREW, Cause.MAY_EVICT, Cause.STARVES, Cause.RESERVED_CHANGED),
         Phase.READY,

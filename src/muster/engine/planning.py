@@ -117,7 +117,7 @@ class Planner:
         """A plan for what the gang must have; for one that has started, for as many more as can be."""
         requirement = unit.requirement(self._rule)
         # if nobody leaves, the search has failed on this ground already
-        if self._cluster.leaving:
+        if self._cluster.leaving or self._cluster.returning_to:
             answer = self._search.find(requirement, ground, self._budget)
             yield self._budget.news()
             if isinstance(answer, Placed):
@@ -388,6 +388,8 @@ class Planner:
                 gone.setdefault((pod.pod_class, pod.uid in self._cluster.departing), []).append(row)
         for (pod_class, departing), where in gone.items():
             usage.remove_copies(np.array(where, np.intp), pod_class, leaving=departing)
+        if self._cluster.returning_to:
+            usage.settle(rows[name] for name in self._cluster.returning_to if name in rows)
         return usage
 
     def _without(self, ground: Ground, victims: Iterable[Victim]) -> Ground:

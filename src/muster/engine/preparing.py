@@ -7,7 +7,7 @@ the others wait for it; if there is none, or it takes too long, all is undone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -22,7 +22,8 @@ from muster.engine.supplies import Supplies
 from muster.engine.timers import Purpose, Timers
 from muster.engine.unit import Unit
 from muster.engine.verdicts import prepared, preparing_failed, preparing_took_too_long
-from muster.framework.contract import READY
+from muster.framework.contract import READY, Progress
+from muster.framework.profile import Profiles
 from muster.gangs.model import Aspect
 
 
@@ -31,10 +32,14 @@ class _Preparation(msgspec.Struct, kw_only=True):
 
     name: str
     number: int
-    since: float
+    seconds: float
+    """It is given up after so long."""
     after: Aspect | None = None
     placements: dict[str, Placement] = msgspec.field(default_factory=dict)
     """By UID."""
+    progress: dict[str, Progress] = msgspec.field(default_factory=dict)
+    """By UID, as it was when there was last news of it: to ask of each of a thousand members whenever a volume of one
+    is there took minutes."""
 
 
 class Preparing:
@@ -49,7 +54,7 @@ class Preparing:
         timers: Timers,
         status: Status,
         decisions: list[Decision],
-        seconds: float,
+        profiles: Profiles,
         failed: Callable[[str], None],
     ) -> None:
         """`failed` is told of units with a member that must look for another place."""
@@ -59,7 +64,7 @@ class Preparing:
         self._timers = timers
         self._status = status
         self._decisions = decisions
-        self._seconds = seconds
+        self._profiles = profiles
         self._failed = failed
         self._by_unit: dict[str, _Preparation] = {}
         self._count = 0
@@ -78,15 +83,17 @@ class Preparing:
         if under_way is None:
             self._count += 1
             since = self._status.preparing_since(unit, now)
-            under_way = self._by_unit[unit.key] = _Preparation(name=unit.name, number=self._count, since=since)
-            self._timers.set(since + self._seconds, Purpose.PREPARING, key=unit.key, ticket=self._count)
+            classes = [pod.pod_class for pod in pods]
+            seconds = max(self._profiles.of(one).preparing_seconds(one.rules.needs) for one in classes)
+            under_way = self._by_unit[unit.key] = _Preparation(name=unit.name, number=self._count, seconds=seconds)
+            self._timers.set(since + seconds, Purpose.PREPARING, key=unit.key, ticket=self._count)
         under_way.after = unit.binds_after
         under_way.placements.update((placement.uid, placement) for placement in placements)
         for pod in pods:
             pod.setbacks = msgspec.structs.replace(pod.setbacks, answered=True)
         if grants:
             self._decisions.append(Prepare(unit.name, grants))
-        self._look_at(unit.key, under_way)
+        self._look_at(unit.key, under_way, [pod.uid for pod in pods])
         return True
 
     def _node(self, name: str) -> Node:
@@ -96,28 +103,43 @@ class Preparing:
 
     def look_at(self, uids: list[str], now: float) -> None:
         """Something of what these pods were granted has changed."""
-        units = dict.fromkeys(pod.gang or pod.uid for uid in uids if (pod := self._cluster.pods.get(uid)) is not None)
-        for key in units:
-            if (under_way := self._by_unit.get(key)) is not None:
-                self._look_at(key, under_way)
+        units: dict[str, list[str]] = {}
+        for uid in uids:
+            if (pod := self._cluster.pods.get(uid)) is not None:
+                units.setdefault(pod.gang or uid, []).append(uid)
+        for key, changed in units.items():
+            if (under_way := self._by_unit.get(key)) is not None and self._is_left(key, under_way):
+                self._look_at(key, under_way, changed)
 
-    def _look_at(self, key: str, under_way: _Preparation) -> None:
+    def _is_left(self, key: str, under_way: _Preparation) -> bool:
+        """Whether there is anybody still to be bound: somebody else may have done it meanwhile."""
+        waiting = {pod.uid for pod in self._pods(under_way) if pod.stage is Stage.BINDING}
+        for uid in [uid for uid in under_way.placements if uid not in waiting]:
+            del under_way.placements[uid]
+        if not under_way.placements:
+            del self._by_unit[key]
+        return bool(under_way.placements)
+
+    def _look_at(self, key: str, under_way: _Preparation, changed: Iterable[str]) -> None:
         """Binds all if all is ready, and gives those members another place for whom it failed."""
-        progress = {uid: self._supplies.progress(uid) for uid in under_way.placements}
+        under_way.progress.update((uid, self._supplies.progress(uid)) for uid in changed)
+        progress = {uid: under_way.progress[uid] for uid in under_way.placements}
         failed = {uid: one.failed for uid, one in progress.items() if one.failed}
         for uid, why in failed.items():
             pod = self._cluster.pods[uid]
             self._status.preparing_failed(pod, preparing_failed(pod.node, why))
             pod.setbacks = msgspec.structs.replace(pod.setbacks, failures=pod.setbacks.failures + 1, error=why)
             self._intake.move(pod, Stage.PENDING)
-            self._intake.look_at_gates(pod)
+            self._intake.gates.look_at(pod)
         if failed:
             self._failed(key)
         gang = self._cluster.gangs.get(key)
         waiting = sorted(one.waits_for for uid, one in progress.items() if one.waits_for and uid not in failed)
         if waiting or failed or _lacks_members(gang):
             ready = len(progress) - len(waiting) - len(failed)
-            self._status.prepares(gang, self._pods(under_way), prepared(ready, len(progress), waiting))
+            missing = sorted([*waiting, *failed.values()])
+            placed = [pod for pod in self._pods(under_way) if pod.stage is Stage.BINDING]
+            self._status.prepares(gang, placed, prepared(ready, len(progress), missing))
         else:
             self._bind(key, under_way)
 
@@ -134,9 +156,11 @@ class Preparing:
 
     def unbound(self, pods: list[PodState]) -> None:
         """These pods are not bound where they were to go: what they were granted is undone."""
-        units = dict.fromkeys(pod.gang or pod.uid for pod in pods)
+        # some may have set out again by now, with what they had
+        still = [pod for pod in pods if pod.stage is not Stage.BINDING or pod.uid not in self._cluster.pods]
+        units = dict.fromkeys(pod.gang or pod.uid for pod in still)
         for key in units:
-            lost = [pod.uid for pod in pods if (pod.gang or pod.uid) == key]
+            lost = [pod.uid for pod in still if (pod.gang or pod.uid) == key]
             under_way = self._by_unit.get(key)
             if under_way is not None:
                 for uid in lost:
@@ -156,6 +180,12 @@ class Preparing:
         self._undo(key)
         return True
 
+    def let_go(self, unit: Unit) -> None:
+        """The unit has no place: what its members were granted by a scheduler before us is given back."""
+        bringing = frozenset(pod.uid for pod in unit.candidates if pod.pod_class.rules.needs)
+        if bringing and (grants := self._supplies.let_go(bringing)):
+            self._decisions.append(TakeBack(unit.name, grants))
+
     def _undo(self, key: str, why: str = "") -> None:
         """Nobody of the unit goes now, and what was granted is taken back."""
         under_way = self._by_unit.pop(key)
@@ -173,7 +203,7 @@ class Preparing:
         progress = (self._supplies.progress(uid) for uid in under_way.placements)
         waiting = sorted(one.waits_for for one in progress if one.waits_for)
         gang, pods = self._cluster.gangs.get(key), self._pods(under_way)
-        message = preparing_took_too_long(self._seconds, waiting)
+        message = preparing_took_too_long(under_way.seconds, waiting)
         self._undo(key, message)
         self._status.failed(gang, [pod for pod in pods if pod.candidate], message)
         return True

@@ -175,6 +175,9 @@ class Reservations:
             return None
         if any(not overdue(pod, now, patience=patience) for pod in elsewhere):
             return None
+        if not self._cluster.returning_to.isdisjoint(nodes) and now <= reservation.since + patience:
+            # what the victims had is not given back yet
+            return None
         return self._who_took(reservation, nodes, now, patience)
 
     def _has_room(self, reservation: Reservation, node: str, now: float, patience: float) -> bool:

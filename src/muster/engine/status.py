@@ -30,6 +30,7 @@ from muster.engine.reasons import (
 )
 from muster.engine.unit import GangUnit, Unit
 from muster.engine.verdicts import (
+    MEMBERS_ARE_PREPARED,
     MEMBERS_GATED,
     MEMBERS_MISSING,
     NOT_STARTED,
@@ -168,7 +169,7 @@ class Status:
         if refs:
             self._decisions.append(_warning(message, pods=refs))
         for pod in news:
-            pod.said, pod.nominated = said, pod.reserved
+            pod.said, pod.nominated, pod.preparing_since = said, pod.reserved, None
 
     def unnominate(self, pods: Iterable[PodState]) -> None:
         """Nothing is reserved for the pods any more; else they say what they said."""
@@ -192,15 +193,21 @@ class Status:
         return now if since is None else since
 
     def prepares(self, gang: GangState | None, pods: list[PodState], message: str) -> None:
-        """How far that is; members of a gang leave it to their group."""
+        """How far that is: of a gang the group says it.  A member that said otherwise before, or whose group cannot say
+        it, says once that it has a place; any other is spared the write.
+        """
         if gang is not None:
             self.gang_says(gang, PREPARING, message)
-            return
-        for pod in pods:
-            if pod.said != (PREPARING, message):
-                begins = pod.said is None or pod.said[0] != PREPARING
+            message = MEMBERS_ARE_PREPARED
+            if _tells_why_it_waits(gang):
+                pods = [pod for pod in pods if pod.said is not None]
+        for begins in (True, False):
+            news = [pod for pod in pods if pod.said != (PREPARING, message) and _begins(pod) is begins]
+            if news:
+                refs = tuple(PodRef(pod.uid, pod.key) for pod in news)
+                self._decisions.append(PodCondition(refs, PREPARING, message, transition=begins))
+            for pod in news:
                 pod.said = (PREPARING, message)
-                self._decisions.append(PodCondition((PodRef(pod.uid, pod.key),), *pod.said, transition=begins))
 
     def preparing_failed(self, pod: PodState, message: str) -> None:
         self._warn(message, action="Binding", pods=[pod])
@@ -412,6 +419,17 @@ def _name(key: str) -> str:
 
 
 _UNDONE = (TIMEOUT, SCHEDULER_ERROR, PREEMPTED, FELL)
+
+
+def _tells_why_it_waits(gang: GangState) -> bool:
+    """Whether the group has a condition that says so: not one that has its minimum and waits for more."""
+    has_status = gang.declared is not None and gang.declared.has_status
+    return has_status and (gang.fallen or not gang.once_started)
+
+
+def _begins(pod: PodState) -> bool:
+    """Whether what the pod brings was not made ready before."""
+    return pod.said is None or pod.said[0] != PREPARING
 
 
 def _warning(

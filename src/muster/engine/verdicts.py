@@ -236,6 +236,9 @@ def timed_out(bound: int, minimum: int, seconds: float, *, released: bool = True
     return f"{bound} of {minimum} members {'was' if bound == 1 else 'were'} bound within {seconds:g} s; {they}"
 
 
+MEMBERS_ARE_PREPARED = "has a place, and waits until all members of its pod group are ready to be bound"
+
+
 def prepared(ready: int, members: int, waiting: Sequence[str]) -> str:
     """How far what the members of a unit bring is made ready."""
     of_all = f"{ready} of {members} members are" if members > 1 else "the pod is not"

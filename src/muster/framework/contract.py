@@ -66,13 +66,15 @@ class RuleFilter(Role):
 
     reason: str
     """Upstream's text for a node it refuses."""
+    all_count = False
+    """A row may be refused for several reasons, and all of them are told."""
 
     @abstractmethod
     def admits(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> Bools:
         """One truth per row."""
 
     def refusals(self, rules: NodeRules, nodes: NodeTable, rows: Rows | None) -> list[tuple[str, Bools]]:
-        """Why rows are refused; of several reasons the first counts."""
+        """Why rows are refused; of several reasons the first counts, unless all do."""
         return [(self.reason, ~self.admits(rules, nodes, rows))]
 
     def left_out(self, rules: NodeRules, nodes: NodeTable, rows: Rows) -> list[tuple[str, Bools]]:
@@ -254,6 +256,10 @@ class Stateful(Role):
     def new_state(self) -> RowState:
         """The state of an empty cluster."""
 
+    def emptied(self, state: RowState) -> RowState:
+        """The state that the cluster would have if nothing ran there."""
+        return self.new_state()
+
 
 class PodReader(Role):
     """Reads of pods what its plugin's answers depend on; see cluster/traits.py."""
@@ -314,6 +320,20 @@ class Supply(ABC):
         self.news: set[str] = set()
         """UIDs of pods for whom an answer may be another than it was; to be emptied."""
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there are such pods, or nodes with other things to give."""
+        return bool(self.news)
+
+    def take_touched(self) -> Mapping[str, bool]:
+        """Nodes that have other things to give than when this was last asked, and whether they may have more."""
+        return {}
+
+    @property
+    def returning_to(self) -> frozenset[str]:
+        """Nodes that will have more to give, since pods are gone that had it: somebody else has to say so."""
+        return frozenset()
+
     @abstractmethod
     def seen(self, pod: Pod) -> None:
         """A pod as it is now."""
@@ -345,6 +365,10 @@ class Supply(ABC):
     def take_back(self, uid: str) -> tuple[Grant, ...]:
         """The pod is not bound after all: what of its grants, as they were given, is to be undone."""
 
+    def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
+        """These members of a unit have no place: what is to be undone of grants that they have from before."""
+        return ()
+
     @abstractmethod
     def bound(self, uid: str) -> None:
         """The pod is bound: what was granted is its own."""
@@ -353,9 +377,12 @@ class Supply(ABC):
 class Supplier(Role):
     """Supplies pods with what is chosen with the node, written to the API and made ready by others before a bind."""
 
+    wait_seconds = 600.0
+    """So long a unit waits for it to be made ready."""
+
     @abstractmethod
-    def supply(self, facts: Facts) -> Supply:
-        """For the cluster that has these facts."""
+    def supply(self, facts: Facts, nodes: NodeTable) -> Supply:
+        """For the cluster that has these facts and nodes."""
 
 
 class PodGate(Role):

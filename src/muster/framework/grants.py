@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from muster.api.devices import Allocation, Consumer
+
 
 class _Grant(msgspec.Struct, frozen=True, gc=False, tag_field="grant", omit_defaults=True):
     pass
@@ -38,4 +40,24 @@ class ClaimVolume(_Grant, frozen=True, tag="claim-volume"):
         return f"volume {self.volume_uid}"
 
 
-Grant = SelectNode | ClaimVolume
+class Allocate(_Grant, frozen=True, tag="allocate"):
+    """Devices are the claim's, and the claim is reserved for those who are to be bound.
+
+    To be written: the allocation, if the claim has none, and entries for all; all at once.  To be taken back: the
+    entries, and with them what is allocated, if that leaves nobody.
+    """
+
+    claim: str
+    """namespace/name"""
+    uid: str
+    """Of the claim."""
+    allocation: Allocation | None
+    """Without the time.  None: the claim has its devices, whoever gave them; of what is taken back, they stay."""
+    reserved_for: tuple[Consumer, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        return f"devices {self.uid}"
+
+
+Grant = SelectNode | ClaimVolume | Allocate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from math import isnan
 from typing import Protocol, TypeVar
@@ -13,7 +13,7 @@ from muster.api.asks import Ask
 from muster.api.kinds import KINDS, Kind
 from muster.api.wire import Fact
 from muster.base.errors import ConfigError
-from muster.cluster.classes import PodClass
+from muster.cluster.classes import Needs, PodClass
 from muster.cluster.usage import RowState
 from muster.framework.contract import (
     GangRule,
@@ -146,6 +146,7 @@ class Profile:
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.spreaders = [p for p in listed if isinstance(p, Spreader)]
         self.suppliers = [p for p in listed if isinstance(p, Supplier)]
+        self._wait_seconds = {p.name: p.wait_seconds for p in self.suppliers}
         stateless = [p for p in self.room_filters if not isinstance(p, Stateful)]
         self.inexact: list[Stateful | RoomFilter] = [*self.stateful, *(p for p in stateless if not p.adds_up)]
         """Copies of classes that concern one of these need not add up."""
@@ -160,6 +161,10 @@ class Profile:
     def calls(self) -> int:
         """How often plugins were asked about a single node so far."""
         return sum(reader.calls for reader in self.readers)
+
+    def preparing_seconds(self, needs: Needs) -> float:
+        """So long a pod waits for what it brings."""
+        return max((self._wait_seconds[plugin] for plugin, _ in needs if plugin in self._wait_seconds), default=0.0)
 
     def place_in_queue(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:
         """What the QueueOrder says; raises where that is nothing that others' places can be compared with.
@@ -227,6 +232,11 @@ class Profiles:
     def new_states(self) -> dict[str, RowState]:
         """The states of an empty cluster, by plugin."""
         return {plugin.name: plugin.new_state() for profile in self.all for plugin in profile.stateful}
+
+    def emptied(self, states: Mapping[str, RowState]) -> dict[str, RowState]:
+        """The states that the cluster would have if nothing ran there, by plugin."""
+        stateful = [plugin for profile in self.all for plugin in profile.stateful]
+        return {plugin.name: plugin.emptied(states[plugin.name]) for plugin in stateful}
 
 
 def _shared(profile: Profile) -> tuple[object, ...]:

@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
 
 import numpy as np
 
 from muster.cluster.classes import HostPort, Lines, PodClass
 from muster.cluster.room import Room
+from muster.cluster.taken import TakenState
 from muster.cluster.usage import Ints
 from muster.framework.contract import Bools, RoomFilter, Stateful
 
 _ANY = "0.0.0.0"
 
 
-class PortState:
-    """For each port, the rows where it is taken, and by which addresses.
+class PortState(TakenState[tuple[str, int], str]):
+    """By which addresses ports are taken."""
 
-    Copies share what they do not change: a cluster has thousands of taken ports, a trial takes a few.
-    """
-
-    def __init__(self) -> None:
-        self.taken: dict[tuple[str, int], dict[int, tuple[str, ...]]] = {}
-        self._own: set[tuple[str, int]] = set()
-        """Ports whose rows no copy shares."""
-
-    def add(self, row: int, pod_class: PodClass) -> None:
-        for port in pod_class.ports:
-            rows = self._rows((port.protocol, port.port))
-            rows[row] = (*rows.get(row, ()), port.ip)
-
-    def remove(self, row: int, pod_class: PodClass) -> None:
-        for port in pod_class.ports:
-            rows = self._rows((port.protocol, port.port))
-            left = list(rows[row])
-            left.remove(port.ip)
-            rows[row] = tuple(left)
-            if not left:
-                del rows[row]
-
-    def clear(self, row: int) -> None:
-        for port, rows in list(self.taken.items()):
-            if row in rows:
-                del self._rows(port)[row]
-
-    def copy(self) -> Self:
-        twin = type(self)()
-        twin.taken = self.taken.copy()
-        self._own.clear()
-        return twin
-
-    def _rows(self, port: tuple[str, int]) -> dict[int, tuple[str, ...]]:
-        if port not in self._own:
-            self.taken[port] = self.taken.get(port, {}).copy()
-            self._own.add(port)
-        return self.taken[port]
+    def things(self, pod_class: PodClass) -> Iterable[tuple[tuple[str, int], str]]:
+        return (((port.protocol, port.port), port.ip) for port in pod_class.ports)
 
     def conflicts(self, wanted: HostPort) -> list[int]:
         """Rows where the port is taken for the wanted address."""

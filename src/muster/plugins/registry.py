@@ -23,6 +23,8 @@ from muster.framework.profile import Backoff, Fairness, Plugin, PreemptionSettin
 from muster.plugins.by_users import load, made
 from muster.plugins.default_preemption import DefaultPreemption
 from muster.plugins.default_spread import DefaultConstraint
+from muster.plugins.dynamic_resources import WAIT_SECONDS as DEVICES_WAIT_SECONDS
+from muster.plugins.dynamic_resources import DynamicResources
 from muster.plugins.gang_scheduling import GangScheduling
 from muster.plugins.image_locality import ImageLocality
 from muster.plugins.inter_pod_affinity import HARD_WEIGHT, InterPodAffinity
@@ -33,16 +35,22 @@ from muster.plugins.node_ports import NodePorts
 from muster.plugins.node_resources_balanced import NodeResourcesBalancedAllocation
 from muster.plugins.node_resources_fit import NodeResourcesFit, Strategy
 from muster.plugins.node_unschedulable import NodeUnschedulable
+from muster.plugins.node_volume_limits import NodeVolumeLimits
 from muster.plugins.pod_topology_spread import PodTopologySpread
 from muster.plugins.priority_sort import PrioritySort
 from muster.plugins.scheduling_gates import SchedulingGates
 from muster.plugins.taint_toleration import TaintToleration
+from muster.plugins.volume_binding import WAIT_SECONDS, VolumeBinding
+from muster.plugins.volume_restrictions import ClaimRestrictions, VolumeRestrictions
+from muster.plugins.volume_zone import VolumeZone
+from muster.volumes.score import DEFAULT_SHAPE
 
 __all__ = [
     "ABSENT",
     "PLUGINS",
     "AffinityArgs",
     "BalancedArgs",
+    "DeviceArgs",
     "Entry",
     "FitArgs",
     "Part",
@@ -50,6 +58,7 @@ __all__ = [
     "ProfileParts",
     "SpreadArgs",
     "UserArgs",
+    "VolumeArgs",
     "default_parts",
     "entry_of",
     "from_journal",
@@ -62,6 +71,8 @@ _FIT = "NodeResourcesFit"
 _BALANCED = "NodeResourcesBalancedAllocation"
 _BETWEEN = "InterPodAffinity"
 _SPREAD = "PodTopologySpread"
+_VOLUMES = "VolumeBinding"
+_DEVICES = "DynamicResources"
 _BOTH = frozenset({"preFilter", "filter", "preScore", "score"})
 
 
@@ -110,7 +121,21 @@ class SpreadArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Instead of those of the system; none, and nobody is spread who does not ask for it."""
 
 
-PluginArgs = FitArgs | BalancedArgs | AffinityArgs | SpreadArgs | UserArgs
+class VolumeArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_VOLUMES):
+    """How long VolumeBinding waits for volumes, and what it makes of how much of the storage they take."""
+
+    wait_seconds: float = WAIT_SECONDS
+    shape: tuple[tuple[int, int], ...] = DEFAULT_SHAPE
+    """Points (how much is used in percent, score from 0 to 10)."""
+
+
+class DeviceArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="of", tag=_DEVICES):
+    """How long DynamicResources waits for devices."""
+
+    wait_seconds: float = DEVICES_WAIT_SECONDS
+
+
+PluginArgs = FitArgs | BalancedArgs | AffinityArgs | SpreadArgs | VolumeArgs | DeviceArgs | UserArgs
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,6 +206,30 @@ def _spread(args: PluginArgs | None) -> Sequence[Plugin]:
     raise _not_its_own(_SPREAD)
 
 
+def _volumes(args: PluginArgs | None) -> Sequence[Plugin]:
+    match args:
+        case None:
+            return [VolumeBinding()]
+        case VolumeArgs():
+            return [VolumeBinding(wait_seconds=args.wait_seconds, shape=args.shape)]
+    raise _not_its_own(_VOLUMES)
+
+
+def _devices(args: PluginArgs | None) -> Sequence[Plugin]:
+    match args:
+        case None:
+            return [DynamicResources()]
+        case DeviceArgs():
+            return [DynamicResources(wait_seconds=args.wait_seconds)]
+    raise _not_its_own(_DEVICES)
+
+
+def _restrictions(args: PluginArgs | None) -> Sequence[Plugin]:
+    if args is not None:
+        raise _not_its_own(VolumeRestrictions.name)
+    return [VolumeRestrictions(), ClaimRestrictions()]
+
+
 def _plain(make: Callable[[], Plugin]) -> Callable[[PluginArgs | None], Sequence[Plugin]]:
     def made(args: PluginArgs | None) -> Sequence[Plugin]:
         plugin = make()
@@ -209,8 +258,15 @@ PLUGINS: Mapping[str, Entry] = {
     "NodeAffinity": _entry(NodeAffinity, "preFilter", "filter", "preScore", "score", weight=2),
     "NodePorts": _entry(NodePorts, "preFilter", "filter"),
     _FIT: Entry(make=_fit, points=_BOTH, weight=1),
+    "VolumeRestrictions": Entry(make=_restrictions, points=frozenset({"preFilter", "filter"})),
+    "NodeVolumeLimits": _entry(NodeVolumeLimits, "preFilter", "filter"),
+    _VOLUMES: Entry(make=_volumes, points=_BOTH | {"reserve", "preBind"}, weight=1),
+    "VolumeZone": _entry(VolumeZone, "preFilter", "filter"),
     _SPREAD: Entry(make=_spread, points=_BOTH, weight=2),
     _BETWEEN: Entry(make=_inter_pod_affinity, points=_BOTH, weight=2),
+    _DEVICES: Entry(
+        make=_devices, points=frozenset({"preEnqueue", "preFilter", "filter", "postFilter", "reserve", "preBind"})
+    ),
     _BALANCED: Entry(make=_balanced, points=frozenset({"preScore", "score"}), weight=1),
     "ImageLocality": _entry(ImageLocality, "score", weight=1),
     "NodeDeclaredFeatures": _entry(NodeDeclaredFeatures, "preFilter", "filter"),
@@ -219,11 +275,6 @@ PLUGINS: Mapping[str, Entry] = {
 }
 
 ABSENT = (
-    "VolumeRestrictions",
-    "NodeVolumeLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "DynamicResources",
     "DeferredPodScheduling",
     "TopologyPlacementGenerator",
     "PodGroupPodsCount",

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.kinds import (
+    ATTACHMENTS,
     CLAIMS,
     CSI_DRIVERS,
+    CSI_NODES,
     STORAGE_CAPACITIES,
     STORAGE_CLASSES,
     VOLUMES,
@@ -23,16 +25,22 @@ from muster.api.volumes import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    VolumeAttachment,
 )
 from muster.api.wire import Node, Pod
+from muster.cluster.classes import Needs
 from muster.cluster.facts import Facts
+from muster.cluster.nodes import NodeTable, Rows
 from muster.framework.contract import READY, Progress, Supply
 from muster.framework.grants import ClaimVolume, Grant, SelectNode
 from muster.volumes.choice import Choice, Market, Offer, Offers, Pool, Refused, choose, offers_for, pools_of
 from muster.volumes.claims import named_claims, problem
-from muster.volumes.needs import NOTHING, Ask, Need, Sharing, need_of
-from muster.volumes.nodes import Site
-from muster.volumes.storage import Stock, Storage, claim_key, class_of
+from muster.volumes.disks import disks_of
+from muster.volumes.in_tree import in_tree
+from muster.volumes.limits import attached, attaches_of, claim_of
+from muster.volumes.needs import Ask, Need, Sharing, need_of, taken_by
+from muster.volumes.nodes import Site, reach_refusal
+from muster.volumes.storage import Stock, Storage, claim_key, class_of, migrated_on
 
 
 class VolumeNeed(msgspec.Struct, frozen=True, gc=False):
@@ -43,6 +51,17 @@ class VolumeNeed(msgspec.Struct, frozen=True, gc=False):
     """For each ask: volumes that would do."""
     pools: tuple[tuple[Pool, ...], ...] = ()
     """For each ask: storage of which volumes can be made."""
+
+    @property
+    def may_be_used_up(self) -> bool:
+        """Whether another pod of the class may take what this one could have, or has a say in where it goes."""
+        return any(self.offers) or any(ask.shared for ask in self.need.asks)
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether nodes can differ in how well volumes fit there: sizes are told."""
+        pools = (pool for found in self.pools for pool in found)
+        return any(self.offers) or any(pool.capacity_bytes is not None for pool in pools)
 
     def market(self, taken: Iterable[str] = (), settled: dict[str, Offer | str] | None = None) -> Market:
         """What is left when these volumes are taken, and what shared claims got."""
@@ -56,8 +75,36 @@ def _indexed(offers: tuple[Offer, ...]) -> Offers:
     return Offers(offers)
 
 
-_UNKNOWN = VolumeNeed(NOTHING)
-"""While a claim holds the pod back: it brings something, and nobody knows what that needs."""
+SUPPLIER = "VolumeBinding"
+"""The plugin under whose name classes have what pods need of volumes."""
+
+
+def volume_need(needs: Needs) -> VolumeNeed | None:
+    """What a class needs of volumes; None for pods that bring none."""
+    for plugin, need in needs:
+        if plugin == SUPPLIER:
+            assert isinstance(need, VolumeNeed)
+            return need
+    return None
+
+
+def sites(nodes: NodeTable, rows: Rows | None) -> list[Site]:
+    """What conditions of volumes look at, of all rows or these."""
+    return [
+        _NOWHERE if (node := nodes.nodes[row]) is None else _site(nodes, row, node)
+        for row in (range(nodes.capacity) if rows is None else rows.tolist())
+    ]
+
+
+_NOWHERE = Site("", {})
+
+
+def _site(nodes: NodeTable, row: int, node: Node) -> Site:
+    return Site(nodes.names[row], node.metadata.labels, migrated_on(nodes.drivers.csi_nodes[row]))
+
+
+_Handle = tuple[str, str]
+"""Driver and handle of a volume."""
 
 
 class _Given(NamedTuple):
@@ -78,35 +125,112 @@ class VolumeSupply(Supply):
         self._facts = facts
         self._stock = Stock(facts.all(VOLUMES).values())
         self._pods: dict[str, Pod] = {}
-        """By UID, those that name claims."""
+        """By UID, those with volumes that matter and that have not ended."""
         self._users: dict[str, set[str]] = {}
         """By key of a claim: UIDs of pods that name it."""
+        self._handles: dict[str, frozenset[_Handle]] = {}
+        """By UID, the volumes that the pod has..."""
+        self._sharers: dict[_Handle, set[str]] = {}
+        """...and who has them."""
+        self._attached: dict[_Handle, set[str]] = {}
+        """Keys of VolumeAttachments, by what they attach..."""
+        self._attaches: dict[str, _Handle] = {}
+        """...and what each attaches."""
+        self._attachments: dict[str, dict[str, VolumeAttachment]] = {}
+        """By name of the volume, and key."""
+        self._asking: dict[str, set[str]] = {}
+        """By class, keys of claims that somebody names and that have no volume..."""
+        self._asks: dict[str, str] = {}
+        """...and the class of each."""
         self._given: dict[str, _Given] = {}
-        """By key of a claim."""
+        """By key of a claim..."""
+        self._keys_given: dict[str, list[str]] = {}
+        """...and by UID of a pod, the keys of claims with which it is to be bound."""
+        self._known_offers: dict[Ask, tuple[Offer, ...]] = {}
+        self._offers_of = -1
+        """The version of the stock that they are of."""
         self._failed: dict[str, str] = {}
         """By UID of a pod: why it has nothing to be bound with."""
+        self._going: dict[str, Site] = {}
+        """By UID of a pod that is to be bound: where."""
         facts.tell(VOLUMES, self._volume_changed)
         facts.tell(CLAIMS, self._claim_changed)
         facts.tell(STORAGE_CLASSES, self._class_changed)
         facts.tell(CSI_DRIVERS, self._driver_changed)
         facts.tell(STORAGE_CAPACITIES, self._capacity_changed)
+        facts.tell(ATTACHMENTS, self._attachment_changed)
 
     # --- what changes ---
 
     def _claim_changed(self, key: str, before: PersistentVolumeClaim | None, now: PersistentVolumeClaim | None) -> None:
-        self.news |= self._users.get(key, _NOBODY)
+        users = self._users.get(key, _NOBODY)
+        self.news |= users
+        self._note_claim(key)
+        for uid in sorted(users):
+            self._count_handles(uid)
 
-    def _volume_changed(self, _: str, before: PersistentVolume | None, now: PersistentVolume | None) -> None:
+    def _volume_changed(self, name: str, before: PersistentVolume | None, now: PersistentVolume | None) -> None:
+        if now is not None:
+            self._stock.put(now)
+        else:
+            self._stock.remove(name)
+        for key, each in self._attachments.get(name, {}).items():
+            self._attach(key, each)
         for volume in (before, now):
             if volume is None:
                 continue
             if (kept := volume.spec.claim_ref) is not None:
-                self.news |= self._users.get(f"{kept.namespace}/{kept.name}", _NOBODY)
-            self._look_again(class_of(volume))
-        if now is not None:
-            self._stock.put(now)
-        elif before is not None:
-            self._stock.remove(before.metadata.name)
+                users = self._users.get(f"{kept.namespace}/{kept.name}", _NOBODY)
+                self.news |= users
+                for uid in sorted(users):
+                    self._count_handles(uid)
+            else:
+                # one that is some claim's is nobody else's to have
+                self._look_again(class_of(volume))
+
+    def _attachment_changed(self, key: str, before: VolumeAttachment | None, now: VolumeAttachment | None) -> None:
+        for one in (before, now):
+            name = "" if one is None else one.spec.source.persistent_volume_name or ""
+            there = self._attachments.setdefault(name, {})
+            there.pop(key, None)
+            if one is not None and one is now:
+                there[key] = one
+            if not there:
+                del self._attachments[name]
+        self._attach(key, now)
+
+    def _attach(self, key: str, now: VolumeAttachment | None) -> None:
+        """The attachment is what it is now, or is none."""
+        before = self._attaches.pop(key, None)
+        there = [] if now is None else [each for some in attached((now,), self._stock).values() for each in some]
+        if before is not None:
+            self._attached[before].discard(key)
+            if not self._attached[before]:
+                del self._attached[before]
+                self.news |= self._sharers.get(before, _NOBODY)
+        for each in there:
+            handle = self._attaches[key] = each.driver, each.handle
+            if handle not in self._attached:
+                self.news |= self._sharers.get(handle, _NOBODY)
+            self._attached.setdefault(handle, set()).add(key)
+
+    def _count_handles(self, uid: str) -> None:
+        """Which volumes the pod has may have changed, and with it who shares them."""
+        pod = self._pods.get(uid)
+        listed = () if pod is None else attaches_of(pod, self._storage())
+        now = frozenset((each.driver, each.handle) for each in listed if not claim_of(each))
+        before = self._handles.pop(uid, frozenset())
+        if now:
+            self._handles[uid] = now
+        for handle in before - now:
+            self._sharers[handle].discard(uid)
+            self.news |= self._sharers[handle]
+            if not self._sharers[handle]:
+                del self._sharers[handle]
+        for handle in now - before:
+            sharers = self._sharers.setdefault(handle, set())
+            self.news |= sharers
+            sharers.add(uid)
 
     def _class_changed(self, name: str, before: StorageClass | None, now: StorageClass | None) -> None:
         self._look_again(name)
@@ -121,18 +245,29 @@ class VolumeSupply(Supply):
             self._look_again(name)
 
     def _look_again(self, name: str) -> None:
-        """Pods whose claims are still to get a volume of the class."""
-        claims = self._facts.all(CLAIMS)
-        for key, users in self._users.items():
-            claim = claims.get(key)
-            if claim is not None and not claim.spec.volume_name and class_of(claim) == name:
-                self.news |= users
+        """Pods whose claims are still to get a volume of the class, and that are not to be bound with one already."""
+        for key in self._asking.get(name, _NOBODY):
+            self.news |= self._users[key] - self._going.keys()
+
+    def _note_claim(self, key: str) -> None:
+        """The claim, or whether somebody names it, has changed."""
+        before, claim = self._asks.pop(key, None), self._facts.get(CLAIMS, key)
+        if before is not None:
+            self._asking[before].discard(key)
+            if not self._asking[before]:
+                del self._asking[before]
+        if claim is not None and not claim.spec.volume_name and key in self._users:
+            name = self._asks[key] = class_of(claim)
+            self._asking.setdefault(name, set()).add(key)
 
     # --- what pods need ---
 
     def seen(self, pod: Pod) -> None:
         uid, named = pod.metadata.uid, named_claims(pod)
-        if not named or uid in self._pods:
+        if pod.status.phase in _ENDED:
+            self.gone(uid)
+            return
+        if uid in self._pods or not (named or _has_disks(pod)):
             # the API server lets nobody change a pod's volumes
             return
         self._pods[uid] = pod
@@ -142,6 +277,8 @@ class VolumeSupply(Supply):
                 # the claim is shared from now on
                 self.news |= users
             users.add(uid)
+            self._note_claim(each.key)
+        self._count_handles(uid)
 
     def gone(self, uid: str) -> None:
         pod = self._pods.pop(uid, None)
@@ -151,19 +288,24 @@ class VolumeSupply(Supply):
             self.news |= users
             if not users:
                 del self._users[each.key]
+                self._note_claim(each.key)
+        self._count_handles(uid)
 
     def need(self, uid: str) -> VolumeNeed | None:
         pod = self._pods.get(uid)
         if pod is None:
             return None
-        if self.holds(uid) is not None:
-            return _UNKNOWN
-        need = need_of(pod, self._storage(), Sharing(partial(self._is_shared, uid), _not_attached))
-        given = {each.grant.volume for each in self._given.values() if isinstance(each.grant, ClaimVolume)}
+        storage, sharing = self._storage(), Sharing(partial(self._is_shared, uid), partial(self._is_elsewhere, uid))
+        if problem(pod, storage) is not None:
+            # nobody knows what it needs before that is over; a pod on a node has what it has
+            return VolumeNeed(taken_by(pod, storage, sharing))
+        need = need_of(pod, storage, sharing)
+        if not need.asks:
+            return VolumeNeed(need)
         capacities = self._facts.all(STORAGE_CAPACITIES)
         return VolumeNeed(
             need,
-            tuple(self._offers(ask, given) for ask in need.asks),
+            tuple(self._offers(ask) for ask in need.asks),
             tuple(pools_of(capacities, ask.storage_class) for ask in need.asks),
         )
 
@@ -172,11 +314,32 @@ class VolumeSupply(Supply):
         found = None if pod is None else problem(pod, self._storage())
         return None if found is None else found.text
 
-    def _offers(self, ask: Ask, given: set[str]) -> tuple[Offer, ...]:
-        return tuple(offer for offer in offers_for(ask, self._stock).all if offer.volume not in given)
+    def _offers(self, ask: Ask) -> tuple[Offer, ...]:
+        """Kept until volumes change or are given: most pods ask for the same."""
+        if self._offers_of != self._stock.version:
+            self._offers_of = self._stock.version
+            self._known_offers.clear()
+        found = self._known_offers.get(ask)
+        if found is None:
+            taken = {each.grant.volume for each in self._given.values() if isinstance(each.grant, ClaimVolume)}
+            offers = offers_for(ask, self._stock).all
+            found = self._known_offers[ask] = tuple(offer for offer in offers if offer.volume not in taken)
+        return found
+
+    def _changed_hands(self, grant: SelectNode | ClaimVolume) -> None:
+        """A volume is, or is no longer, given to somebody: others may have it no longer, or again."""
+        if isinstance(grant, ClaimVolume):
+            self._known_offers.clear()
+            if (volume := self._stock.get(grant.volume)) is not None:
+                self._look_again(class_of(volume))
 
     def _is_shared(self, uid: str, claim: str) -> bool:
         return bool(self._users.get(claim, _NOBODY) - {uid})
+
+    def _is_elsewhere(self, uid: str, driver: str, handle: str) -> bool:
+        """Whether the volume may be on a node without the pod."""
+        which = driver, handle
+        return which in self._attached or bool(self._sharers.get(which, _NOBODY) - {uid})
 
     def _storage(self) -> Storage:
         facts = self._facts
@@ -196,7 +359,8 @@ class VolumeSupply(Supply):
         self._failed.pop(uid, None)
         if pod is None or need is None or not need.need.asks:
             return ()
-        site = Site(node.metadata.name, node.metadata.labels)
+        migrated = migrated_on(self._facts.get(CSI_NODES, node.metadata.name))
+        site = self._going[uid] = Site(node.metadata.name, node.metadata.labels, migrated)
         claims = [self._facts.all(CLAIMS)[each.key] for each in named_claims(pod)]
         asking = [claim for claim in claims if not claim.spec.volume_name]
         choice = choose(need.need.asks, site, need.market(settled=self._settled(asking)))
@@ -204,6 +368,10 @@ class VolumeSupply(Supply):
             # another member has just got what there was
             self._failed[uid] = choice.reason
             return ()
+        for key in map(claim_key, asking):
+            if key in self._given:
+                # another member has got it for all that share it
+                self._use(uid, key)
         return tuple(self._give(uid, grant) for grant in self._grants(choice, asking, site.name))
 
     def _settled(self, asking: Sequence[PersistentVolumeClaim]) -> dict[str, Offer | str]:
@@ -232,12 +400,25 @@ class VolumeSupply(Supply):
             yield ClaimVolume(volume.metadata.name, volume.metadata.uid, claim_key(claim), claim.metadata.uid)
 
     def _give(self, uid: str, grant: SelectNode | ClaimVolume) -> Grant:
-        self._given.setdefault(grant.claim, _Given(grant, set(), [False])).users.add(uid)
-        if isinstance(grant, ClaimVolume):
-            volume = self._stock.get(grant.volume)
-            if volume is not None:
-                self._look_again(class_of(volume))
+        self._given.setdefault(grant.claim, _Given(grant, set(), [False]))
+        self._use(uid, grant.claim)
+        self._changed_hands(grant)
         return grant
+
+    def _use(self, uid: str, key: str) -> None:
+        """The pod is to be bound with what the claim was given."""
+        self._given[key].users.add(uid)
+        self._keys_given.setdefault(uid, []).append(key)
+
+    def _no_longer_used(self, uid: str) -> Iterable[tuple[str, _Given]]:
+        """What nobody is to be bound with now that the pod is not; others may still use the rest."""
+        for key in self._keys_given.pop(uid, ()):
+            given = self._given.get(key)
+            if given is not None and uid in given.users:
+                given.users.discard(uid)
+                if not given.users:
+                    del self._given[key]
+                    yield key, given
 
     # --- how far it is ---
 
@@ -245,6 +426,7 @@ class VolumeSupply(Supply):
         given = self._given.get(grant.claim)
         if given is not None and given.grant == grant:
             del self._given[grant.claim]
+            self._changed_hands(given.grant)
             for uid in given.users:
                 self._failed[uid] = message
                 self.news.add(uid)
@@ -255,15 +437,22 @@ class VolumeSupply(Supply):
         pod = self._pods.get(uid)
         found = [] if pod is None else [self._claim_progress(each.key) for each in named_claims(pod)]
         troubled = [one for one in found if one.failed] or [one for one in found if one.waits_for]
-        return troubled[0] if troubled else READY
+        return troubled[0] if troubled else self._arrived(uid)
+
+    def _arrived(self, uid: str) -> Progress:
+        """All claims have their volumes, which may have been made where the pod cannot use them."""
+        site, need = self._going.get(uid), self.need(uid)
+        if site is None or need is None or not (far := reach_refusal(need.need, site)):
+            return READY
+        return Progress(failed=f"node {site.name}: {far}")
 
     def _claim_progress(self, key: str) -> Progress:
         claim, given = self._facts.get(CLAIMS, key), self._given.get(key)
         _, _, name = key.partition("/")
-        if claim is None or (given is not None and claim.metadata.uid != given.grant.uid):
+        if claim is None or claim.metadata.deletion_timestamp is not None:
             return Progress(failed=f"claim {name} was deleted")
-        if claim.metadata.deletion_timestamp is not None:
-            return Progress(failed=f"claim {name} is being deleted")
+        if given is not None and claim.metadata.uid != given.grant.uid:
+            return Progress(failed=f"claim {name} was deleted")
         if claim.spec.volume_name and BIND_COMPLETED in claim.metadata.annotations:
             return READY
         if given is None:
@@ -286,32 +475,41 @@ class VolumeSupply(Supply):
 
     def take_back(self, uid: str) -> tuple[Grant, ...]:
         self._failed.pop(uid, None)
+        self._going.pop(uid, None)
         taken = []
-        for key, given in [(key, given) for key, given in self._given.items() if uid in given.users]:
-            given.users.discard(uid)
-            if given.users:
-                continue
-            del self._given[key]
+        for key, given in self._no_longer_used(uid):
             self.news |= self._users.get(key, _NOBODY)
             if not self._is_undone(given):
                 taken.append(given.grant)
-            if isinstance(given.grant, ClaimVolume) and (volume := self._stock.get(given.grant.volume)) is not None:
-                self._look_again(class_of(volume))
+            self._changed_hands(given.grant)
+        return tuple(taken)
+
+    def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
+        """A scheduler before us may have asked for volumes where nobody can go now: who has no place asks for none."""
+        taken = []
+        keys = (named.key for uid in sorted(uids & self._pods.keys()) for named in named_claims(self._pods[uid]))
+        for key in dict.fromkeys(keys):
+            claim = self._facts.get(CLAIMS, key)
+            node = "" if claim is None else claim.metadata.annotations.get(SELECTED_NODE, "")
+            if claim is None or not node or claim.spec.volume_name or key in self._given:
+                continue
+            if self._users[key] <= uids:
+                taken.append(SelectNode(key, claim.metadata.uid, node))
         return tuple(taken)
 
     def _is_undone(self, given: _Given) -> bool:
-        """Whether there is nothing to take back: the claim has its volume, is another, or the grant was taken away."""
+        """Whether there is nothing to take back: the claim has its volume, or is another.
+
+        A grant that is not to be seen any more may be one that came before it: this one may still be on its way.
+        """
         claim = self._facts.get(CLAIMS, given.grant.claim)
-        if claim is None or claim.metadata.uid != given.grant.uid or claim.spec.volume_name:
-            return True
-        return given.seen[0] and not self._stands(given.grant, claim)
+        return claim is None or claim.metadata.uid != given.grant.uid or bool(claim.spec.volume_name)
 
     def bound(self, uid: str) -> None:
         self._failed.pop(uid, None)
-        for key, given in [(key, given) for key, given in self._given.items() if uid in given.users]:
-            given.users.discard(uid)
-            if not given.users:
-                del self._given[key]
+        self._going.pop(uid, None)
+        for _ in self._no_longer_used(uid):
+            self._known_offers.clear()
 
 
 _NOBODY: set[str] = set()
@@ -323,7 +521,11 @@ _UNDONE = {
     SelectNode: "provisioning of the volume of claim {} failed",
     ClaimVolume: "the volume of claim {} was given to somebody else",
 }
+_ENDED = ("Succeeded", "Failed")
 
 
-def _not_attached(driver: str, handle: str) -> bool:
-    return False
+def _has_disks(pod: Pod) -> bool:
+    """Whether it names disks itself that take a place on its node, or that others may not use there."""
+    return bool(pod.spec.volumes) and (
+        bool(disks_of(pod)) or any(in_tree(volume) is not None for volume in pod.spec.volumes)
+    )

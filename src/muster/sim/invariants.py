@@ -43,6 +43,7 @@ from muster.sim.plain import (
     fits,
     group_asks_in_vain,
     key_of,
+    lacks_claims,
     take,
     unit_of,
 )
@@ -386,7 +387,7 @@ class Invariants:
             raise BrokenRuleError("bound once", f"{placement.pod} is not for {unit} to bind")
         if pod.spec.scheduling_gates:
             raise BrokenRuleError("gates", f"{placement.pod} is bound with gates")
-        if asks_in_vain(pod):
+        if asks_in_vain(pod) or lacks_claims(pod):
             raise BrokenRuleError("asks", f"{placement.pod} is bound without what it asks for")
         if self._reading.leaves(pod):
             raise BrokenRuleError("leaving", f"{placement.pod} is bound while it is being deleted")

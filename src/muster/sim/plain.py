@@ -96,10 +96,13 @@ def belongs_with(pod: Pod, facts: Mapping[Address, Fact]) -> set[tuple[str, str,
 
 
 def asks_in_vain(pod: Pod) -> bool:
-    """Whether the pod must have what no plugin of the default profile honours."""
-    spec = pod.spec
-    volumes = any(volume.persistent_volume_claim or volume.ephemeral for volume in spec.volumes)
-    return volumes or bool(spec.resource_claims)
+    """Whether the pod must have what no plugin honours: these worlds have none for devices."""
+    return bool(pod.spec.resource_claims)
+
+
+def lacks_claims(pod: Pod) -> bool:
+    """Whether the pod names claims for volumes, of which there are none in these worlds."""
+    return any(volume.persistent_volume_claim or volume.ephemeral for volume in pod.spec.volumes)
 
 
 def group_asks_in_vain(group: PodGroup) -> bool:
@@ -110,7 +113,7 @@ def group_asks_in_vain(group: PodGroup) -> bool:
 
 def held(pod: Pod) -> bool:
     """Whether the pod may not be placed, wherever there is room."""
-    return bool(pod.spec.scheduling_gates) or asks_in_vain(pod)
+    return bool(pod.spec.scheduling_gates) or asks_in_vain(pod) or lacks_claims(pod)
 
 
 def _container(container: Container) -> Room:

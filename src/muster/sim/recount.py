@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Container
 
 import numpy as np
@@ -13,6 +14,7 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.facts import Facts
 from muster.cluster.pods import PodState, Stage
 from muster.cluster.roll import Roll
+from muster.cluster.taken import TakenState
 from muster.cluster.usage import Ints
 from muster.engine.engine import Engine
 from muster.framework.views import Views
@@ -34,7 +36,7 @@ def recount(world: World, engine: Engine, *, condemned: Container[str] = ()) -> 
     kinds = (*engine.profiles.reads, *engine.profiles.may_read)
     read = {address: fact for address, fact in world.facts.items() if KINDS[address.kind] in kinds}
     _compare("other objects known", "", _by_address(cluster.facts), read)
-    unsure = engine._intake._defaults.is_unsure
+    unsure = engine._intake.classing.is_unsure
     for uid, pod in world.pods.items():
         state = cluster.pods[uid]
         _compare_pod(state, pod, world.nodes)
@@ -95,7 +97,7 @@ def _compare_rows(cluster: Cluster) -> None:
             for state in fresh.values():
                 state.add(row, pod.pod_class)
     for name, state in fresh.items():
-        _compare("state of", name, _ports(usage.states[name]), _ports(state))
+        _compare("state of", name, _taken(usage.states[name]), _taken(state))
     _compare_census(cluster, there, kept)
 
 
@@ -136,9 +138,11 @@ def _compare_census(cluster: Cluster, there: _ByNode, kept: _ByNode) -> None:
         _compare("pods counted by", line, counts.tolist(), fresh.count(line).tolist())
 
 
-def _ports(state: object) -> object:
-    taken = getattr(state, "taken", {})
-    return {port: rows for port, rows in taken.items() if rows}
+def _taken(state: object) -> object:
+    """What pods take on their nodes; a state that counts otherwise is compared by nobody here."""
+    if not isinstance(state, TakenState):
+        return {}
+    return {thing: {row: Counter(how) for row, how in rows.items()} for thing, rows in state.taken.items() if rows}
 
 
 def _compare_gangs(cluster: Cluster) -> None:

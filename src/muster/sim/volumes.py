@@ -1,9 +1,11 @@
 """What the volume controller and a provisioner do with claims, in virtual time.
 
-Classes of any provisioner get their volumes, unless annotations of the claim say otherwise:
+Classes of any provisioner get their volumes.  Annotations of claims say what else happens, as those of the embedded
+cluster's provisioner (docs/local.md):
 
-    muster.dev/provision-after   so many seconds later
-    muster.dev/provision-fails   "always", so many times, or "never-answers"
+    muster.dev/topology          where a volume can be used: "node", a label of nodes, or "everywhere" (default)
+    muster.dev/provision-after   how long it takes: 5s, 1m30s (default: no time)
+    muster.dev/provision-fails   "always", how often before it succeeds, or "never-answers"
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from muster.api.volumes import (
     VolumeSpec,
     VolumeStatus,
 )
-from muster.api.wire import Fact, Metadata
+from muster.api.wire import Fact, Metadata, Node
+from muster.base.cel.values import NANO, read_duration
 from muster.base.selectors import NodeSelector, NodeSelectorTerm, Requirement
-from muster.framework.grants import ClaimVolume, Grant, SelectNode
+from muster.framework.grants import ClaimVolume, SelectNode
 
+TOPOLOGY = "muster.dev/topology"
 AFTER = "muster.dev/provision-after"
 FAILS = "muster.dev/provision-fails"
-_NEVER_ANSWERS, _ALWAYS = "never-answers", "always"
+NEVER_ANSWERS = "never-answers"
+_ALWAYS = "always"
 _HOSTNAME = "kubernetes.io/hostname"
 
 
@@ -41,6 +46,7 @@ class Keeper(Protocol):
 
     now: float
     facts: dict[Address, Fact]
+    nodes: dict[str, Node]
 
     def put_fact(self, fact: Fact) -> Address: ...
 
@@ -55,11 +61,11 @@ class Volumes:
         self._failures: Counter[str] = Counter()
         """By UID of the claim."""
 
-    def grant(self, grant: Grant) -> str:
+    def grant(self, grant: SelectNode | ClaimVolume) -> str:
         """Writes the grant; "" or why that cannot be."""
         return self._select(grant) if isinstance(grant, SelectNode) else self._keep(grant)
 
-    def take_back(self, grant: Grant) -> None:
+    def take_back(self, grant: SelectNode | ClaimVolume) -> None:
         claim = self._claim(grant.claim, grant.uid)
         if claim is None or claim.spec.volume_name:
             return
@@ -81,9 +87,8 @@ class Volumes:
         if claim is None:
             return f"claim {grant.claim} was deleted"
         self._keeper.put_fact(_annotated(claim, {SELECTED_NODE: grant.node}))
-        asked = claim.metadata.annotations
-        if asked.get(FAILS) != _NEVER_ANSWERS:
-            self._keeper.at(self._keeper.now + float(asked.get(AFTER, 0)), lambda: self._provision(grant))
+        if claim.metadata.annotations.get(FAILS) != NEVER_ANSWERS:
+            self._keeper.at(self._keeper.now + seconds_of(claim), lambda: self._provision(grant))
         return ""
 
     def _provision(self, grant: SelectNode) -> None:
@@ -91,12 +96,11 @@ class Volumes:
         if claim is None or claim.metadata.annotations.get(SELECTED_NODE) != grant.node or claim.spec.volume_name:
             # taken back, or answered
             return
-        fails = claim.metadata.annotations.get(FAILS, "0")
         self._failures[grant.uid] += 1
-        if fails == _ALWAYS or self._failures[grant.uid] <= int(fails):
+        if fails(claim, self._failures[grant.uid]):
             self._keeper.put_fact(_annotated(claim, without=SELECTED_NODE))
             return
-        volume = _made(claim, grant.node)
+        volume = made_for(claim, reach_of(claim, self._keeper.nodes.get(grant.node)))
         self._keeper.put_fact(volume)
         self._keeper.put_fact(_bound(claim, volume))
 
@@ -135,9 +139,31 @@ def _annotated(
     return replace(claim, metadata=replace(claim.metadata, annotations=kept | (said or {})))
 
 
-def _made(claim: PersistentVolumeClaim, node: str) -> PersistentVolume:
+def seconds_of(claim: PersistentVolumeClaim) -> float:
+    """How long it takes to make the claim's volume."""
+    after = read_duration(claim.metadata.annotations.get(AFTER, "0"))
+    return 0.0 if after is None else after.nanos / NANO
+
+
+def fails(claim: PersistentVolumeClaim, attempt: int) -> bool:
+    """Whether the attempt of this number, from 1, to make its volume fails."""
+    told = claim.metadata.annotations.get(FAILS, "0")
+    return told == _ALWAYS or attempt <= int(told)
+
+
+def reach_of(claim: PersistentVolumeClaim, node: Node | None) -> VolumeNodeAffinity | None:
+    """Where a volume that was made for the node can be used; None for everywhere."""
+    key = {"node": _HOSTNAME, "everywhere": ""}.get(told := claim.metadata.annotations.get(TOPOLOGY, ""), told)
+    value = "" if node is None else node.metadata.labels.get(key, "")
+    if not key or not value:
+        return None
+    here = NodeSelectorTerm(match_expressions=(Requirement(key, "In", (value,)),))
+    return VolumeNodeAffinity(NodeSelector((here,)))
+
+
+def made_for(claim: PersistentVolumeClaim, reach: VolumeNodeAffinity | None) -> PersistentVolume:
+    """The volume that a claim gets."""
     meta, spec = claim.metadata, claim.spec
-    here = NodeSelectorTerm(match_expressions=(Requirement(_HOSTNAME, "In", (node,)),))
     return PersistentVolume(
         metadata=Metadata(name=f"pvc-{meta.uid}"),
         spec=VolumeSpec(
@@ -145,7 +171,7 @@ def _made(claim: PersistentVolumeClaim, node: str) -> PersistentVolume:
             access_modes=spec.access_modes,
             storage_class_name=spec.storage_class_name or "",
             claim_ref=ClaimReference(meta.namespace, meta.name, meta.uid),
-            node_affinity=VolumeNodeAffinity(NodeSelector((here,))),
+            node_affinity=reach,
         ),
         status=VolumeStatus("Bound"),
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from muster.api.times import stamp
-from muster.api.wire import Condition, condition
+from muster.api.wire import Condition, Pod, condition
 from muster.engine.changes import BindFailed, Bound, Change, Failure, GrantFailed, GroupRead, GroupSeen, Spared
 from muster.engine.decisions import (
     Bind,
@@ -32,10 +32,13 @@ from muster.engine.decisions import (
     TakeBack,
 )
 from muster.engine.engine import Engine
+from muster.framework.grants import Allocate
 from muster.gangs.dialects.v1beta1 import keeps_its_time, says
 from muster.gangs.record import STARTED
+from muster.sim.devices import Devices
 from muster.sim.faults import BindFate, Faults
 from muster.sim.objects import Objects, with_condition
+from muster.sim.plain import ENDED
 from muster.sim.volumes import Volumes
 
 _Answer = Bound | BindFailed | GrantFailed | Spared | GroupRead
@@ -105,6 +108,7 @@ class World(Objects):
         self._asked: dict[str, Seat] = {}
         """Who sent them, by pod UID."""
         self._volumes = Volumes(self)
+        self._devices = Devices(self)
         self._hands: dict[type[Decision], Callable[[Any], None]] = {
             Bind: self._bind,
             Prepare: self._prepare,
@@ -207,12 +211,15 @@ class World(Objects):
 
     def _prepare(self, decision: Prepare) -> None:
         for grant in decision.grants:
-            if why := self._volumes.grant(grant):
+            if why := self._devices.grant(grant) if isinstance(grant, Allocate) else self._volumes.grant(grant):
                 self._acting.unseen.append(GrantFailed(grant, why))
 
     def _take_back(self, decision: TakeBack) -> None:
         for grant in decision.grants:
-            self._volumes.take_back(grant)
+            if isinstance(grant, Allocate):
+                self._devices.take_back(grant)
+            else:
+                self._volumes.take_back(grant)
 
     def _release(self, decision: Release) -> None:
         for ref in decision.pods:
@@ -341,6 +348,17 @@ class World(Objects):
 
     def _read(self, seat: Seat, change: GroupRead) -> None:
         seat.unseen.append(change)
+
+    def _put_pod(self, pod: Pod) -> None:
+        super()._put_pod(pod)
+        if pod.spec.resource_claims and pod.status.phase in ENDED:
+            self._devices.pod_ended(pod.metadata.uid)
+
+    def _remove_pod(self, uid: str) -> None:
+        pod = self.pods.get(uid)
+        super()._remove_pod(uid)
+        if pod is not None and pod.spec.resource_claims:
+            self._devices.pod_ended(uid)
 
     def _tell(self, change: Change) -> None:
         told = [self._asked.pop(change.uid)] if isinstance(change, Bound | BindFailed) else self._seats

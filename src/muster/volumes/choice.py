@@ -17,7 +17,7 @@ from muster.api.volumes import CSIStorageCapacity, PersistentVolume
 from muster.base.quantity import whole
 from muster.base.selectors import NodeSelector, Requirement
 from muster.base.selectors import matches as labels_match
-from muster.volumes.needs import Ask, fits_at_all, requirements
+from muster.volumes.needs import Ask, Provisioning, fits_at_all, requirements
 from muster.volumes.nodes import InTopology, Labelled, Selected, Site, hints_of
 from muster.volumes.storage import Stock, bytes_of
 
@@ -144,7 +144,7 @@ def choose(asks: Sequence[Ask], site: Site, there: Market) -> Choice | Refused:
     if any(ask.selected_node not in (None, site.name) for ask in asks):
         return Refused(NO_VOLUME)
     settled = [number for number, ask in enumerate(asks) if ask.shared in there.settled]
-    if not all(_is_here(there.settled[asks[number].shared], site) for number in settled):
+    if not all(_is_here(asks[number], there.settled[asks[number].shared], site) for number in settled):
         return Refused(NO_VOLUME)
     order = [number for number in range(len(asks)) if number not in settled]
     order.sort(key=lambda number: asks[number].request_bytes or 0)
@@ -184,8 +184,21 @@ def _offer(volume: PersistentVolume) -> Offer:
     return Offer(volume.metadata.name, size, volume.spec.storage_class_name, required)
 
 
-def _is_here(settled: Offer | str, site: Site) -> bool:
-    return settled == site.name if isinstance(settled, str) else is_within_reach(settled, site)
+def _is_here(ask: Ask, settled: Offer | str, site: Site) -> bool:
+    """Whether a pod here can share what the claim got for another.
+
+    A volume to be made for many nodes is expected to be within reach of all where the class lets it be made.
+    """
+    if not isinstance(settled, str):
+        return is_within_reach(settled, site)
+    if settled == site.name:
+        return True
+    way = ask.provisioning
+    return ask.is_for_many_nodes and way is not None and _lets_make(way, site)
+
+
+def _lets_make(way: Provisioning, site: Site) -> bool:
+    return not way.topologies or InTopology(way.topologies).admits(site)
 
 
 def is_within_reach(offer: Offer, site: Site) -> bool:
@@ -262,7 +275,7 @@ def _make(numbers: Sequence[int], asks: Sequence[Ask], site: Site, there: Market
 
 def _make_one(number: int, ask: Ask, site: Site, there: Market, promised: dict[str, int] | None) -> Made | Refused:
     way = ask.provisioning
-    if way is None or (way.topologies and not InTopology(way.topologies).admits(site)):
+    if way is None or not _lets_make(way, site):
         return Refused(NO_VOLUME)
     if not way.checks_capacity or ask.request_bytes is None:
         return Made(number)

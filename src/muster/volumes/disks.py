@@ -21,7 +21,7 @@ class InlineDisk(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     kind: str
     name: str
-    monitors: frozenset[str] = frozenset()
+    monitors: tuple[str, ...] = ()
     """Of Ceph: two are one disk only if they have one of these in common."""
     read_only: bool = False
     """Those who only read may share it."""
@@ -42,7 +42,7 @@ def _is_one(one: InlineDisk, other: InlineDisk) -> bool:
     same = (one.kind, one.name) == (other.kind, other.name)
     if not same or (one.read_only and other.read_only):
         return False
-    return one.kind != _CEPH or not one.monitors.isdisjoint(other.monitors)
+    return one.kind != _CEPH or not set(one.monitors).isdisjoint(other.monitors)
 
 
 def _disk(volume: Volume) -> InlineDisk | None:
@@ -53,6 +53,6 @@ def _disk(volume: Volume) -> InlineDisk | None:
     if (iscsi := volume.iscsi) is not None:
         return InlineDisk(kind="iscsi", name=iscsi.iqn, read_only=iscsi.read_only)
     if (ceph := volume.rbd) is not None:
-        name, monitors = f"{ceph.pool}/{ceph.image}", frozenset(ceph.monitors)
+        name, monitors = f"{ceph.pool}/{ceph.image}", tuple(sorted(set(ceph.monitors)))
         return InlineDisk(kind=_CEPH, name=name, monitors=monitors, read_only=ceph.read_only)
     return None

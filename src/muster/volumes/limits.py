@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
-from muster.api.volumes import CSIDriver, CSINode, PersistentVolumeClaim, VolumeAttachment
+from muster.api.volumes import CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, VolumeAttachment
 from muster.api.wire import Pod
 from muster.volumes.claims import NamedClaim, is_made_for, named_claims
 from muster.volumes.in_tree import BY_PLUGIN, in_tree, in_tree_volume
@@ -39,7 +39,9 @@ def claim_of(attach: Attach) -> str:
     return attach.handle.removeprefix(_UNBOUND) if attach.handle.startswith(_UNBOUND) else ""
 
 
-def attached(attachments: Iterable[VolumeAttachment], volumes: Stock) -> dict[str, set[Attach]]:
+def attached(
+    attachments: Iterable[VolumeAttachment], volumes: Stock | Mapping[str, PersistentVolume]
+) -> dict[str, set[Attach]]:
     """By node, what is attached there, whoever needs it or none does."""
     found: dict[str, set[Attach]] = {}
     for each in attachments:

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from muster.volumes.choice import Market, Refused, choose
 from muster.volumes.needs import Ask, Need
 from muster.volumes.nodes import InTopology, Named, Part, Selected, Site, conditions
+from muster.volumes.score import Shape, score
 
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 
 class Masks:
@@ -108,21 +110,35 @@ class _View:
         return mask
 
 
+def scored(need: Need, masks: Masks, there: Market, shape: Shape) -> Ints:
+    """How well what the pod would get fits, from 0 to 100; 0 where it would get nothing."""
+    found = np.zeros(len(masks.sites), np.int64)
+    for rows in _alike(need.asks, range(len(found)), masks, there):
+        choice = choose(need.asks, masks.sites[rows[0]], there)
+        if not isinstance(choice, Refused):
+            found[rows] = score(need.asks, choice, shape)
+    return found
+
+
 def _settle(mask: Bools, views: Sequence[_View], masks: Masks, there: Market) -> None:
     """Several asks may want the same: one node is asked for all that see the same volumes and the same storage."""
     asks = [view.ask for view in views]
-    seen: dict[int, list[int]] = {int(row): [] for row in np.flatnonzero(mask)}
+    for rows in _alike(asks, np.flatnonzero(mask).tolist(), masks, there):
+        mask[rows] = not isinstance(choose(asks, masks.sites[rows[0]], there), Refused)
+
+
+def _alike(asks: Sequence[Ask], rows: Iterable[int], masks: Masks, there: Market) -> Iterable[list[int]]:
+    """These rows, together where nodes see the same volumes and the same storage."""
+    seen: dict[int, list[int]] = {row: [] for row in rows}
     parts = dict.fromkeys(part for ask in asks for part in _parts(ask, there))
     for number, part in enumerate(parts):
         for row in masks.rows(part):
             if row in seen:
                 seen[row].append(number)
-    known: dict[tuple[int, ...], bool] = {}
+    groups: dict[tuple[int, ...], list[int]] = {}
     for row, numbers in seen.items():
-        alike = tuple(numbers)
-        if alike not in known:
-            known[alike] = not isinstance(choose(asks, masks.sites[row], there), Refused)
-        mask[row] = known[alike]
+        groups.setdefault(tuple(numbers), []).append(row)
+    return groups.values()
 
 
 def _parts(ask: Ask, there: Market) -> Iterable[Part]:

@@ -38,6 +38,7 @@ from muster.volumes.limits import Attach, attaches_of, claim_of
 from muster.volumes.storage import Storage, bytes_of, claim_key, class_of
 
 FILESYSTEM = "Filesystem"
+_MANY_NODES = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 _ZONE_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 
 
@@ -93,6 +94,10 @@ class Ask(_Value, frozen=True):
     shared: str = ""
     """Key of a claim that other pods name too."""
 
+    @property
+    def is_for_many_nodes(self) -> bool:
+        return not _MANY_NODES.isdisjoint(self.access_modes)
+
 
 class Need(_Value, frozen=True):
     """All of a pod, in the order of its volumes."""
@@ -127,15 +132,23 @@ def need_of(pod: Pod, storage: Storage, sharing: Sharing) -> Need:
     bound = [claim for _, claim in named if standing(claim, storage) == BOUND]
     volumes = (storage.volumes.get(claim.spec.volume_name) for claim in bound)
     asks = (_ask(claim, storage, sharing) for _, claim in named if not claim.spec.volume_name)
-    found = Need(
+    found = msgspec.structs.replace(
+        taken_by(pod, storage, sharing),
         reaches=_once(_reach(volume) for volume in volumes),
         zones=_once(_zones(named, storage)),
         asks=tuple(asks),
+    )
+    return NOTHING if found == NOTHING else found
+
+
+def taken_by(pod: Pod, storage: Storage, sharing: Sharing) -> Need:
+    """What others feel of the pod where it is: the part of its need that is known whatever becomes of its claims."""
+    named = [(each, claim) for each in named_claims(pod) if (claim := storage.claims.get(each.key)) is not None]
+    return Need(
         attaches=tuple(_unnamed(each, sharing) for each in attaches_of(pod, storage)),
         exclusive=tuple(each.key for each, claim in named if _is_exclusive(each, claim, sharing)),
         disks=disks_of(pod),
     )
-    return NOTHING if found == NOTHING else found
 
 
 def requirements(selector: LabelSelector) -> tuple[Requirement, ...]:

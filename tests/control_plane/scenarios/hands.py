@@ -6,7 +6,7 @@ from itertools import groupby
 
 import msgspec
 
-from muster.api.kinds import KINDS
+from muster.api.kinds import CLAIMS, KINDS, VOLUMES
 from muster.api.resources import CUSTOM_POD_GROUPS, DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from muster.api.wire import Pod, PodGroup, read
 from muster.base.errors import ApiError, ObjectError
@@ -59,6 +59,11 @@ class Requests:
             if error.code != 404:
                 raise
 
+    async def remove(self, path):
+        """Something that somebody may protect who is not there."""
+        await self.if_there("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
+        await self.if_there("DELETE", path)
+
 
 class Hands:
     """Does to a real cluster what a step says.  ApiError where the server refuses.
@@ -110,8 +115,14 @@ class Hands:
         elif kind in READ:
             resource = READ[kind].resource
             self.read[READ[kind]] = None
+            if READ[kind] is CLAIMS:
+                # they get some
+                self.read[VOLUMES] = None
             await self._requests("POST", resource.path(_namespace(manifest)), manifest)
-            self.made.append(resource.path(_namespace(manifest), manifest["metadata"]["name"]))
+            path = resource.path(_namespace(manifest), manifest["metadata"]["name"])
+            self.made.append(path)
+            if status := manifest.get("status"):
+                await self._requests("PATCH", f"{path}/status", {"status": status}, content_type=MERGE_PATCH)
         else:
             await self._requests("POST", NODES.path(), manifest)
             self.made.append(NODES.path(name=manifest["metadata"]["name"]))
@@ -159,7 +170,7 @@ class Hands:
             return
         if what.kind is RefKind.OBJECT:
             kind, _, name = what.key.partition("/")
-            await self._requests("DELETE", READ[kind].resource.path(manifests.NAMESPACE, name))
+            await self._requests.remove(READ[kind].resource.path(manifests.NAMESPACE, name))
             return
         pods = [] if what.kind is RefKind.GROUP else self._members(what.key)
         await self._requests.if_there("DELETE", _path(self._groups, what.key))

@@ -5,6 +5,29 @@ import msgspec
 from muster.sim.scenario.run import play
 from tests.control_plane.scenarios.stage import KubeStage
 
+LEAKING = """
+name: x
+nodes: [{name: n, cpu: 4}]
+objects:
+  - apiVersion: storage.k8s.io/v1
+    kind: StorageClass
+    metadata: {name: late}
+    provisioner: muster.dev/simulated
+    volumeBindingMode: WaitForFirstConsumer
+  - apiVersion: v1
+    kind: PersistentVolumeClaim
+    metadata:
+      name: data
+      annotations: {volume.kubernetes.io/selected-node: n, muster.dev/provision-fails: never-answers}
+    spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 1Gi}}}
+until: 10s
+"""
+"""Keeps things for nobody..."""
+LEAKS = [
+    "at the end, every claim and volume: expected is: in use, or free, saw claim data waits for a volume on n [x.yaml]"
+]
+"""...which is told."""
+
 
 def played(scenario, cluster):
     kubeconfig, groups = cluster

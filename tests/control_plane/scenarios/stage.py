@@ -10,6 +10,7 @@ import asyncio
 import heapq
 import itertools
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
@@ -18,7 +19,17 @@ from muster.api.resources import DISRUPTION_BUDGETS, NODES, PODS, PRIORITY_CLASS
 from muster.api.times import stamp
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup, PriorityClass
 from muster.base.errors import ApiError
-from muster.engine.changes import Failure, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.engine.changes import (
+    FactGone,
+    FactSeen,
+    Failure,
+    GroupGone,
+    GroupSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+)
 from muster.gangs.dialects import gang_of
 from muster.gangs.record import BOUND_FOR
 from muster.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
@@ -30,6 +41,7 @@ from muster.sim.scenario.run import START
 from muster.sim.world import Happened
 from tests.control_plane.scenarios.driver import Driver, Times, Wire
 from tests.control_plane.scenarios.hands import AT_ONCE, Hands, Requests
+from tests.control_plane.scenarios.volumes import PlayedVolumes
 
 NAMESPACE = "default"
 _REST_SECONDS = 30
@@ -102,6 +114,7 @@ class KubeStage:
         self._wire = await self._ending.enter_async_context(Wire(self._connection, on_bind=self._bind))
         self._requests = Requests(self._client)
         self._hands = Hands(self, self._requests, groups=self._group_resource)
+        self._volumes = PlayedVolumes(self, self._requests, self._hands)
         there = await self._list()
         assert not there.nodes, f"other nodes are in the way: {[node.metadata.name for node in there.nodes]}"
         self._ending.push_async_callback(self._clean_up)
@@ -111,7 +124,7 @@ class KubeStage:
         await self._driver.kill()
         there = await self._list()
         for path in self._hands.made:
-            await self._requests.if_there("DELETE", path)
+            await self._requests.remove(path)
         await self._requests("DELETE", PODS.path(NAMESPACE), AT_ONCE)
         await self._requests("DELETE", DISRUPTION_BUDGETS.path(NAMESPACE))
         for group in there.groups:
@@ -192,6 +205,10 @@ class KubeStage:
         while (upcoming := self._next()) is not None and upcoming <= limit:
             self.run(upcoming)
 
+    def do(self, chore):
+        """In this instant, before the driver sees it."""
+        self._chores.append(chore)
+
     def perform(self, action):
         self._runner.run(self._hands.perform(action))
 
@@ -238,7 +255,7 @@ class KubeStage:
             there = await self._in_step()
             if there is None or not self._driver.idle:
                 continue
-            if duties := [*self._duties(there)]:
+            if duties := [*self._duties(there), *self._volumes.duties(there)]:
                 self._driver.lens.hold()
                 await self._see_done(duties)
                 self._driver.lens.release()
@@ -294,6 +311,9 @@ class KubeStage:
         self._compare(self._seen.nodes, there.nodes, NodeSeen, lambda node: NodeGone(node.metadata.name))
         self._compare(self._seen.groups, there.groups, GroupSeen, lambda group: GroupGone(key_of(group)))
         self._compare(self._seen.pods, there.pods, PodSeen, lambda pod: PodGone(pod.metadata.uid))
+        for kind in there.kinds:
+            gone = partial(_fact_gone, kind)
+            self._compare(self._seen.of(kind), there.of(kind), FactSeen, gone)
         lost, self._driver.engine.lost = self._driver.engine.lost, []
         for one in lost:
             self._happened(one)
@@ -332,7 +352,8 @@ class KubeStage:
                 all_of(PRIORITY_CLASSES, PriorityClass),
                 all_of(DISRUPTION_BUDGETS, PodDisruptionBudget),
                 *(all_of(kind.resource, kind.struct) for kind in kinds),
-            )
+            ),
+            kinds=kinds,
         )
 
     # --- kubelets ---
@@ -407,12 +428,18 @@ class _Page(msgspec.Struct, Generic[Kind]):
 class There:
     """What a server has at one time: all of it, and for scenarios what is in their namespace."""
 
-    def __init__(self, nodes=(), groups=(), pods=(), classes=(), budgets=(), *facts):
-        """`facts` are objects of other kinds that the scenario has had made, one list a kind."""
+    def __init__(self, nodes=(), groups=(), pods=(), classes=(), budgets=(), *facts, kinds=()):
+        """`facts` are objects of other kinds that the scenario has had made, one list for each of the kinds."""
+        self.kinds = kinds
         self._all = (nodes, groups, pods, classes, budgets, *facts)
+        self._facts = dict(zip(kinds, facts, strict=True))
         self.nodes = nodes
         self.groups = _ours(groups)
         self.pods = _ours(pods)
+
+    def of(self, kind):
+        """Objects of a kind that plugins read, if the scenario has had such made."""
+        return self._facts.get(kind, ())
 
     def is_known_to(self, reflectors):
         """Whether these, of the same kinds in the same order, have it all in these versions."""
@@ -433,6 +460,10 @@ def _ours(objects):
 
 def _versions(objects):
     return {key_of(one): (one.metadata.uid, one.metadata.resource_version) for one in objects}
+
+
+def _fact_gone(kind, fact):
+    return FactGone(kind.name, kind.key(fact.metadata))
 
 
 def key_of(one):

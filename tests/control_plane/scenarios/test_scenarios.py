@@ -10,7 +10,7 @@ import pytest
 from muster.base.errors import ScenarioError
 from muster.sim.scenario.file import load, loads
 from muster.sim.scenario.run import run
-from tests.control_plane.scenarios.playing import missed, only_simulated, played, story
+from tests.control_plane.scenarios.playing import LEAKING, LEAKS, missed, only_simulated, played, story
 
 FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
 
@@ -246,6 +246,10 @@ def test_a_wrong_expectation_fails(cluster):
     first, second = missed(played(loads(HEAD + text, file="x.yaml"), cluster))
     assert first.startswith("at the end, gang a: expected is: running, saw waiting (needs 4 × 4 cpu, 3 nodes have")
     assert second.startswith("at the end, gang a: expected started: 0s, saw not yet")
+
+
+def test_what_is_kept_for_nobody_is_noticed(cluster):
+    assert missed(played(loads(LEAKING, file="x.yaml"), cluster)) == LEAKS
 
 
 def test_what_the_server_refuses_is_a_mistake_in_the_file(cluster):

@@ -2,13 +2,14 @@
 
 from msgspec.structs import replace
 
+from muster.engine.gates import Gates
 from muster.engine.intake import Intake
 from tests.worlds.faults.registry import fault
 
 
 @fault("gang whole", "grown", "lagging groups")
 def members_join_what_runs_of_a_gang_by_an_old_view_of_its_group(patch):
-    patch(Intake, "gate_unread", lambda self, gang: 0)
+    patch(Gates, "gate_unread", lambda self, gang: 0)
 
 
 @fault("nobody waits who fits", "grown", first=62)

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from muster.cluster.census import Aside, Census, Chosen
 from muster.cluster.cluster import Cluster
 from muster.cluster.usage import Usage
+from muster.engine.classing import Classing
 from muster.engine.defaults import Defaults
 from muster.engine.intake import Intake
 from muster.engine.planning import Planner
@@ -84,7 +85,7 @@ def pods_that_leave_do_not_count_for_those_to_be_apart(patch):
 
 @fault("neighbours", "ties", first=646)
 def who_came_before_the_first_rule_is_not_looked_at(patch):
-    patch(Intake, "_look_anew", lambda self, shows_more: None)
+    patch(Classing, "_look_anew", lambda self, shows_more: None)
 
 
 @fault("neighbours", "ties", first=1389)

@@ -271,7 +271,7 @@ class Arrivals(Hand):
 
 
 def _asking(shape: PodSpec, rng: Random) -> PodSpec:
-    """The same with something that nobody honours: a must, or a mere preference."""
+    """The same with something that nobody honours, or that is not there: a must, or a mere preference."""
     match rng.randrange(5):
         case 0:
             return replace(shape, volumes=(Volume(), Volume(persistent_volume_claim=ClaimVolume())))

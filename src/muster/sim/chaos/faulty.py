@@ -13,6 +13,7 @@ from muster.plugins.registry import ProfileParts, make_plugins
 _ROLES = get_args(Plugin)
 # one call in so many
 _CALLS = 60
+_MAKERS = {"new_state", "by_default", "supply"}
 
 
 class PluginBugError(Exception):
@@ -51,7 +52,7 @@ def _faulty(plugin: Plugin, bugs: Bugs) -> Plugin:
     roles = [role for role in _ROLES if isinstance(plugin, role)]
     asked = {name for role in roles for name in vars(role) if callable(getattr(role, name)) and name[0] != "_"}
     # states are made when an engine is, and what an engine is made of is checked when it starts
-    answers = {name: _after(bugs, getattr(type(plugin), name)) for name in asked - {"new_state", "by_default"}}
+    answers = {name: _after(bugs, getattr(type(plugin), name)) for name in asked - _MAKERS}
     if isinstance(plugin, Spreader):
         answers["by_default"] = _made_faulty(bugs, type(plugin).by_default)
     plugin.__class__ = type(f"Faulty{type(plugin).__name__}", (type(plugin),), answers)

@@ -14,7 +14,7 @@ from muster.engine.changes import Change, Failure, GroupRead, Spared
 from muster.engine.decisions import CallOff, Decision, Evict, Lost, Placement, Reread
 from muster.engine.engine import WORK, Engine
 from muster.framework.profile import Backoff, PreemptionSettings, Profile
-from muster.plugins.registry import ProfileParts, make_profile
+from muster.plugins.registry import ProfileParts, default_parts, make_profile
 from muster.sim.chaos.faulty import Bugs, faulty_profile
 from muster.sim.chaos.recipe import Mood
 from muster.sim.faults import BindFate, Faults
@@ -213,7 +213,9 @@ class ChaosWorld(World):
     def _engine(self, name: str) -> ChaosEngine:
         # without the safety net, which would hide a wake-up that was forgotten
         backoff = Backoff(flush=_NEVER)
-        parts = ProfileParts(scheduler_names=(name,), preemption=self._preemption, backoff=backoff)
+        # somebody asks for what nobody honours
+        plugins = tuple(part for part in default_parts() if part.name != "DynamicResources")
+        parts = ProfileParts(scheduler_names=(name,), plugins=plugins, preemption=self._preemption, backoff=backoff)
         profile = make_profile(parts) if self._bugs is None else faulty_profile(parts, self._bugs)
         return ChaosEngine(
             profile,

@@ -8,7 +8,7 @@ from muster.api.wire import Pod, condition
 from muster.engine.changes import BindFailed, Change, Failure, GroupGone, GroupSeen, PodGone, PodSeen
 from muster.engine.decisions import GangCondition, PodCondition
 from muster.gangs.model import Aspect
-from muster.sim.plain import asks_in_vain, group_asks_in_vain, held, key_of, unit_of
+from muster.sim.plain import asks_in_vain, group_asks_in_vain, held, key_of, lacks_claims, unit_of
 from muster.sim.reading import MEMBERS_REFUSED, Gang, Reading, Waiting
 from muster.sim.rules.broken import BrokenRuleError
 from muster.sim.rules.scene import Scene
@@ -24,6 +24,7 @@ _TEXTS = {
     UNSCHEDULABLE: re.compile(
         r"0/(?P<nodes>\d+) nodes are available: \d+ .+\.|no nodes available to schedule pods"
         r"|pod group is unschedulable, .+"
+        r'|persistentvolumeclaim ".*" not found|waiting for ephemeral volume controller to create the .+'
     ),
     NOT_READY: re.compile(r"waiting for its pod group: .+"),
     ERROR: re.compile(r"binding to \S+ was (refused|given up): .+|the scheduler failed: .+|\w+ failed: .+"),
@@ -184,7 +185,8 @@ class Words:
     def _check_asks_for_none(self, gang: Gang, why: str) -> None:
         for pod in gang.candidates:
             said = condition(pod.status.conditions, "PodScheduled")
-            if said is not None and said.reason == UNSCHEDULABLE:
+            # upstream has no other reason for those whose claims are not there
+            if said is not None and said.reason == UNSCHEDULABLE and not lacks_claims(pod):
                 raise BrokenRuleError("asks for nodes", f"{key_of(pod)} says {said.message!r}, but {why}")
 
     def check_asks(self) -> None:

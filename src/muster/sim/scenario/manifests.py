@@ -47,6 +47,10 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     spread: tuple[Manifest, ...] = ()
     gates: tuple[str, ...] = ()
     host_ports: tuple[int, ...] = ()
+    claims: tuple[str, ...] = ()
+    """Names of claims that it mounts; {pod} stands for its own name."""
+    devices: tuple[str, ...] = ()
+    """Names of claims for devices, likewise."""
     scheduler: str = SCHEDULER
     node: str = ""
     """A node it is created on, past every scheduler."""
@@ -71,10 +75,11 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         annotations[STOP_SECONDS] = f"{shape.stop_seconds:g}"
     # the API server insists that extended resources have equal limits
     limits = {key: value for key, value in shape.resources.items() if "/" in key}
+    devices = {f"devices-{number}": claim.replace("{pod}", name) for number, claim in enumerate(shape.devices)}
     container = _given(
         name="main",
         image=_IMAGE,
-        resources=_given(requests=dict(shape.resources), limits=limits),
+        resources=_given(requests=dict(shape.resources), limits=limits, claims=[{"name": entry} for entry in devices]),
         ports=[{"containerPort": port, "hostPort": port} for port in shape.host_ports],
     )
     spec = _given(
@@ -89,6 +94,11 @@ def pod(name: str, shape: PodShape, *, gang: str = "") -> Manifest:
         affinity=shape.affinity or {},
         topologySpreadConstraints=list(shape.spread),
         schedulingGates=[{"name": gate} for gate in shape.gates],
+        volumes=[
+            {"name": f"claim-{number}", "persistentVolumeClaim": {"claimName": claim.replace("{pod}", name)}}
+            for number, claim in enumerate(shape.claims)
+        ],
+        resourceClaims=[{"name": entry, "resourceClaimName": claim} for entry, claim in devices.items()],
     )
     if shape.grace_seconds is not None:
         spec["terminationGracePeriodSeconds"] = shape.grace_seconds

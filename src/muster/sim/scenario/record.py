@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
-from muster.api.wire import Condition, Node, Pod, PodGroup, condition
-from muster.engine.changes import GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from muster.api.kinds import Address, address_of
+from muster.api.wire import Condition, Fact, Node, Pod, PodGroup, condition
+from muster.engine.changes import FactGone, FactSeen, GroupGone, GroupSeen, NodeGone, NodeSeen, PodGone, PodSeen
 from muster.engine.decisions import Loss, Lost
 from muster.gangs.dialects import declare, gang_of
 from muster.gangs.dialects.v1beta1 import BELOW_MINIMUM, DISRUPTION_TARGET, INITIALLY_SCHEDULED
@@ -173,6 +174,8 @@ class Record:
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         """By UID."""
+        self.facts: dict[Address, Fact] = {}
+        """Objects of the kinds that plugins read."""
         self.evicted: dict[str, Pod] = {}
         """By UID; all pods that ever made room for others."""
         self.losses: dict[str, list[Loss]] = {}
@@ -229,6 +232,10 @@ class Record:
             self.nodes[what.node.metadata.name] = what.node
         elif isinstance(what, NodeGone):
             self.nodes.pop(what.name, None)
+        elif isinstance(what, FactSeen):
+            self.facts[address_of(what.fact)] = what.fact
+        elif isinstance(what, FactGone):
+            self.facts.pop(Address(what.kind, what.key), None)
         elif isinstance(what, Lost):
             self.losses.setdefault(what.unit, []).append(what.why)
             self._on_loss(what, at)

@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from muster.api.kinds import CLAIMS, RESOURCE_CLAIMS, VOLUMES
 from muster.api.times import seconds
 from muster.base.errors import MusterError, ScenarioError
 from muster.engine.engine import Engine
@@ -16,6 +17,7 @@ from muster.plugins.registry import from_journal, make_profile, to_journal
 from muster.sim.scenario.actions import Action
 from muster.sim.scenario.expectations import Expectation
 from muster.sim.scenario.file import Scenario, describe_nodes
+from muster.sim.scenario.leaks import find_leaks
 from muster.sim.scenario.perform import Hands, ScenarioFaults
 from muster.sim.scenario.record import Record, State, Unit
 from muster.sim.scenario.stage import Stage
@@ -25,6 +27,9 @@ from muster.sim.world import Scheduler, World
 
 # any day will do; creation timestamps have to look like ones
 START = seconds("2026-01-01T00:00:00Z")
+
+_BROUGHT = (CLAIMS.name, VOLUMES.name, RESOURCE_CLAIMS.name)
+"""Kinds that pods bring with them."""
 
 # A scenario is over when nothing was seen to happen for so long: longer than a gang's default timeout, and
 # than the scheduler leaves a unit untried
@@ -200,20 +205,21 @@ class _Play:
             )
 
     def _check_whole(self) -> None:
-        """What every scenario expects, whatever it says: no gang is left half started, but those that want it so."""
+        """What every scenario expects, whatever it says: no gang is left half started, but those that want it so;
+        and nothing of what pods bring is kept for who does not go."""
         units = [unit for unit in self._record.units.values() if unit.gang and unit.state is State.PARTIAL]
         partial = [unit for unit in units if unit.group is None or not declare(unit.group).holds_partial]
-        seen = ", ".join(f"{unit.name} with {len(unit.bound)} of {unit.minimum} bound" for unit in partial)
+        half = [f"{unit.name} with {len(unit.bound)} of {unit.minimum} bound" for unit in partial]
+        self._check_none("every gang", "whole or not started", half)
+        if any(address.kind in _BROUGHT for address in self._record.facts):
+            self._check_none("every claim and volume", "in use, or free", find_leaks(self._record))
+
+    def _check_none(self, subject: str, wanted: str, others: list[str]) -> None:
+        """There are no others than is wanted."""
+        seen, held = ", ".join(others) or "so", not others
+        where = self._scenario.file
         self._checked.append(
-            Checked(
-                at=None,
-                subject="every gang",
-                aspect="is",
-                wanted="whole or not started",
-                seen=seen or "so",
-                held=not partial,
-                where=self._scenario.file,
-            )
+            Checked(at=None, subject=subject, aspect="is", wanted=wanted, seen=seen, held=held, where=where)
         )
 
     def _result(self, end: float | None, not_reached: int) -> Result:

@@ -56,6 +56,8 @@ POD_FIELDS = (
     "topologySpreadConstraints",
     "gates",
     "hostPort",
+    "claims",
+    "devices",
     "scheduler",
     "node",
 )
@@ -184,7 +186,7 @@ def _constraint(place: Place) -> Manifest:
     return _checked(TopologySpread, place)
 
 
-def _gates(place: Place) -> tuple[str, ...]:
+def _names(place: Place) -> tuple[str, ...]:
     return tuple(item.text() for item in place.items())
 
 
@@ -214,8 +216,10 @@ _READERS: dict[str, tuple[str, Callable[[Place], object]]] = {
     "tolerations": ("tolerations", _tolerations),
     "affinity": ("affinity", _affinity),
     "topologySpreadConstraints": ("spread", _spread),
-    "gates": ("gates", _gates),
+    "gates": ("gates", _names),
     "hostPort": ("host_ports", _host_ports),
+    "claims": ("claims", _names),
+    "devices": ("devices", _names),
     "scheduler": ("scheduler", Place.text),
     "node": ("node", Place.text),
 }

@@ -22,6 +22,7 @@ from muster.engine.changes import BindFailed, Bound, Change, Failure, PodGone, P
 from muster.engine.decisions import (
     Bind,
     CallOff,
+    Consult,
     Decision,
     Event,
     Evict,
@@ -34,6 +35,8 @@ from muster.engine.decisions import (
     Release,
     Reread,
     TakeBack,
+    TellBound,
+    Withdraw,
 )
 from muster.engine.engine import Engine
 from muster.engine.life import Phase
@@ -67,6 +70,7 @@ _GANGS_VICTIMS = tuple(float(2**n) for n in range(11))
 KINDS = {Bind: "bind", Release: "release", Evict: "evict", CallOff: "call_off", Lost: "lost"}
 KINDS |= {PodCondition: "pod_condition", GangCondition: "gang_condition", Event: "event"}
 KINDS |= {Reread: "reread", MarkStarted: "mark_started", Prepare: "prepare", TakeBack: "take_back"}
+KINDS |= {Consult: "consult", Withdraw: "withdraw", TellBound: "tell_bound"}
 _FAILURES = {failure: failure.value.replace("-", "_") for failure in Failure}
 _LOSSES = {loss: loss.value.replace(" ", "_") for loss in Loss}
 

@@ -37,7 +37,7 @@ _POINTS = (
     "postBind",
     _MULTI,
 )
-_ASKED = ("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve")
+_ASKED = _POINTS[:-1]
 _PREPARING = ("preFilter", "preScore")
 
 # where a plugin is indispensable, and why

@@ -1,4 +1,5 @@
-"""What the engine is told: an object appeared, changed or went; a bind succeeded or failed; a victim was spared."""
+"""What the engine is told: an object appeared, changed or went; a bind succeeded or failed; a victim was spared; a
+plugin answered."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import msgspec
 from muster.api.kinds import AnyFact
 from muster.api.wire import Node, Pod, PodDisruptionBudget, PodGroup
 from muster.framework.grants import Grant
+from muster.framework.questions import Question
 
 
 class _Change(msgspec.Struct, frozen=True, gc=False, tag_field="change", omit_defaults=True):
@@ -120,6 +122,16 @@ class GrantFailed(_Change, frozen=True, tag="grant-failed"):
     message: str
 
 
+class Answered(_Change, frozen=True, tag="answered"):
+    """What a plugin said that was to be asked."""
+
+    question: Question
+    no: str = ""
+    """Why not; "" for yes."""
+    mistake: bool = False
+    """It raised, or gave what is no answer: the message says so, with its name."""
+
+
 class Spared(_Change, frozen=True, tag="spared"):
     """Evictions that were called off in time: no deletion of these pods was sent, and none will be."""
 
@@ -141,5 +153,6 @@ Change = (
     | Bound
     | BindFailed
     | GrantFailed
+    | Answered
     | Spared
 )

@@ -10,6 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from muster.framework.grants import Grant
+from muster.framework.questions import Question
 from muster.gangs.model import Aspect
 from muster.gangs.record import LONE, BoundFor
 
@@ -62,6 +63,31 @@ class TakeBack(_Decision, frozen=True, tag="take-back"):
 
     unit: str
     grants: tuple[Grant, ...]
+
+
+class Consult(_Decision, frozen=True, tag="consult"):
+    """Ask plugins these questions, each of which is to be answered (Answered), however late, unless it is withdrawn."""
+
+    unit: str
+    """Key of the gang, or of the lone pod."""
+    questions: tuple[Question, ...]
+
+
+class Withdraw(_Decision, frozen=True, tag="withdraw"):
+    """The pods are not bound there after all: nobody waits for answers any more, and plugins undo what they did."""
+
+    unit: str
+    questions: tuple[Question, ...]
+    """All that was asked about these pods, answered or not."""
+
+
+class TellBound(_Decision, frozen=True, tag="tell-bound"):
+    """The pod is bound: plugins that attend are told so, and nothing that they were asked is withdrawn any more."""
+
+    uid: str
+    pod: str
+    """namespace/name"""
+    node: str
 
 
 class Release(_Decision, frozen=True, tag="release"):
@@ -194,6 +220,9 @@ Decision = (
     Bind
     | Prepare
     | TakeBack
+    | Consult
+    | Withdraw
+    | TellBound
     | Release
     | Evict
     | CallOff

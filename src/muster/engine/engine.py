@@ -18,11 +18,12 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.efforts import Efforts
 from muster.cluster.gangs import UNREAD, GangState
 from muster.cluster.pods import PodState, Stage
+from muster.engine.attending import Attending
 from muster.engine.audit import Attempt, Audit, Tally
 from muster.engine.binding import Binding
 from muster.engine.changes import Change
 from muster.engine.deciding import Decider, Tried
-from muster.engine.decisions import Decision, Loss, Reread
+from muster.engine.decisions import Decision, Loss, Reread, TellBound
 from muster.engine.intake import Intake
 from muster.engine.life import Cause, Phase
 from muster.engine.noted import Noted
@@ -80,7 +81,8 @@ class Engine:
         self.profiles = profiles
         self._views = Views(profiles, self.cluster.nodes)
         self._supplies = Supplies(profiles, self.cluster.facts, self.cluster.nodes)
-        self._intake = Intake(self.cluster, profiles, self._supplies)
+        self._attending = Attending(profiles)
+        self._intake = Intake(self.cluster, profiles, self._supplies, self._attending)
         self._units: dict[str, Unit] = {}
         """Every unit that has something to decide or waits for it: by the gang's key or the lone pod's UID."""
         self._timers = Timers()
@@ -95,6 +97,7 @@ class Engine:
             self.cluster,
             self._intake,
             self._supplies,
+            self._attending,
             timers=self._timers,
             status=self._status,
             decisions=self._decisions,
@@ -266,15 +269,15 @@ class Engine:
         self._preparing.look_at(supplied, self._now)
         self._take_back()
 
-    def _not_prepared(self, key: str) -> None:
+    def _not_prepared(self, key: str, failures: int) -> None:
         """What a member brings cannot be made ready where it was to go: tried again at once only for the first time."""
         # if it is a lone pod's turn, its next unit has to be made
         self._settled = False
         unit = self._units.get(key)
         if unit is not None:
-            unit.failures += 1
+            unit.failures += failures
             unit.tried_at = self._now
-            unit.efforts.is_rejected(self._now)
+            unit.efforts.is_rejected(self._now, times=failures)
             if unit.phase is Phase.TRYING:
                 self._unprepared.add(key)
 
@@ -335,6 +338,8 @@ class Engine:
         self._status.bound(pod, node)
         if pod.pod_class.rules.needs:
             self._supplies.bound(pod.uid)
+        if self._attending and (self._attending.bound(pod.uid) or self._attending.tells(pod.pod_class)):
+            self._decisions.append(TellBound(pod.uid, pod.key, node))
         if self._decider.reserving:
             self._decider.reserving.bound(pod)
         if pod.asks and (passed_over := self.profiles.of(pod.pod_class).unhonoured(pod.asks, hard=False)):

@@ -19,7 +19,9 @@ from muster.cluster.cluster import Cluster
 from muster.cluster.gangs import GangState
 from muster.cluster.pods import BINDING, BOUND, NO_SETBACKS, PENDING, Condemned, PodState, Stage
 from muster.engine import pod_facts
+from muster.engine.attending import Attending
 from muster.engine.changes import (
+    Answered,
     BindFailed,
     Bound,
     BudgetGone,
@@ -56,9 +58,10 @@ _CAME = Cause.MEMBER_CAME
 class Intake:
     """Keeps the cluster's state in step with the changes.  Objects may come in any order."""
 
-    def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies) -> None:
+    def __init__(self, cluster: Cluster, profiles: Profiles, supplies: Supplies, attending: Attending) -> None:
         self._cluster = cluster
         self._supplies = supplies
+        self._attending = attending
         self._names = profiles.scheduler_names
         self._profiles = profiles
         self._named_twice: dict[str, dict[str, PodState]] = {}
@@ -84,6 +87,7 @@ class Intake:
             FactSeen: self._fact_seen,
             FactGone: self._fact_gone,
             GrantFailed: self._grant_failed,
+            Answered: self._answered,
             Spared: self._spared,
         }
 
@@ -499,6 +503,10 @@ class Intake:
     def _grant_failed(self, change: GrantFailed) -> None:
         self._supplies.failed(change.grant, change.message)
 
+    def _answered(self, change: Answered) -> None:
+        if self._attending.heard(change):
+            self.noted.supplied.append(change.question.uid)
+
     def _spared(self, change: Spared) -> None:
         self.noted.spared.extend(change.uids)
 
@@ -579,7 +587,7 @@ class Intake:
         """Plugins that reserve or supply learn of it if the pod was being bound."""
         if state.stage is BINDING and self._profiles.of(state.pod_class).reservers:
             self.noted.unbound.append((state, state.node))
-        if state.stage is BINDING and state.pod_class.rules.needs:
+        if state.stage is BINDING and (state.pod_class.rules.needs or self._attending.is_asked(state.uid)):
             self.noted.ungranted.append(state)
 
     def names_another(self, pod: PodState) -> bool:

@@ -40,9 +40,9 @@ class Noted:
         self.unbound: list[tuple[PodState, str]] = []
         """Pods that are not bound to these nodes after all; kept only for plugins that reserve."""
         self.ungranted: list[PodState] = []
-        """Pods that bring things and are not bound after all."""
+        """Pods that bring things, or about whom plugins were asked, and that are not bound after all."""
         self.supplied: list[str] = []
-        """UIDs of pods of which something that they bring has changed."""
+        """UIDs of pods of which something that they bring has changed, or about whom a plugin answered."""
         self.pods: deque[tuple[PodState, Cause]] = deque()
         """Lone pods of ours that came, changed or went."""
         self.gangs: OrderedDict[str, Cause] = OrderedDict()

@@ -19,7 +19,7 @@ from muster.framework.sight import NodeInfo, Nodes
 
 __all__ = ["Asked", "has", "told"]
 
-_HERE = __file__.rpartition("/")[0]
+_HERE = __file__.rpartition("/framework/")[0]
 
 # they stand in conditions, many of them in one
 _LONGEST_REASON = 200
@@ -40,8 +40,8 @@ def told(error: BaseException) -> str:
     frame: TracebackType | None = error.__traceback__
     while frame is not None:
         folder, _, file = frame.tb_frame.f_code.co_filename.rpartition("/")
-        # neither where plugins are asked, nor where they ask of nodes: that is here
-        if not file.startswith("<") and folder != _HERE:
+        # neither where plugins are asked, nor where they ask of nodes: that is Muster's
+        if not file.startswith("<") and not folder.startswith(_HERE):
             where = f" ({shown(file)}:{frame.tb_lineno})"
         frame = frame.tb_next
     return what + where
@@ -60,7 +60,7 @@ class Asked:
         try:
             return getattr(self.plugin, method)(*given, **named)
         except (Exception, SystemExit) as error:
-            raise self._failed(method, told(error)) from error
+            raise self.failed(method, told(error)) from error
 
     def _ask_each(self, method: str, trait: Trait, nodes: Sequence[NodeInfo], *more: object) -> list[Any]:
         self.calls += len(nodes)
@@ -68,11 +68,14 @@ class Asked:
         try:
             return [asked(trait, node, *more) for node in nodes]
         except (Exception, SystemExit) as error:
-            raise self._failed(method, told(error)) from error
+            raise self.failed(method, told(error)) from error
 
     def reason(self, method: str, *given: object) -> str | None:
         """Why not, in one line, or None."""
-        answer = self.ask(method, *given)
+        return self.checked(method, self.ask(method, *given))
+
+    def checked(self, method: str, answer: object) -> str | None:
+        """What it answered, as a reason in one line, or None."""
         return None if answer is None else self._checked_reason(method, answer)
 
     def _checked_reason(self, method: str, answer: object) -> str:
@@ -85,16 +88,16 @@ class Asked:
             what = f"an array of {'×'.join(map(str, answer.shape))} {answer.dtype}"
         else:
             what = shown(answer, repr)[:80]
-        return self._failed(method, f"gave {what}, which is not {wanted}")
+        return self.failed(method, f"gave {what}, which is not {wanted}")
 
-    def _failed(self, method: str, why: str) -> PluginError:
+    def failed(self, method: str, why: str) -> PluginError:
         return PluginError(f"plugin {self.name} failed in {method}: {why}", plugin=self.name)
 
     def trait(self, traits: Traits) -> Trait | None:
         """What the plugin read of pods; None if they do not concern it."""
         found = trait_of(traits, self.name)
         if isinstance(found, Unread):
-            raise self._failed("pre_filter", found.error)
+            raise self.failed("pre_filter", found.error)
         return found
 
     def info(self, pod: PodState) -> PodInfo:
@@ -141,7 +144,7 @@ class Asked:
         try:
             found = list(answer)
         except Exception as error:
-            raise self._failed("filter_nodes", told(error)) from error
+            raise self.failed("filter_nodes", told(error)) from error
         return [self._checked(pair, len(nodes)) for pair in found]
 
     def _checked(self, pair: object, rows: int) -> tuple[str, Bools]:

@@ -15,6 +15,7 @@ from muster.cluster.traits import Trait, Unread
 from muster.cluster.usage import Ints, Usage
 from muster.cluster.victims import Victim
 from muster.framework.asking import Asked, has, told
+from muster.framework.attending import Attends, undoes_outside
 from muster.framework.contract import (
     Bools,
     Outlook,
@@ -28,11 +29,12 @@ from muster.framework.contract import (
     Wide,
 )
 from muster.framework.plugin import Plugin, PodInfo, UnitInfo, VictimInfo
+from muster.framework.questions import Step
 from muster.framework.sight import Nodes
 
 __all__ = ["Role", "points", "roles"]
 
-Role = PodReader | RuleFilter | RuleScore | Wide | PodGate | QueueOrder | VictimRule | Reserver
+Role = PodReader | RuleFilter | RuleScore | Wide | PodGate | QueueOrder | VictimRule | Reserver | Attends
 
 _POINTS = {
     "preEnqueue": ("pre_enqueue",),
@@ -43,7 +45,12 @@ _POINTS = {
     "preScore": ("pre_score",),
     "score": ("score", "score_nodes"),
     "reserve": ("reserve", "unreserve"),
+    "permit": ("permit",),
+    "preBind": ("pre_bind",),
+    "bind": ("bind",),
+    "postBind": ("post_bind",),
 }
+_STEPS = {"permit": Step.PERMIT, "preBind": Step.PRE_BIND, "bind": Step.BIND, "postBind": Step.POST_BIND}
 
 
 def points(kind: type[Plugin]) -> frozenset[str]:
@@ -66,7 +73,11 @@ def roles(plugin: Plugin, at: frozenset[str]) -> list[Role]:
     found += [_Gate(asked)] if "preEnqueue" in at else []
     found += [_Order(asked)] if "queueSort" in at else []
     found += [_Evictions(asked)] if "postFilter" in at else []
-    found += [_Reserves(asked)] if "reserve" in at else []
+    kind = type(plugin)
+    told_here = has(kind, "unreserve") and not undoes_outside(kind)
+    found += [_Reserves(asked)] if "reserve" in at and (has(kind, "reserve") or told_here) else []
+    steps = frozenset(step for point, step in _STEPS.items() if point in at)
+    found += [Attends(asked, steps, undoes="reserve" in at and undoes_outside(kind))] if steps else []
     return found
 
 
@@ -264,7 +275,8 @@ class _Reserves(Reserver):
 
     def unreserve(self, pod: PodState, node: str) -> None:
         info = self._given.pop(pod.uid)
-        if has(type(self._asked.plugin), "unreserve"):
+        kind = type(self._asked.plugin)
+        if has(kind, "unreserve") and not undoes_outside(kind):
             self._asked.ask("unreserve", info, node)
 
     def bound(self, pod: PodState) -> None:

@@ -35,6 +35,7 @@ from muster.cluster.ties import Spread
 from muster.cluster.usage import Ints, RowState, Usage
 from muster.cluster.victims import Victim
 from muster.framework.grants import Grant
+from muster.framework.questions import Step
 
 Bools = NDArray[np.bool_]
 
@@ -296,6 +297,22 @@ class Reserver(Role):
     def bound(self, pod: PodState) -> None:
         """The pod is bound where it was reserved: that will not be taken back."""
         return
+
+
+class Attendant(Role):
+    """Is asked by the driver, outside the engine, on a pod's way to its node, and may take its time.
+
+    Nothing that places pods depends on it.
+    """
+
+    wait_seconds = 600.0
+    """So long a unit waits for its answers."""
+    steps: frozenset[Step]
+    """Where it is asked."""
+
+    @abstractmethod
+    def concerns(self, pod_class: PodClass) -> bool:
+        """Whether it is asked about pods of the class."""
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False):

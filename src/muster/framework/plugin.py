@@ -20,8 +20,13 @@ What `pre_filter` reads of a pod is its *trait*, and all that the plugin is told
     preScore    pre_score(trait, nodes)
     score       score(trait, node, prepared)       score_nodes(trait, nodes, takes)
     reserve     reserve(pod, node), unreserve(pod, node)
+    permit      permit(pod, node)
+    preBind     pre_bind(pod, node)
+    bind        bind(pod, node, annotations)
+    postBind    post_bind(pod, node)
 
 The form on the left is easy and slow: 5,000 nodes are 5,000 calls.  The one on the right is as fast as Muster's own.
+The last four may wait, and may ask others: they are coroutines, or run in a thread.
 """
 
 from __future__ import annotations
@@ -93,8 +98,8 @@ class Plugin:
 
     Answers depend on what a method is given alone, and are the same every time: they are kept, batches are placed by
     them, and another process must decide the same.  So no clock, no chance, no network, and nothing remembered on
-    `self` but arguments, save what `reserve` keeps.  An exception costs the unit one attempt, and is told with the
-    plugin's name.
+    `self` but arguments, save what `reserve` keeps.  From `permit` on all of that is allowed.  An exception costs the
+    unit one attempt, and is told with the plugin's name.
     """
 
     name: str = ""
@@ -106,6 +111,8 @@ class Plugin:
     until a node changes."""
     gathers: tuple[str, ...] = ()
     """Labels of nodes by which it may want a gang's pods in one domain: several are then tried for the whole gang."""
+    wait_seconds: float = 600.0
+    """So long a unit waits for `permit` and `pre_bind`, and a pod for `bind`; what runs then is cancelled."""
 
     def __init__(self, args: Mapping[str, Any]) -> None:
         """`args` is what `pluginConfig` has for the plugin; raise ValueError for what is wrong with them."""
@@ -163,9 +170,30 @@ class Plugin:
         """
         raise NotImplementedError
 
-    def unreserve(self, pod: PodInfo, node: str) -> None:
+    def unreserve(self, pod: PodInfo, node: str) -> Any:
         """What was reserved is not used: another member was refused, the bind failed, or the pod went before it.
 
-        The pod is as `reserve` was given it, whatever has changed since.
+        The pod is as `reserve` was given it, whatever has changed since.  As a coroutine it is called outside the
+        engine, after `permit` or `pre_bind` had begun for the pod; what still ran of these was cancelled before.
         """
+        raise NotImplementedError
+
+    # coroutines, or plain functions, which run in a thread of their own
+
+    async def permit(self, pod: PodInfo, node: str) -> str | None:
+        """Why the pod, and its gang with it, may not go now; None if it may.  All of a gang are asked at once, before
+        anything is done for any of them; after a restart they are asked again."""
+        raise NotImplementedError
+
+    async def pre_bind(self, pod: PodInfo, node: str) -> str | None:
+        """Does what must be done before the bind; why that failed, or None.  Asked when all of a gang are permitted;
+        nobody of it is bound before it is done for all.  After a restart it is done again."""
+        raise NotImplementedError
+
+    async def bind(self, pod: PodInfo, node: str, annotations: Mapping[str, str]) -> bool:
+        """Binds the pod, with these annotations, or leaves that to others (False)."""
+        raise NotImplementedError
+
+    async def post_bind(self, pod: PodInfo, node: str) -> None:
+        """The pod is bound."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ from muster.base.errors import ConfigError
 from muster.cluster.classes import Needs, PodClass
 from muster.cluster.usage import RowState
 from muster.framework.contract import (
+    Attendant,
     GangRule,
     NodesScore,
     PodGate,
@@ -33,6 +34,7 @@ from muster.framework.contract import (
     VictimRule,
     Wide,
 )
+from muster.framework.questions import AWAITED, Step
 
 _Role = TypeVar("_Role")
 # ratings of all copies on all nodes must fit into 63 bits
@@ -55,6 +57,7 @@ Plugin = (
     | Stateful
     | Spreader
     | Supplier
+    | Attendant
     | Wide
 )
 
@@ -146,6 +149,7 @@ class Profile:
         self.stateful = [p for p in listed if isinstance(p, Stateful)]
         self.spreaders = [p for p in listed if isinstance(p, Spreader)]
         self.suppliers = [p for p in listed if isinstance(p, Supplier)]
+        self.attendants = [p for p in listed if isinstance(p, Attendant)]
         self._wait_seconds = {p.name: p.wait_seconds for p in self.suppliers}
         stateless = [p for p in self.room_filters if not isinstance(p, Stateful)]
         self.inexact: list[Stateful | RoomFilter] = [*self.stateful, *(p for p in stateless if not p.adds_up)]
@@ -165,6 +169,14 @@ class Profile:
     def preparing_seconds(self, needs: Needs) -> float:
         """So long a pod waits for what it brings."""
         return max((self._wait_seconds[plugin] for plugin, _ in needs if plugin in self._wait_seconds), default=0.0)
+
+    def answering_seconds(self, pod_class: PodClass) -> float:
+        """So long a pod of the class waits for plugins that are asked about it."""
+        return max((one.wait_seconds for step in AWAITED for one in self.attending(pod_class, step)), default=0.0)
+
+    def attending(self, pod_class: PodClass, step: Step) -> list[Attendant]:
+        """Who is asked about pods of the class there."""
+        return [one for one in self.attendants if step in one.steps and one.concerns(pod_class)]
 
     def place_in_queue(self, *, priority: int, created: float, uid: str, name: str) -> tuple[int, float, str]:
         """What the QueueOrder says; raises where that is nothing that others' places can be compared with.

@@ -5,6 +5,7 @@ A package offers them as entry points of the group `muster.plugins`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import deepcopy
 from importlib import import_module
@@ -12,7 +13,9 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from muster.base.errors import ConfigError
+from muster.base.text import shown
 from muster.framework.asking import has, told
+from muster.framework.attending import undoes_outside
 from muster.framework.by_users import points
 from muster.framework.plugin import Plugin
 
@@ -44,11 +47,18 @@ def made(kind: type[Plugin], args: Mapping[str, Any], *, name: str) -> Plugin:
     """A plugin with these arguments; ConfigError if it does not like them."""
     try:
         # whoever takes arguments out of the mapping leaves them there for the next
-        return kind(deepcopy(args))
+        plugin = kind(deepcopy(args))
+        _check_wait(plugin.wait_seconds)
+        return plugin
     except ValueError as error:
         raise ConfigError(f"plugin {name}: {error}") from error
     except (Exception, SystemExit) as error:
         raise ConfigError(f"plugin {name} cannot be made: {told(error)}") from error
+
+
+def _check_wait(seconds: object) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise ValueError(f"wait_seconds must be a number of seconds, not {shown(seconds, repr)}")
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -85,6 +95,9 @@ def _checked(name: str, found: object) -> type[Plugin]:
     for one, other in _TWO_FORMS:
         if has(found, one) and has(found, other):
             raise ConfigError(f"plugin {name} has both {one} and {other}", hint="keep one of them")
+    if undoes_outside(found) and not points(found) & {"permit", "preBind"}:
+        hint = "make it a plain function, or give it permit or pre_bind"
+        raise ConfigError(f"plugin {name} has a coroutine unreserve that nothing calls", hint=hint)
     # these two only prepare the others
     if not points(found) - {"preFilter", "preScore"}:
         raise ConfigError(f"plugin {name} takes part in nothing", hint="give it a method such as filter or score")

@@ -14,10 +14,21 @@ from msgspec.structs import replace
 
 from muster.api.times import stamp
 from muster.api.wire import Condition, Pod, condition
-from muster.engine.changes import BindFailed, Bound, Change, Failure, GrantFailed, GroupRead, GroupSeen, Spared
+from muster.engine.changes import (
+    Answered,
+    BindFailed,
+    Bound,
+    Change,
+    Failure,
+    GrantFailed,
+    GroupRead,
+    GroupSeen,
+    Spared,
+)
 from muster.engine.decisions import (
     Bind,
     CallOff,
+    Consult,
     Decision,
     Event,
     Evict,
@@ -30,6 +41,8 @@ from muster.engine.decisions import (
     Release,
     Reread,
     TakeBack,
+    TellBound,
+    Withdraw,
 )
 from muster.engine.engine import Engine
 from muster.framework.grants import Allocate
@@ -41,7 +54,7 @@ from muster.sim.objects import Objects, with_condition
 from muster.sim.plain import ENDED
 from muster.sim.volumes import Volumes
 
-_Answer = Bound | BindFailed | GrantFailed | Spared | GroupRead
+_Answer = Bound | BindFailed | GrantFailed | Answered | Spared | GroupRead
 
 # Far more than the largest benchmark takes; a scheduler that is still not done goes round in circles.
 _MOST_ROUNDS = 20_000
@@ -113,6 +126,7 @@ class World(Objects):
             Bind: self._bind,
             Prepare: self._prepare,
             TakeBack: self._take_back,
+            Consult: self._consult,
             Release: self._release,
             Evict: self._evict,
             CallOff: self._call_off,
@@ -203,7 +217,7 @@ class World(Objects):
         if hand is not None:
             hand(decision)
         else:
-            assert isinstance(decision, Event | Lost)
+            assert isinstance(decision, Event | Lost | Withdraw | TellBound)
 
     def _bind(self, decision: Bind) -> None:
         for placement in decision.pods:
@@ -213,6 +227,10 @@ class World(Objects):
         for grant in decision.grants:
             if why := self._devices.grant(grant) if isinstance(grant, Allocate) else self._volumes.grant(grant):
                 self._acting.unseen.append(GrantFailed(grant, why))
+
+    def _consult(self, decision: Consult) -> None:
+        """Nobody outside is asked: everybody is permitted and prepared at once."""
+        self._acting.unseen += [Answered(question) for question in decision.questions]
 
     def _take_back(self, decision: TakeBack) -> None:
         for grant in decision.grants:

@@ -167,7 +167,7 @@ class Muster:
             inbox.put(warm.take())
         _log.info("leading")
         self.engine = engine
-        await self._lead(client, recorded, informers, inbox)
+        await self._lead(client, recorded, engine.profiles, informers=informers, inbox=inbox)
 
     async def _take_lease(self, client: Client) -> bool:
         """Whether the lease could be had at once."""
@@ -186,7 +186,9 @@ class Muster:
         await informers.refresh()
         _log.info("read again what the last leader may have changed", seconds=round(self._ticking() - began, 2))
 
-    async def _lead(self, client: Client, deciding: Deciding, informers: Informers, inbox: Inbox) -> None:
+    async def _lead(
+        self, client: Client, deciding: Deciding, profiles: Profiles, *, informers: Informers, inbox: Inbox
+    ) -> None:
         settings = self.settings
         rate = None if settings.qps is None else Rate(settings.qps, settings.burst or round(settings.qps))
         held = (lambda: True) if self._lease is None else self._lease.held
@@ -204,6 +206,7 @@ class Muster:
             reporter=name,
             instance=f"{name}-{socket.gethostname()}",
             measure=self._metrics,
+            profiles=profiles,
         )
         self._settled()
         self.leads.set()
@@ -278,6 +281,8 @@ class Muster:
     async def _end(self) -> None:
         """Nothing more is sent, nothing is left running, and the lease, if it is still ours, is free for others."""
         cut_off = 0
+        if self._scheduler is not None:
+            await self._scheduler.close()
         if self._outbox is not None:
             # an event that arrives late harms nobody
             cut_off = self._outbox.under_way_of(Urgency.POD)

@@ -9,11 +9,13 @@ from functools import partial
 from typing import Protocol
 
 from muster.api.wire import PodGroup
+from muster.app.attending import Attendance
 from muster.app.inbox import Inbox
 from muster.app.informers import Informers
 from muster.app.makers import Makers
 from muster.app.troubles import TroubleLog
 from muster.app.writer import BindMeasure, Writer
+from muster.base.errors import PluginError
 from muster.cluster.cluster import Cluster
 from muster.cluster.pods import Stage
 from muster.cluster.tally import tally
@@ -23,7 +25,8 @@ from muster.controllers.statuses import Statuses
 from muster.engine.changes import Bound, Change, PodGone, PodSeen
 from muster.engine.decisions import Decision
 from muster.engine.engine import WORK
-from muster.engine.troubles import Troubles
+from muster.engine.troubles import Trouble, Troubles
+from muster.framework.profile import Profiles
 from muster.gangs.dialects import DIALECTS, NATIVE
 from muster.gangs.dialects.dialect import Dialect
 from muster.gangs.tally import NOBODY, Tally
@@ -81,7 +84,9 @@ class Scheduler:
         reporter: str,
         instance: str,
         measure: Measure | None = None,
+        profiles: Profiles | None = None,
     ) -> None:
+        """`profiles` are the engine's: those of their plugins that attend binds are asked."""
         self._engine = engine
         self._inbox = inbox
         self._outbox = outbox
@@ -89,6 +94,7 @@ class Scheduler:
         self._clock = clock
         self._measure = measure
         self._troubles = TroubleLog()
+        self._attendance = None if profiles is None else self._attend(profiles)
         self._writer = Writer(
             client,
             outbox=outbox,
@@ -98,6 +104,7 @@ class Scheduler:
             reporter=reporter,
             instance=instance,
             measure=measure,
+            attendance=self._attendance,
         )
         self._protections: dict[Dialect, Protection] = {
             dialect: self._protect(dialect, wanted=partial(self._is_ours, dialect) if dialect.is_shared else _all)
@@ -114,6 +121,22 @@ class Scheduler:
             informers.groups.group_of, wanted=informers.groups.wanted, is_free=self._is_free, write=self._write_made
         )
         self._stopping = False
+
+    def _attend(self, profiles: Profiles) -> Attendance | None:
+        if not any(profile.attendants for profile in profiles.all):
+            return None
+        return Attendance(
+            profiles,
+            pods=self._engine.cluster.pods,
+            answer=self._inbox,
+            may_ask=self._outbox.may_send,
+            troubled=self._troubled,
+        )
+
+    def _troubled(self, pod: str, error: PluginError) -> None:
+        """A plugin failed outside the engine: counted and told with those inside."""
+        self._engine.troubles.counts[error.plugin] += 1
+        self._troubles.tell([Trouble(pod, error.plugin, error)], self._clock())
 
     async def run(self) -> None:
         """Decides until `stop` is called."""
@@ -168,9 +191,16 @@ class Scheduler:
             if not self._outbox.is_done(Urgency.POD):
                 continue
             if not self._binding():
-                return
+                break
             # a bind that failed is still to be tried again
             await self._something_to_do()
+        if self._attendance is not None:
+            await self._attendance.told()
+
+    async def close(self) -> None:
+        """What plugins are being asked is of no use any more."""
+        if self._attendance is not None:
+            await self._attendance.close()
 
     def _binding(self) -> bool:
         """Whether any bind has no final answer yet; who leads next goes on with what is being made ready."""

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from muster.api.resources import NODES, PODS, Resource
 from muster.api.wire import PodGroup, condition
+from muster.app.attending import Attendance
 from muster.app.inbox import Sink
 from muster.app.informers import Informers
 from muster.base.errors import ApiError, KubeError, ObjectError
@@ -30,6 +31,7 @@ from muster.engine.changes import BindFailed, Change, Failure, GrantFailed, Grou
 from muster.engine.decisions import (
     Bind,
     CallOff,
+    Consult,
     Decision,
     Event,
     Evict,
@@ -43,6 +45,8 @@ from muster.engine.decisions import (
     Release,
     Reread,
     TakeBack,
+    TellBound,
+    Withdraw,
 )
 from muster.engine.reasons import GROUP_ERROR
 from muster.framework.grants import Grant
@@ -65,6 +69,12 @@ class BindMeasure(Protocol):
     """Told how long a bind took, and what came of it."""
 
     def bound(self, change: Change, seconds: float) -> None: ...
+
+
+class _BindCall(Protocol):
+    """Binds a pod, or looks whether it is bound, and returns what to tell the engine."""
+
+    async def __call__(self, client: Client, placement: Placement, /, *, at: float, recorded: bool) -> Change: ...
 
 
 class _Deletion:
@@ -164,6 +174,7 @@ class Writer:
         reporter: str,
         instance: str,
         measure: BindMeasure | None = None,
+        attendance: Attendance | None = None,
     ) -> None:
         self._client = client
         self._outbox = outbox
@@ -173,6 +184,7 @@ class Writer:
         self._reporter = reporter
         self._instance = instance
         self._measure = measure
+        self._attendance = attendance
         self._pods: dict[str, _Pod] = {}
         """By UID."""
         self._groups: dict[str, _Group] = {}
@@ -197,6 +209,9 @@ class Writer:
             Reread: self._reread,
             Event: self._tell_of,
         }
+        if attendance is not None:
+            self._hands[Consult], self._hands[Withdraw] = attendance.consult, attendance.withdraw
+            self._hands[TellBound] = attendance.tell_bound
 
     def carry_out(self, decisions: Iterable[Decision], told: Iterable[Change]) -> None:
         """Takes over what was decided in one turn, after the engine was `told` this."""
@@ -265,15 +280,36 @@ class Writer:
     def _send_binds(self, decision: Bind) -> None:
         _log.info("binding", unit=decision.unit, pods=len(decision.pods))
         for placement in decision.pods:
-            # the subject makes it follow, or replace, what is still to be said of the pod while it waited
-            send = partial(self._send_bind, placement)
-            self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
+            if self._attendance is not None and self._attendance.binds(placement):
+                self._have_bound(placement, self._attendance)
+            else:
+                self._put_bind(placement, writes.bind)
 
-    async def _send_bind(self, placement: Placement) -> None:
+    def _put_bind(self, placement: Placement, bind: _BindCall) -> None:
+        # the subject makes it follow, or replace, what is still to be said of the pod while it waited
+        send = partial(self._send_bind, placement, bind)
+        self._outbox.put(Errand(Urgency.BIND, send, subject=f"pod {placement.uid}"))
+
+    def _have_bound(self, placement: Placement, attendance: Attendance) -> None:
+        """A plugin binds the pod; whether it did the pod tells."""
+
+        def failed(why: str) -> None:
+            # it may have been done: if so, trying again shows it
+            self._answer_bind(placement, BindFailed(placement.uid, placement.node, Failure.TRANSIENT, why))
+
+        attendance.bind(
+            placement,
+            writes.bind_annotations(placement, recorded=self._informers.groups.records(placement.uid)),
+            done=lambda plugin: self._put_bind(placement, partial(writes.bound_by, plugin)),
+            otherwise=lambda: self._put_bind(placement, writes.bind),
+            failed=failed,
+        )
+
+    async def _send_bind(self, placement: Placement, bind: _BindCall) -> None:
         began = time.perf_counter()
         try:
             recorded = self._informers.groups.records(placement.uid)
-            answer = await writes.bind(self._client, placement, at=self._clock(), recorded=recorded)
+            answer = await bind(self._client, placement, at=self._clock(), recorded=recorded)
         except KubeError:
             raise
         except Exception as error:
@@ -282,6 +318,9 @@ class Writer:
             answer = BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
         if self._measure is not None:
             self._measure.bound(answer, time.perf_counter() - began)
+        self._answer_bind(placement, answer)
+
+    def _answer_bind(self, placement: Placement, answer: Change) -> None:
         if not isinstance(answer, BindFailed):
             if (pod := self._pods.get(placement.uid)) is not None:
                 pod.bound()

@@ -82,7 +82,7 @@ class Outbox:
     ) -> None:
         self.limit = limit or Limit()
         self.dropped_events = 0
-        self._may_send = may_send
+        self.may_send = may_send
         self._rate = rate
         self._waiting: tuple[deque[Errand], ...] = tuple(deque() for _ in Urgency)
         self._latest: dict[str, Errand] = {}
@@ -185,7 +185,7 @@ class Outbox:
             if errand is None:
                 self._idle.set()
                 return
-            if not self._may_send():
+            if not self.may_send():
                 self._waiting[errand.urgency].appendleft(errand)
                 self._pump_soon(_ASK_AGAIN_SECONDS)
                 return

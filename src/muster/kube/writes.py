@@ -67,7 +67,7 @@ async def bind(client: Client, placement: Placement, *, at: float, recorded: boo
             "name": name,
             "namespace": namespace,
             "uid": placement.uid,
-            "annotations": {BOUND_FOR: placement.bound_for.text} if recorded else {},
+            "annotations": bind_annotations(placement, recorded=recorded),
         },
         "target": {"apiVersion": "v1", "kind": "Node", "name": placement.node},
     }
@@ -78,12 +78,24 @@ async def bind(client: Client, placement: Placement, *, at: float, recorded: boo
         if error.code == 429 and meaning is not Failure.DENIED:
             raise
         if error.code == 409 and meaning is not Failure.DENIED:
-            return await _after_conflict(client, placement, error, at=at)
+            # a conflict has many reasons
+            return await _as_the_pod_says(client, placement, _one_line(error), at=at)
         return BindFailed(placement.uid, placement.node, meaning, _one_line(error))
     except KubeError as error:
         # it may have been done: if so, trying again ends in a conflict, and that is looked into
         return BindFailed(placement.uid, placement.node, Failure.TRANSIENT, str(error))
     return Bound(placement.uid, placement.node, at)
+
+
+def bind_annotations(placement: Placement, *, recorded: bool = True) -> dict[str, str]:
+    """What the bind writes onto the pod."""
+    return {BOUND_FOR: placement.bound_for.text} if recorded else {}
+
+
+async def bound_by(plugin: str, client: Client, placement: Placement, *, at: float, recorded: bool = True) -> Change:
+    """The same of a pod that a plugin says it has bound: the pod itself tells."""
+    missing = f"plugin {plugin} said that it has bound the pod, which has no node"
+    return await _as_the_pod_says(client, placement, missing, at=at)
 
 
 def _meaning(error: ApiError) -> Failure:
@@ -101,8 +113,8 @@ def _meaning(error: ApiError) -> Failure:
     return Failure.DENIED if error.code in (403, 422) else Failure.REJECTED
 
 
-async def _after_conflict(client: Client, placement: Placement, conflict: ApiError, *, at: float) -> Change:
-    """A conflict has many reasons; the pod itself tells which."""
+async def _as_the_pod_says(client: Client, placement: Placement, unbound: str, *, at: float) -> Change:
+    """What became of a bind, by the pod as it is now; `unbound` is why it may have no node."""
     namespace, name = _split(placement.pod)
     uid, node = placement.uid, placement.node
     try:
@@ -122,7 +134,7 @@ async def _after_conflict(client: Client, placement: Placement, conflict: ApiErr
     if pod.spec.node_name:
         return PodSeen(pod)
     gone = pod.metadata.deletion_timestamp is not None
-    return BindFailed(uid, node, Failure.POD_GONE if gone else Failure.TRANSIENT, _one_line(conflict))
+    return BindFailed(uid, node, Failure.POD_GONE if gone else Failure.TRANSIENT, unbound)
 
 
 # --- pods ---

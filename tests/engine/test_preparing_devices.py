@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from muster.api.devices import DeviceClass, ResourceClaim, ResourceSlice
 from muster.api.wire import OwnerReference, PodClaim, PodClaimStatus, read
+from muster.base.selectors import NodeSelector
 from muster.engine.changes import FactGone, GrantFailed
 from muster.engine.decisions import Bind, Event, Evict, GangCondition, PodCondition, Prepare, TakeBack
 from muster.plugins.device_supply import DeviceSupply
@@ -378,6 +379,58 @@ def test_who_joins_a_claim_that_has_its_devices_goes_there_and_is_reserved_alone
     assert [one.uid for one in grant.reserved_for] == ["uid-q"]
     node = w.engine.cluster.pods["uid-c"].node
     assert binds(write(w, {grant.claim: grant}).decide()) == {f"{NAMESPACE}/q": node}
+
+
+def given_elsewhere(world, key, grant, *, to):
+    """Somebody else has given the claim the same device of the other node, for this pod."""
+    (result,) = grant.allocation.devices.results
+    other = {"a": "b", "b": "a"}[result.pool]
+    there = facts_of(world)[key]
+    term = read(NodeSelector, {"nodeSelectorTerms": [{"matchFields": [node_is(other)]}]})
+    allocation = replace(
+        grant.allocation,
+        devices=replace(grant.allocation.devices, results=(replace(result, pool=other),)),
+        node_selector=term,
+    )
+    entry = replace(grant.reserved_for[0], name=to, uid=f"uid-{to}")
+    world.see(replace(there, status=replace(there.status, allocation=allocation, reserved_for=(entry,))))
+    return other
+
+
+def node_is(name):
+    return {"key": "metadata.name", "operator": "In", "values": [name]}
+
+
+def test_who_is_bound_by_somebody_else_keeps_what_that_one_gave_it():
+    w = world("a", "b").see(claim("c")).pod("p", claims=["c"])
+    ((key, grant),) = prepared(w.decide()).items()
+    node = given_elsewhere(w, key, grant, to="p")
+    w.pod("p", claims=["c"], on=node)
+    assert taken_back(w.decide()) == {}
+    w.pod("q", claims=["c"])
+    (entry,) = prepared(w.decide()).values()
+    assert [one.uid for one in entry.reserved_for] == ["uid-q"]
+    assert binds(write(w, {key: entry}).decide()) == {f"{NAMESPACE}/q": node}
+
+
+def test_who_is_bound_by_somebody_else_keeps_what_was_written_for_it_here():
+    w = World().see(CLASS, slice_of("", 1, name="all", everywhere=True), claim("c"))
+    w.node("a", cpu=8).node("b", cpu=8).pod("p", claims=["c"])
+    grants = prepared(w.decide())
+    chosen = w.engine.cluster.pods["uid-p"].node
+    write(w, grants).pod("p", claims=["c"], on={"a": "b", "b": "a"}[chosen])
+    assert taken_back(w.decide()) == {}
+
+
+def test_a_claim_that_somebody_else_was_faster_to_allocate_is_not_given_back_but_gone_after():
+    w = world("a", "b").see(claim("c")).pod("p", claims=["c"])
+    ((key, grant),) = prepared(w.decide()).items()
+    node = given_elsewhere(w, key, grant, to="other")
+    decided = [*w.decide(), *w.decide(after=30)]
+    assert taken_back(decided) == {}
+    again = prepared(decided)
+    assert again[key].allocation is None
+    assert binds(write(w, again).decide()) == {f"{NAMESPACE}/p": node}
 
 
 def test_a_claim_that_was_made_for_the_group_is_reserved_for_the_group():

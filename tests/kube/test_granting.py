@@ -117,3 +117,10 @@ async def test_a_finalizer_alone_is_taken_back(served):
     served.merge(CLAIM, {"metadata": {"finalizers": [FINALIZER, "example.com/mine"]}})
     await take_back(Client(served), grant)
     assert shown(served) == (["example.com/mine"], None, [])
+
+
+async def test_what_somebody_else_gave_is_not_taken_back(served):
+    theirs = granted(served, "p", device="gpu-1")
+    await write_grant(Client(served), theirs, at=0.0)
+    await take_back(Client(served), granted(served, "p", device="gpu-0"))
+    assert shown(served) == ([FINALIZER], ["gpu-1"], ["p"])

@@ -170,7 +170,11 @@ async def _give_back(client: Client, grant: Allocate) -> None:
     status = claim.get("status") or {}
     entries, ours = status.get("reservedFor") or [], {one.uid for one in grant.reserved_for}
     others = [one for one in entries if one["uid"] not in ours]
-    if status.get("allocation") is None:
+    there = status.get("allocation")
+    if there and grant.allocation and _devices(there) != _devices(msgspec.to_builtins(grant.allocation)):
+        # somebody else's: nothing of ours is there
+        return
+    if there is None:
         # not written, or given back by now; the finalizer may be there all the same
         pass
     elif not others and grant.allocation is not None:

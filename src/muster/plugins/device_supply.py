@@ -384,10 +384,16 @@ class DeviceSupply(Supply):
                 # entries of those who still are to be bound are on their way: this one goes with the last of them
                 continue
             self._forget(key)
+            if self._is_bound(uid):
+                # by somebody else, and it may be using them
+                continue
             claim = self._facts.get(RESOURCE_CLAIMS, key)
             if claim is not None and claim.metadata.uid == given.uid and not _is_undone(claim, given):
                 taken += self._to_take_back(key, claim, given.allocation, given.reserved_for)
         return tuple(taken)
+
+    def _is_bound(self, uid: str) -> bool:
+        return uid in self._pods and bool(self._pods[uid].spec.node_name)
 
     def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
         """A scheduler before us may have had claims allocated for them, and that may be why they have no place."""
@@ -435,7 +441,10 @@ class DeviceSupply(Supply):
 
 
 def _is_undone(claim: ResourceClaim, given: _Given) -> bool:
-    """Whether what was written is there no more."""
+    """Whether what was written is there no more, or never was: somebody else has given the claim other devices."""
+    there = claim.status.allocation
+    if there is not None and given.allocation is not None and _devices(there) != _devices(given.allocation):
+        return True
     entries = {one.uid for one in claim.status.reserved_for}
     return given.is_seen and claim.status.allocation is None and entries.isdisjoint(given.reserved_for)
 

@@ -73,7 +73,7 @@ class OneByOne:
 
     def about(self, pod):
         """The pod as it came to the scheduler, its node or else the message, and scores by node and plugin."""
-        made = self._api.ask("POST", path_of(pod), pod)
+        made = self._sent(pod)
         for now in self._of(made):
             if node := self._node(now):
                 return Heard(made, node, scores=self._scores(made, self._log.lines()))
@@ -110,6 +110,10 @@ class OneByOne:
         self._api.ask("DELETE", "/api/v1/nodes", _AT_ONCE)
 
     # --- parts ---
+
+    def _sent(self, pod):
+        """The pod as it comes to the scheduler."""
+        return self._api.ask("POST", path_of(pod), pod)
 
     def _node(self, pod):
         """Where the pod goes, once that is certain."""
@@ -217,7 +221,9 @@ class _Connection:
         self._connection.close()
 
     def ask(self, method, path, body=None, *, content_type="application/json"):
-        payload = None if body is None else json.dumps(body)
+        # as kubectl spells it: the API server keeps the bytes of opaque parameters, and refuses a patch by JSON that
+        # spells them in another way as a change of them
+        payload = None if body is None else json.dumps(body, separators=(",", ":"), sort_keys=True)
         self._connection.request(method, path, body=payload, headers={"Content-Type": content_type})
         response = self._connection.getresponse()
         answer = json.loads(response.read())

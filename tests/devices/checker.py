@@ -42,7 +42,8 @@ class Offered:
         return None if found is None else next(iter(found.items()))
 
 
-def _sees(where: Document, node: Document) -> bool:
+def reaches(where: Document, node: Document) -> bool:
+    """Whether a slice or device says that the node can use it."""
     if where.get("nodeName"):
         return bool(where["nodeName"] == node["name"])
     if where.get("allNodes"):
@@ -57,7 +58,7 @@ def offered(facts: Document) -> list[Offered]:
     for one in facts["slices"]:
         spec = one["spec"]
         for device in spec.get("devices", ()):
-            if _sees(device if spec.get("perDeviceNodeSelection") else spec, facts["node"]):
+            if reaches(device if spec.get("perDeviceNodeSelection") else spec, facts["node"]):
                 found.append(Offered(spec, device))
     return found
 

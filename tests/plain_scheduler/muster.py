@@ -3,6 +3,7 @@
     muster = Muster(configuration, around, began=time.time())
     muster.take(nodes, pods)        objects as the API server gives them out
     muster.tell(storage)            all there is about volumes, as it is now
+    muster.equip(gear)              all there is about devices, but their classes
     muster.about(pod)               a node and what all were worth, or what its condition says
     muster.sees(pod)                as it is now: where somebody else has put it, say
     muster.loses(pod)
@@ -22,20 +23,25 @@ from muster.api.kinds import (
     CLAIMS,
     CSI_DRIVERS,
     CSI_NODES,
+    DEVICE_TAINT_RULES,
     KINDS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
     STORAGE_CAPACITIES,
     STORAGE_CLASSES,
     VOLUMES,
+    Kind,
 )
-from muster.api.wire import Node, Pod, PodDisruptionBudget
+from muster.api.wire import Fact, Identity, Node, Pod, PodDisruptionBudget
 from muster.app.configuration import loads
-from muster.engine.changes import BudgetSeen, Change, FactSeen, NodeSeen, PodGone, PodSeen
-from muster.engine.decisions import Bind, Decision, Evict, PodCondition, Prepare
+from muster.engine.changes import BudgetSeen, Change, FactGone, FactSeen, NodeSeen, PodGone, PodSeen
+from muster.engine.decisions import Bind, Decision, Evict, PodCondition, Prepare, TakeBack
 from muster.engine.engine import Engine
 from muster.engine.walk import keys
 from muster.framework.grants import Grant
 from muster.framework.views import PRECEDENCE_BITS, TIE_BREAK_BITS
 from tests.plain_scheduler.random_clusters import Surroundings
+from tests.plain_scheduler.random_devices import Gear
 from tests.plain_scheduler.selectors import Document
 from tests.plain_scheduler.storage import Storage
 
@@ -49,6 +55,8 @@ _STORED = {
     "attachments": ATTACHMENTS,
 }
 """By the field of a Storage."""
+_EQUIPPED = {"slices": RESOURCE_SLICES, "rules": DEVICE_TAINT_RULES, "claims": RESOURCE_CLAIMS}
+"""By the field of a Gear."""
 _NODES, _PODS, _BUDGETS = (msgspec.json.Decoder(kind) for kind in (Node, Pod, PodDisruptionBudget))
 
 
@@ -67,6 +75,8 @@ class Said:
     """...and who they are, by UID."""
     grants: tuple[Grant, ...] = ()
     """What is to be written before the pod is bound."""
+    taken_back: tuple[Grant, ...] = ()
+    """What somebody had granted before, and keeps the pod from a place."""
 
     @property
     def best(self) -> set[str]:
@@ -97,7 +107,7 @@ class Muster:
         self._engine.apply([PodSeen(_read(_PODS, pod))])
         uid = pod["metadata"]["uid"]
         below_best = self._below_best(uid)
-        message, nominated, victims, grants = "", "", frozenset[str](), list[Grant]()
+        message, nominated, victims, grants, taken_back = "", "", frozenset[str](), list[Grant](), list[Grant]()
         for decision in self._decide():
             match decision:
                 case PodCondition(pods=(ref,)) if ref.uid == uid:
@@ -106,18 +116,34 @@ class Muster:
                     victims |= {ref.uid for ref in decision.pods}
                 case Prepare():
                     grants += decision.grants
+                case TakeBack():
+                    taken_back += decision.grants
         node = self._engine.cluster.pods[uid].node if grants else self.bound.get(uid)
-        return Said(node, message, below_best, nominated, victims, tuple(grants))
+        return Said(node, message, below_best, nominated, victims, tuple(grants), tuple(taken_back))
 
     def tell(self, storage: Storage) -> None:
         """What has changed of volumes, before anything is decided."""
         for field, kind in _STORED.items():
-            decoder = msgspec.json.Decoder(kind.struct)
-            for document in vars(storage)[field]:
-                at = field, document["metadata"]["name"]
-                if self._told.get(at) != document:
-                    self._told[at] = copy.deepcopy(document)
-                    self._engine.apply([FactSeen(_read(decoder, {**document, "kind": kind.resource.kind}))])
+            self._tell(kind, vars(storage)[field])
+
+    def equip(self, gear: Gear) -> None:
+        """What has come, changed or gone of devices, before anything is decided."""
+        for field, kind in _EQUIPPED.items():
+            there = vars(gear)[field]
+            self._tell(kind, there)
+            names = {document["metadata"]["name"] for document in there}
+            for at in [at for at in self._told if at[0] == kind.name and at[1] not in names]:
+                gone = self._told.pop(at)["metadata"]
+                key = kind.key(Identity(name=gone["name"], namespace=gone.get("namespace", "")))
+                self._engine.apply([FactGone(kind.name, key)])
+
+    def _tell(self, kind: Kind[Fact], documents: Iterable[Document]) -> None:
+        decoder = msgspec.json.Decoder(kind.struct)
+        for document in documents:
+            at = kind.name, document["metadata"]["name"]
+            if self._told.get(at) != document:
+                self._told[at] = copy.deepcopy(document)
+                self._engine.apply([FactSeen(_read(decoder, {**document, "kind": kind.resource.kind}))])
 
     def sees(self, pod: Document) -> None:
         self._engine.apply([PodSeen(_read(_PODS, pod))])

@@ -194,6 +194,16 @@ def test_who_cannot_be_provisioned_on_a_node_gets_another_and_the_others_wait_fo
     assert len(binds(w.decide())) == 2
 
 
+def test_who_looks_for_another_place_is_still_counted():
+    w = gang(world("a", "b", "c"), 2)
+    first = prepared(w.decide())
+    for _ in range(2):
+        grant = prepared(w.apply(GrantFailed(first[f"{NAMESPACE}/c0"], "forbidden")).decide()).get(f"{NAMESPACE}/c0")
+        first[f"{NAMESPACE}/c0"] = grant or first[f"{NAMESPACE}/c0"]
+    provision(w, first, f"{NAMESPACE}/c1")
+    assert says(w.decide())[0] == ("Preparing", "1 of 2 members are ready to be bound: forbidden")
+
+
 def test_if_it_fails_and_there_is_no_other_place_all_is_undone():
     w = gang(world("a", "b"), 2)
     grants = prepared(w.decide())

@@ -371,6 +371,17 @@ def test_what_a_scheduler_before_left_allocated_is_given_back_if_there_is_no_pla
     assert not taken_back(after.decide(after=70)), "said once"
 
 
+def test_a_claim_for_what_may_be_used_everywhere_is_kept_by_who_has_no_place():
+    w = World().see(CLASS, slice_of("", 1, name="all", everywhere=True), claim("c"))
+    w.node("a", cpu=8).pod("p", claims=["c"])
+    ((key, grant),) = prepared(w.decide()).items()
+    there = facts_of(w)[key]
+    given = replace(there.status, allocation=grant.allocation, reserved_for=grant.reserved_for)
+    after = World().see(CLASS, slice_of("", 1, name="all", everywhere=True), replace(there, status=given))
+    after.node("a", cpu=8, cordoned=True).pod("p", claims=["c"])
+    assert taken_back(after.decide()) == {}
+
+
 def test_who_joins_a_claim_that_has_its_devices_goes_there_and_is_reserved_alone():
     w = running(world("a", "b"), "c")
     w.pod("q", claims=["c"])

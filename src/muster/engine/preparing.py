@@ -50,6 +50,8 @@ class _Preparation(msgspec.Struct, kw_only=True):
     progress: dict[str, Progress] = msgspec.field(default_factory=dict)
     """By UID, as it was when there was last news of it: to ask of each of a thousand members whenever a volume of one
     is there took minutes."""
+    set_back: dict[str, str] = msgspec.field(default_factory=dict)
+    """Why, by UID: those for whom it failed, as long as they have no other place."""
     held: dict[str, Grant] = msgspec.field(default_factory=dict)
     """By subject: given, and written only when all are permitted."""
 
@@ -107,6 +109,7 @@ class Preparing:
         under_way.placements.update((placement.uid, placement) for placement in placements)
         for pod in pods:
             pod.setbacks = msgspec.structs.replace(pod.setbacks, answered=True)
+            under_way.set_back.pop(pod.uid, None)
         under_way.held.update((grant.subject, grant) for grant in grants)
         self._go_on(unit.key, under_way)
         self._look_at(unit.key, under_way, [pod.uid for pod in pods])
@@ -202,13 +205,14 @@ class Preparing:
             self._set_back(pod, why)
         if failed:
             self._failed(key, 1)
+        under_way.set_back.update(failed)
         gang = self._cluster.gangs.get(key)
-        waiting = sorted(one.waits_for for uid, one in progress.items() if one.waits_for and uid not in failed)
+        waiting = [one.waits_for for uid, one in progress.items() if one.waits_for and uid not in failed]
         if waiting or failed or _lacks_members(gang):
-            ready = len(progress) - len(waiting) - len(failed)
-            missing = sorted([*waiting, *failed.values()])
+            lacking = [why for uid, why in under_way.set_back.items() if uid in self._cluster.pods]
             placed = [pod for pod in self._pods(under_way) if pod.stage is Stage.BINDING]
-            self._status.prepares(gang, placed, prepared(ready, len(progress), missing))
+            ready, total = len(placed) - len(waiting), len(placed) + len(lacking)
+            self._status.prepares(gang, placed, prepared(ready, total, sorted([*waiting, *lacking])))
         else:
             self._bind(key, under_way)
 

@@ -396,11 +396,16 @@ class DeviceSupply(Supply):
         return uid in self._pods and bool(self._pods[uid].spec.node_name)
 
     def let_go(self, uids: frozenset[str]) -> tuple[Grant, ...]:
-        """A scheduler before us may have had claims allocated for them, and that may be why they have no place."""
+        """A scheduler before us may have had claims allocated for them, and that may be why they have no place.
+
+        What may be used everywhere keeps nobody from a node.
+        """
         taken: list[Grant] = []
         for key in dict.fromkeys(key for uid in sorted(uids) for key in self._keys(uid)):
             claim = self._facts.get(RESOURCE_CLAIMS, key)
-            if claim is None or claim.status.allocation is None or key in self._given or key in self._returned:
+            if claim is None or key in self._given or key in self._returned:
+                continue
+            if claim.status.allocation is None or claim.status.allocation.node_selector is None:
                 continue
             ours = {one.uid: one for one in (self._consumer(key, uid) for uid in self._users[key] & uids)}
             if all(one.uid in ours for one in claim.status.reserved_for):

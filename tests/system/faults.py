@@ -204,18 +204,18 @@ def a_lost_answer_is_taken_for_a_failure(patch):
 
 @fault("recount", "agreement", needs=["conflicts"])
 def a_conflict_is_believed_to_be_our_own_bind(patch):
-    async def trusting(client, placement, conflict, *, at):
+    async def trusting(client, placement, unbound, *, at):
         return Bound(placement.uid, placement.node, at)
 
-    patch(writes, "_after_conflict", trusting)
+    patch(writes, "_as_the_pod_says", trusting)
 
 
 @fault("recount", "in step", "agreement", "told", "nobody waits who fits", needs=["conflicts"])
 def a_conflict_is_believed_to_be_the_pods_end(patch):
-    async def resigned(client, placement, conflict, *, at):
+    async def resigned(client, placement, unbound, *, at):
         return PodGone(placement.uid)
 
-    patch(writes, "_after_conflict", resigned)
+    patch(writes, "_as_the_pod_says", resigned)
 
 
 @fault("told", "agreement", "half bound", "rest", needs=["conflicts"], first=93)

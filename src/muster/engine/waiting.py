@@ -107,7 +107,8 @@ class WaitingRoom:
             self._columns.least[want.slot] = min(self._columns.least[want.slot], _least(parked))
             # beside each other members of several classes may use room in which no more of either alone would fit
             self._columns.touchy[want.slot] |= len(wants) > 1 or self._touchy(pod_class)
-            if self._is_limited(pod_class):
+            # whom only what it brings keeps from nodes is helped by what its supply says
+            if pod_class.ties is not None and self._is_limited(pod_class):
                 self._limited[pod_class] = want
 
     def leave(self, key: str) -> None:
@@ -279,7 +280,7 @@ class WaitingRoom:
         try:
             return self._views.capacity(pod_class) is Capacity.BY_OTHERS
         except Exception:
-            return pod_class.ties is not None
+            return True
 
     # --- the columns ---
 

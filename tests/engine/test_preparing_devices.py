@@ -382,6 +382,14 @@ def test_a_claim_for_what_may_be_used_everywhere_is_kept_by_who_has_no_place():
     assert taken_back(after.decide()) == {}
 
 
+def test_who_comes_into_another_gang_is_not_bound_without_what_it_brings():
+    w = world("a", "b").see(claim("c")).group("g", 1)
+    w.pod("p", gang="unknown", claims=["c"]).decide()
+    decided = w.pod("p", gang="g", claims=["c"]).decide()
+    assert binds(decided) == {}
+    assert len(binds(write(w, prepared(decided)).decide())) == 1
+
+
 def test_who_joins_a_claim_that_has_its_devices_goes_there_and_is_reserved_alone():
     w = running(world("a", "b"), "c")
     w.pod("q", claims=["c"])

@@ -296,7 +296,9 @@ class Intake:
                 joined = None if state.gang is None else self._cluster.gangs.get(state.gang)
                 lost_to, fallen = ("", False) if joined is None else (joined.lost_to, joined.fallen)
                 state.condemned = Condemned(known.condemned.unit, lost_to, fallen)
-        self._pod_gone(PodGone(known.uid))
+        # what it brings is known to its supplies, and stays so
+        del self._cluster.pods[known.uid]
+        self._give_up(known)
         self._pod_came(state, pod.spec.node_name)
 
     def _read(self, pod: Pod) -> PodState:
@@ -462,8 +464,14 @@ class Intake:
         state = self._cluster.pods.pop(change.uid, None)
         if state is None:
             return
+        self._give_up(state)
+        if state.pod_class.rules.needs:
+            self._supplies.gone(state.uid)
+
+    def _give_up(self, state: PodState) -> None:
+        """The pod is not in its gang, nor on its node, any more."""
         self.classing.gone(state)
-        self._renamed.pop(change.uid, None)
+        self._renamed.pop(state.uid, None)
         gang = self._cluster.gang_of(state)
         if gang is not None:
             gang.remove(state)
@@ -472,8 +480,6 @@ class Intake:
             self._forget_names(state, state.names.gang)
         self._cluster.lose_reservation(state)
         self._unbind(state)
-        if state.pod_class.rules.needs:
-            self._supplies.gone(state.uid)
         if state.takes_room:
             self._cluster.vacate(state)
         state.leaving = True
